@@ -2,7 +2,9 @@ import { createScheduledController } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { createDeps } from "../src/deps.ts";
 import { isolate, type Isolate } from "./support/isolate.ts";
-import { makeClient, OPERATOR, tokenFor } from "./support/platform.ts";
+import { makeClient } from "./support/platform/clients.ts";
+import { OPERATOR } from "./support/platform/operator.ts";
+import { tokenFor } from "./support/platform/tokens.ts";
 import {
   answerToken,
   Browser,

@@ -30,7 +30,9 @@ import {
 } from "./support/parties/scripted-provider.ts";
 import { Browser as PageBrowser, landed, toInit } from "./support/browser.ts";
 import { isolate } from "./support/isolate.ts";
-import { basic, OPERATOR, ORIGIN } from "./support/platform.ts";
+import { ORIGIN } from "./support/platform/call.ts";
+import { OPERATOR } from "./support/platform/operator.ts";
+import { basic } from "./support/platform/tokens.ts";
 import { makePerson, tokenOf } from "./support/parties/operators.ts";
 import { makeApp, signInThrough, visit } from "./support/sign-in.ts";
 import { setUpApp } from "./support/parties/totp.ts";

@@ -1,7 +1,11 @@
 import { env } from "cloudflare:workers";
 import { expect, it } from "vitest";
 import { sha256Hex } from "../../src/platform/secrets/hash.ts";
-import { call, expectJson, makeClient, makeTenant, OPERATOR, put, tokenFor } from "../support/platform.ts";
+import { call, expectJson } from "../support/platform/call.ts";
+import { makeClient } from "../support/platform/clients.ts";
+import { OPERATOR, put } from "../support/platform/operator.ts";
+import { makeTenant } from "../support/platform/tenants.ts";
+import { tokenFor } from "../support/platform/tokens.ts";
 import { makeUser } from "../support/users.ts";
 
 /** `GET /attention`, besides pushes, which topics.test.ts shows. */

@@ -13,7 +13,11 @@ import { counting } from "../support/counting.ts";
 import { isolate } from "../support/isolate.ts";
 import { heardLog } from "../support/runtime/heard-log.ts";
 import { makeUser } from "../support/users.ts";
-import { call, expectJson, makeClient, OPERATOR, put, tokenFor, unique, type CallInit } from "../support/platform.ts";
+import { call, expectJson, type CallInit } from "../support/platform/call.ts";
+import { makeClient } from "../support/platform/clients.ts";
+import { OPERATOR, put } from "../support/platform/operator.ts";
+import { tokenFor } from "../support/platform/tokens.ts";
+import { unique } from "../support/platform/unique.ts";
 import { runs } from "../support/model-runs.ts";
 
 const record = (changes: Partial<AuditRecord> = {}): AuditRecord => ({

@@ -3,18 +3,12 @@ import * as fc from "fast-check";
 import { afterAll, describe, expect, it } from "vitest";
 import { sha256Hex } from "../../src/platform/secrets/hash.ts";
 import { isolate } from "../support/isolate.ts";
-import {
-  basic,
-  call,
-  expectJson,
-  makeClient,
-  makeTenant,
-  OPERATOR,
-  put,
-  tokenFor,
-  unique,
-  putService,
-} from "../support/platform.ts";
+import { call, expectJson } from "../support/platform/call.ts";
+import { makeClient } from "../support/platform/clients.ts";
+import { OPERATOR, put, putService } from "../support/platform/operator.ts";
+import { makeTenant } from "../support/platform/tenants.ts";
+import { basic, tokenFor } from "../support/platform/tokens.ts";
+import { unique } from "../support/platform/unique.ts";
 import { cheapHash, join, makeUser } from "../support/users.ts";
 import { runs } from "../support/model-runs.ts";
 

@@ -1,16 +1,11 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { previewOf } from "../../src/media/operated/preview.ts";
 import { makePerson, tokenOf } from "../support/parties/operators.ts";
-import {
-  call,
-  expectJson,
-  makeClient,
-  OPERATOR,
-  tokenFor,
-  unique,
-  type CallInit,
-  type TestClient,
-} from "../support/platform.ts";
+import { call, expectJson, type CallInit } from "../support/platform/call.ts";
+import { makeClient, type TestClient } from "../support/platform/clients.ts";
+import { OPERATOR } from "../support/platform/operator.ts";
+import { tokenFor } from "../support/platform/tokens.ts";
+import { unique } from "../support/platform/unique.ts";
 
 const SCOPES = ["plat.media_manage", "plat.media_admin", "plat.media_view"];
 

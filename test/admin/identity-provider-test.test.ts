@@ -1,6 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { answerAt, answerJson, requestsTo } from "../support/outside.ts";
-import { call, expectJson, OPERATOR, ORIGIN, tokenFor } from "../support/platform.ts";
+import { call, expectJson, ORIGIN } from "../support/platform/call.ts";
+import { OPERATOR } from "../support/platform/operator.ts";
+import { tokenFor } from "../support/platform/tokens.ts";
 import { at, CLIENT_ID, makeProvider, type Provider } from "../support/parties/scripted-provider.ts";
 
 const test = async (id: string): Promise<Response> =>

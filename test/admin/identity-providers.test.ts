@@ -1,7 +1,10 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { isolate } from "../support/isolate.ts";
-import { call, expectJson, OPERATOR, put, tokenFor, unique } from "../support/platform.ts";
+import { call, expectJson } from "../support/platform/call.ts";
+import { OPERATOR, put } from "../support/platform/operator.ts";
+import { tokenFor } from "../support/platform/tokens.ts";
+import { unique } from "../support/platform/unique.ts";
 
 const admin = async (path: string, init: { method?: string; json?: unknown } = {}): Promise<Response> =>
   call(`/admin/v1/${path}`, { ...init, token: await tokenFor(OPERATOR) });

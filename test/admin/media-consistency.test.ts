@@ -3,7 +3,10 @@ import { env } from "cloudflare:workers";
 import { beforeAll, describe, expect, it } from "vitest";
 import { createDeps } from "../../src/deps.ts";
 import { encodePng, gradient } from "../support/images.ts";
-import { call, expectJson, makeClient, OPERATOR, ORIGIN, tokenFor } from "../support/platform.ts";
+import { call, expectJson, ORIGIN } from "../support/platform/call.ts";
+import { makeClient } from "../support/platform/clients.ts";
+import { OPERATOR } from "../support/platform/operator.ts";
+import { tokenFor } from "../support/platform/tokens.ts";
 
 const COLLECTION = "/admin/v1/media/consistency";
 const { media } = createDeps(env);

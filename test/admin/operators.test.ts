@@ -1,5 +1,8 @@
 import { beforeAll, describe, expect, it } from "vitest";
-import { call, expectJson, makeTenant, put, unique } from "../support/platform.ts";
+import { call, expectJson } from "../support/platform/call.ts";
+import { put } from "../support/platform/operator.ts";
+import { makeTenant } from "../support/platform/tenants.ts";
+import { unique } from "../support/platform/unique.ts";
 import { makePerson, OPERATOR_SCOPES, redeem, signIn, tokenOf, type Person } from "../support/parties/operators.ts";
 import { makeUser } from "../support/users.ts";
 

@@ -1,7 +1,7 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { guard } from "../../src/admin/resources/shared/within-organization.ts";
-import { unique } from "../support/platform.ts";
+import { unique } from "../support/platform/unique.ts";
 
 describe("guard", () => {
   const insert = (id: string) =>

@@ -11,7 +11,10 @@ import { createDeps } from "../../src/deps.ts";
 import { systemRandom } from "../../src/platform/runtime/random.ts";
 import { createRestore } from "../../src/restore/service.ts";
 import { makeTopic } from "../fuzz/belongings.ts";
-import { call, expectJson, makeClient, OPERATOR, tokenFor, type TestClient } from "../support/platform.ts";
+import { call, expectJson } from "../support/platform/call.ts";
+import { makeClient, type TestClient } from "../support/platform/clients.ts";
+import { OPERATOR } from "../support/platform/operator.ts";
+import { tokenFor } from "../support/platform/tokens.ts";
 import { everywhere } from "../support/shards.ts";
 
 const NEEDED = {

@@ -1,15 +1,10 @@
 import { beforeAll, describe, expect, it } from "vitest";
-import {
-  basic,
-  call,
-  expectJson,
-  makeClient,
-  makeTenant,
-  OPERATOR,
-  put,
-  tokenFor,
-  unique,
-} from "../support/platform.ts";
+import { call, expectJson } from "../support/platform/call.ts";
+import { makeClient } from "../support/platform/clients.ts";
+import { OPERATOR, put } from "../support/platform/operator.ts";
+import { makeTenant } from "../support/platform/tenants.ts";
+import { basic, tokenFor } from "../support/platform/tokens.ts";
+import { unique } from "../support/platform/unique.ts";
 import { makeUser } from "../support/users.ts";
 import { isLiving } from "../oauth/user-flow.ts";
 

@@ -3,21 +3,12 @@ import { describe, expect, it } from "vitest";
 import { isolate } from "../support/isolate.ts";
 import { realPasswordCost } from "../support/runtime/password-cost.ts";
 import { directoryWith } from "../support/directory.ts";
-import {
-  ALL_SCOPES,
-  call,
-  expectJson,
-  makeClient,
-  makeTenant,
-  makeTenantIn,
-  OPERATOR,
-  ORIGIN,
-  put,
-  tokenFor,
-  unique,
-  type TestClient,
-  putService,
-} from "../support/platform.ts";
+import { call, expectJson, ORIGIN } from "../support/platform/call.ts";
+import { ALL_SCOPES, makeClient, type TestClient } from "../support/platform/clients.ts";
+import { OPERATOR, put, putService } from "../support/platform/operator.ts";
+import { makeTenant, makeTenantIn } from "../support/platform/tenants.ts";
+import { tokenFor } from "../support/platform/tokens.ts";
+import { unique } from "../support/platform/unique.ts";
 
 const admin = async (path: string, init: { method?: string; json?: unknown } = {}): Promise<Response> =>
   call(`/admin/v1/${path}`, { ...init, token: await tokenFor(OPERATOR) });

@@ -2,7 +2,11 @@ import { env } from "cloudflare:workers";
 import { afterAll, describe, expect, it } from "vitest";
 import { createAuditCopies } from "../../src/admin/audit/copies.ts";
 import { heardLog } from "../support/runtime/heard-log.ts";
-import { call, expectJson, makeTenant, OPERATOR, put, tokenFor, unique } from "../support/platform.ts";
+import { call, expectJson } from "../support/platform/call.ts";
+import { OPERATOR, put } from "../support/platform/operator.ts";
+import { makeTenant } from "../support/platform/tenants.ts";
+import { tokenFor } from "../support/platform/tokens.ts";
+import { unique } from "../support/platform/unique.ts";
 
 /** The database goes back to a time; bucket and operator do not. */
 const admin = async (method: string, path: string, json?: unknown): Promise<Response> =>

@@ -2,7 +2,9 @@ import { env } from "cloudflare:workers";
 import { expect, it } from "vitest";
 import { counting } from "../support/counting.ts";
 import { isolate } from "../support/isolate.ts";
-import { makeTenant, OPERATOR, tokenFor } from "../support/platform.ts";
+import { OPERATOR } from "../support/platform/operator.ts";
+import { makeTenant } from "../support/platform/tenants.ts";
+import { tokenFor } from "../support/platform/tokens.ts";
 
 /** What D1 is billed for, rows of indexes included. */
 it("a change by an operator writes 5 rows: three of the tenant, and two times one of the audit log", async () => {

@@ -3,7 +3,11 @@ import { describe, expect, it } from "vitest";
 import { counting } from "../support/counting.ts";
 import { isolate } from "../support/isolate.ts";
 import { makePerson, tokenOf } from "../support/parties/operators.ts";
-import { call, expectJson, makeTenant, OPERATOR, put, tokenFor, unique } from "../support/platform.ts";
+import { call, expectJson } from "../support/platform/call.ts";
+import { OPERATOR, put } from "../support/platform/operator.ts";
+import { makeTenant } from "../support/platform/tenants.ts";
+import { tokenFor } from "../support/platform/tokens.ts";
+import { unique } from "../support/platform/unique.ts";
 
 /** `?q=` of the operator service's lists. */
 type Rows = readonly Record<string, unknown>[];

@@ -1,7 +1,10 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { shardsOf } from "../../src/platform/storage/shards.ts";
-import { ALL_SCOPES, makeClient, makeTenant, makeTenantIn, put, unique } from "../support/platform.ts";
+import { ALL_SCOPES, makeClient } from "../support/platform/clients.ts";
+import { put } from "../support/platform/operator.ts";
+import { makeTenant, makeTenantIn } from "../support/platform/tenants.ts";
+import { unique } from "../support/platform/unique.ts";
 import { APP_URI, makeApp } from "../support/sign-in.ts";
 import { makeUser } from "../support/users.ts";
 

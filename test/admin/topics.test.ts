@@ -2,7 +2,11 @@ import { afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import { describeConsumer } from "../../src/events/operated/consumer-name.ts";
 import { DAY_MS, makePush, stopTheClock } from "../events/push-app.ts";
 import { makePerson, tokenOf, type Person } from "../support/parties/operators.ts";
-import { call, expectJson, makeClient, OPERATOR, put, tokenFor, unique, type TestClient } from "../support/platform.ts";
+import { call, expectJson } from "../support/platform/call.ts";
+import { makeClient, type TestClient } from "../support/platform/clients.ts";
+import { OPERATOR, put } from "../support/platform/operator.ts";
+import { tokenFor } from "../support/platform/tokens.ts";
+import { unique } from "../support/platform/unique.ts";
 
 const operator = async (path: string, method = "GET") =>
   call(`/admin/v1/${path}`, { method, token: await tokenFor(OPERATOR) });

@@ -12,7 +12,7 @@ import { logOf } from "../../src/events/log/client.ts";
 import { shardsOf, type TopicAddress } from "../../src/events/model/topic.ts";
 import { PLATFORM_PLACE, tenantStoreNames } from "../../src/metrics/model/places.ts";
 import { createLog } from "../../src/platform/runtime/log.ts";
-import { unique } from "../support/platform.ts";
+import { unique } from "../support/platform/unique.ts";
 import { shardsOf as databasesOf } from "../../src/platform/storage/shards.ts";
 
 export const COPY: JobOptions = { bytes: "copy", eventsSince: null, keep: null };

@@ -2,7 +2,9 @@ import { evictDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it, vi } from "vitest";
 import { isolate } from "../support/isolate.ts";
-import { call, expectJson, OPERATOR, tokenFor } from "../support/platform.ts";
+import { call, expectJson } from "../support/platform/call.ts";
+import { OPERATOR } from "../support/platform/operator.ts";
+import { tokenFor } from "../support/platform/tokens.ts";
 
 const operator = () => tokenFor(OPERATOR);
 

@@ -3,7 +3,10 @@ import { env } from "cloudflare:workers";
 import { expect, it } from "vitest";
 import { counting } from "../support/counting.ts";
 import { isolate } from "../support/isolate.ts";
-import { makeClient, makeTenant, put, unique } from "../support/platform.ts";
+import { makeClient } from "../support/platform/clients.ts";
+import { put } from "../support/platform/operator.ts";
+import { makeTenant } from "../support/platform/tenants.ts";
+import { unique } from "../support/platform/unique.ts";
 import { eventsApp, makeTopic, objectsOf } from "./events-app.ts";
 
 /** ARCHITECTURE.md, "What an operation may cost": what one request does in the steady state. */

@@ -24,7 +24,7 @@ import { systemRandom } from "../../src/platform/runtime/random.ts";
 import type { Shards } from "../../src/platform/storage/shards.ts";
 import { createSealer } from "../../src/platform/secrets/seal.ts";
 import { heardLog } from "../support/runtime/heard-log.ts";
-import { unique } from "../support/platform.ts";
+import { unique } from "../support/platform/unique.ts";
 import { noteRequest } from "../support/secrets.ts";
 import { ownIsolate } from "../support/runtime/own-isolate.ts";
 

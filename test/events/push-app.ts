@@ -14,7 +14,8 @@ import { systemRandom } from "../../src/platform/runtime/random.ts";
 import { createSealer } from "../../src/platform/secrets/seal.ts";
 import type { OutsideAnswer, OutsideRequest } from "../support/runtime/outside-world.ts";
 import { answerAt, heldAt, release, requestsTo } from "../support/outside.ts";
-import { makeClient, unique } from "../support/platform.ts";
+import { makeClient } from "../support/platform/clients.ts";
+import { unique } from "../support/platform/unique.ts";
 import { eventsApp, inShard, makeTopic, objectsOf, someClient, type EventsApp, type TestTopic } from "./events-app.ts";
 import { store } from "./push-support.ts";
 

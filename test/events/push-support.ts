@@ -10,7 +10,8 @@ import { shardsOf, type Shards } from "../../src/platform/storage/shards.ts";
 import { everywhere } from "../support/shards.ts";
 import { ownIsolate } from "../support/runtime/own-isolate.ts";
 import { createSealer } from "../../src/platform/secrets/seal.ts";
-import { makeClient, makeTenant } from "../support/platform.ts";
+import { makeClient } from "../support/platform/clients.ts";
+import { makeTenant } from "../support/platform/tenants.ts";
 import { auditedBy, eventsApp, someClient, type EventsApp, type EventsCall, type TestTopic } from "./events-app.ts";
 
 /** Shared by the tests of push subscriptions: registered clients, fake objects, and D1 failures. */

@@ -1,4 +1,7 @@
-import { call, OPERATOR, put, tokenFor, unique } from "../support/platform.ts";
+import { call } from "../support/platform/call.ts";
+import { OPERATOR, put } from "../support/platform/operator.ts";
+import { tokenFor } from "../support/platform/tokens.ts";
+import { unique } from "../support/platform/unique.ts";
 
 /** What the operator keeps, for requests to look at, to change and to take away; no caller lives by any of it. */
 export class AdminPool {

@@ -1,5 +1,8 @@
 import { encodePng, gradient } from "../support/images.ts";
-import { call, expectJson, makeClient, ORIGIN, tokenFor, unique, type TestClient } from "../support/platform.ts";
+import { call, expectJson, ORIGIN } from "../support/platform/call.ts";
+import { makeClient, type TestClient } from "../support/platform/clients.ts";
+import { tokenFor } from "../support/platform/tokens.ts";
+import { unique } from "../support/platform/unique.ts";
 
 /** A client with what it may have: a topic with events, and files. */
 export interface Belongings {

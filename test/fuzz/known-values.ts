@@ -1,5 +1,6 @@
 import { REDIRECT, VERIFIER, type Flow } from "../oauth/user-flow.ts";
-import { unique, type TestClient } from "../support/platform.ts";
+import { type TestClient } from "../support/platform/clients.ts";
+import { unique } from "../support/platform/unique.ts";
 import type { TestApp } from "../support/sign-in.ts";
 import type { TestUser } from "../support/users.ts";
 import type { AdminPool } from "./admin-pool.ts";

@@ -1,6 +1,6 @@
 import { exports } from "cloudflare:workers";
 import { isJson } from "../../src/http/input/body.ts";
-import { ORIGIN } from "../support/platform.ts";
+import { ORIGIN } from "../support/platform/call.ts";
 import type { Operation } from "./operations.ts";
 import { isKnown, type Part, type Plan, type PlannedBody, type Spelling } from "./plan.ts";
 import type { Sandbox } from "./sandbox.ts";

@@ -8,17 +8,12 @@ import { targetOf } from "../../src/gateway/forward/target.ts";
 import { counting } from "../support/counting.ts";
 import { isolate } from "../support/isolate.ts";
 import { answerAt, answerJson, requestsTo } from "../support/outside.ts";
-import {
-  call,
-  expectJson,
-  makeClient,
-  makeTenant,
-  OPERATOR,
-  ORIGIN,
-  put,
-  tokenFor,
-  unique,
-} from "../support/platform.ts";
+import { call, expectJson, ORIGIN } from "../support/platform/call.ts";
+import { makeClient } from "../support/platform/clients.ts";
+import { OPERATOR, put } from "../support/platform/operator.ts";
+import { makeTenant } from "../support/platform/tenants.ts";
+import { tokenFor } from "../support/platform/tokens.ts";
+import { unique } from "../support/platform/unique.ts";
 import { join, makeUser } from "../support/users.ts";
 import { runs } from "../support/model-runs.ts";
 

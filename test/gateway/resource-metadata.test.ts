@@ -1,6 +1,9 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { answerJson } from "../support/outside.ts";
-import { call, expectJson, makeTenant, ORIGIN, put, unique } from "../support/platform.ts";
+import { call, expectJson, ORIGIN } from "../support/platform/call.ts";
+import { put } from "../support/platform/operator.ts";
+import { makeTenant } from "../support/platform/tenants.ts";
+import { unique } from "../support/platform/unique.ts";
 
 /** What a client learns about a service behind the gateway that it has no token for (RFC 9728). */
 const WELL_KNOWN = "/.well-known/oauth-protected-resource";

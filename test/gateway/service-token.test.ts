@@ -3,19 +3,12 @@ import { afterEach, describe, expect, it, vi } from "vitest";
 import { everyRoute, fill } from "../support/route-table.ts";
 import { answerJson, requestsTo } from "../support/outside.ts";
 import { isolate } from "../support/isolate.ts";
-import {
-  basic,
-  call,
-  expectJson,
-  makeClient,
-  makeTenant,
-  OPERATOR,
-  ORIGIN,
-  put,
-  tokenFor,
-  unique,
-  type TestClient,
-} from "../support/platform.ts";
+import { call, expectJson, ORIGIN } from "../support/platform/call.ts";
+import { makeClient, type TestClient } from "../support/platform/clients.ts";
+import { OPERATOR, put } from "../support/platform/operator.ts";
+import { makeTenant } from "../support/platform/tenants.ts";
+import { basic, tokenFor } from "../support/platform/tokens.ts";
+import { unique } from "../support/platform/unique.ts";
 import { makeUser, type TestUser } from "../support/users.ts";
 
 interface Made {

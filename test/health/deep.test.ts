@@ -9,7 +9,9 @@ import type { Env } from "../../src/env.ts";
 import { systemClock } from "../../src/platform/runtime/clock.ts";
 import { aroundMethods, aroundObjects, counting } from "../support/counting.ts";
 import { isolate } from "../support/isolate.ts";
-import { OPERATOR, tokenFor, unique } from "../support/platform.ts";
+import { OPERATOR } from "../support/platform/operator.ts";
+import { tokenFor } from "../support/platform/tokens.ts";
+import { unique } from "../support/platform/unique.ts";
 
 const HOUR_MS = 3_600_000;
 const PARTS = [

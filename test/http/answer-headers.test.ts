@@ -1,20 +1,11 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { Browser, type Visit } from "../support/browser.ts";
 import { answerJson } from "../support/outside.ts";
-import {
-  ALL_SCOPES,
-  basic,
-  call,
-  expectJson,
-  makeClient,
-  OPERATOR,
-  ORIGIN,
-  put,
-  tokenFor,
-  unique,
-  type CallInit,
-  type TestClient,
-} from "../support/platform.ts";
+import { call, expectJson, ORIGIN, type CallInit } from "../support/platform/call.ts";
+import { ALL_SCOPES, makeClient, type TestClient } from "../support/platform/clients.ts";
+import { OPERATOR, put } from "../support/platform/operator.ts";
+import { basic, tokenFor } from "../support/platform/tokens.ts";
+import { unique } from "../support/platform/unique.ts";
 import { closedRoutes, everyRoute, fill, named, platformRoutes } from "../support/route-table.ts";
 import { makeApp, visit, type TestApp } from "../support/sign-in.ts";
 import { makeUser, type TestUser } from "../support/users.ts";

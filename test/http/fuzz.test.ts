@@ -1,7 +1,10 @@
 import * as fc from "fast-check";
 import { beforeAll, describe, expect, it } from "vitest";
 import type { Route } from "../../src/http/route.ts";
-import { call, makeClient, OPERATOR, tokenFor } from "../support/platform.ts";
+import { call } from "../support/platform/call.ts";
+import { makeClient } from "../support/platform/clients.ts";
+import { OPERATOR } from "../support/platform/operator.ts";
+import { tokenFor } from "../support/platform/tokens.ts";
 import { everyRoute, fill, named, pageRoutes } from "../support/route-table.ts";
 import { makeFile, makeTopic, upload } from "../fuzz/belongings.ts";
 import { operations } from "../fuzz/operations.ts";

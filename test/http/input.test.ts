@@ -4,7 +4,9 @@ import * as z from "zod/mini";
 import { readBytes, readForm, readJson } from "../../src/http/input/body.ts";
 import { readPaging } from "../../src/http/input/paging.ts";
 import { booleanText, validate } from "../../src/http/input/validate.ts";
-import { call, expectJson, OPERATOR, tokenFor } from "../support/platform.ts";
+import { call, expectJson } from "../support/platform/call.ts";
+import { OPERATOR } from "../support/platform/operator.ts";
+import { tokenFor } from "../support/platform/tokens.ts";
 import { runs } from "../support/model-runs.ts";
 
 const post = (body: BodyInit, contentType = "application/json"): Request =>

@@ -3,7 +3,9 @@ import { env } from "cloudflare:workers";
 import { describe, expect, it, vi } from "vitest";
 import worker from "../../src/worker.ts";
 import { isolate } from "../support/isolate.ts";
-import { basic, makeClient, OPERATOR } from "../support/platform.ts";
+import { makeClient } from "../support/platform/clients.ts";
+import { OPERATOR } from "../support/platform/operator.ts";
+import { basic } from "../support/platform/tokens.ts";
 
 /** The variable MAINTENANCE: only the operator is served, and nothing is done by itself. */
 const resting = isolate({ MAINTENANCE: "true" });

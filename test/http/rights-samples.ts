@@ -1,6 +1,6 @@
 import type { Operation } from "../../src/http/callers/rights.ts";
 import { makeTopic, upload } from "../fuzz/belongings.ts";
-import { call, expectJson, type CallInit } from "../support/platform.ts";
+import { call, expectJson, type CallInit } from "../support/platform/call.ts";
 import type { World } from "./rights-world.ts";
 
 /** A request that succeeds for the owner, below the service's base by the route's path. */

@@ -1,17 +1,11 @@
 import type { Column } from "../../src/http/callers/rights.ts";
 import { Browser, landed } from "../support/browser.ts";
-import {
-  ALL_SCOPES,
-  basic,
-  call,
-  expectJson,
-  makeClient,
-  makeTenant,
-  put,
-  tokenFor,
-  unique,
-  putService,
-} from "../support/platform.ts";
+import { call, expectJson } from "../support/platform/call.ts";
+import { ALL_SCOPES, makeClient } from "../support/platform/clients.ts";
+import { put, putService } from "../support/platform/operator.ts";
+import { makeTenant } from "../support/platform/tenants.ts";
+import { basic, tokenFor } from "../support/platform/tokens.ts";
+import { unique } from "../support/platform/unique.ts";
 import { makeApp, signInThrough, type TestApp } from "../support/sign-in.ts";
 import { makeUser, type TestUser } from "../support/users.ts";
 

@@ -3,7 +3,10 @@ import { defineRoute, empty } from "../../src/http/route.ts";
 import { RIGHTS, rightOf, type Operation } from "../../src/http/callers/rights.ts";
 import type { Route } from "../../src/http/route.ts";
 import { TOKEN_KINDS } from "../../src/http/callers/token-kind.ts";
-import { call, expectJson, OPERATOR, tokenFor, unique } from "../support/platform.ts";
+import { call, expectJson } from "../support/platform/call.ts";
+import { OPERATOR } from "../support/platform/operator.ts";
+import { tokenFor } from "../support/platform/tokens.ts";
+import { unique } from "../support/platform/unique.ts";
 import { isSearch } from "../support/model-runs.ts";
 import { everyRoute, fill, named, platformRoutes } from "../support/route-table.ts";
 import {

@@ -5,7 +5,9 @@ import { createApp } from "../../src/app.ts";
 import { createDeps } from "../../src/deps.ts";
 import { WAITS } from "../../tools/bench/shards/waits.ts";
 import { counting, inRounds } from "../support/counting.ts";
-import { expectJson, makeClient, ORIGIN, tokenFor } from "../support/platform.ts";
+import { expectJson, ORIGIN } from "../support/platform/call.ts";
+import { makeClient } from "../support/platform/clients.ts";
+import { tokenFor } from "../support/platform/tokens.ts";
 
 /** Copies of an isolate are old after 5 s without a request, those of clients and tenants after 30 s. */
 const OLD_MS = 6_000;

@@ -5,7 +5,12 @@ import { createApp } from "../../src/app.ts";
 import { createDeps } from "../../src/deps.ts";
 import { counting, inRounds } from "../support/counting.ts";
 import { answerJson } from "../support/outside.ts";
-import { call, makeClient, makeTenant, ORIGIN, put, tokenFor, unique, type TestClient } from "../support/platform.ts";
+import { call, ORIGIN } from "../support/platform/call.ts";
+import { makeClient, type TestClient } from "../support/platform/clients.ts";
+import { put } from "../support/platform/operator.ts";
+import { makeTenant } from "../support/platform/tenants.ts";
+import { tokenFor } from "../support/platform/tokens.ts";
+import { unique } from "../support/platform/unique.ts";
 
 /**
  * How often a request waits for D1, one wait after the other. Far from the database each is some 0.3 s.

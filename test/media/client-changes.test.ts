@@ -2,18 +2,12 @@ import { env } from "cloudflare:workers";
 import { describe, expect, it, vi } from "vitest";
 import { LIMITS } from "../../src/media/model/limits.ts";
 import { isolate, type Isolate } from "../support/isolate.ts";
-import {
-  ALL_SCOPES,
-  call,
-  expectJson,
-  makeClient,
-  makeTenant,
-  OPERATOR,
-  put,
-  tokenFor,
-  unique,
-  type TestClient,
-} from "../support/platform.ts";
+import { call, expectJson } from "../support/platform/call.ts";
+import { ALL_SCOPES, makeClient, type TestClient } from "../support/platform/clients.ts";
+import { OPERATOR, put } from "../support/platform/operator.ts";
+import { makeTenant } from "../support/platform/tenants.ts";
+import { tokenFor } from "../support/platform/tokens.ts";
+import { unique } from "../support/platform/unique.ts";
 import { keysOf, mediaApp } from "./media-app.ts";
 import { everywhere } from "../support/shards.ts";
 

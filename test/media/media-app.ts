@@ -21,7 +21,7 @@ import { createNames } from "../../src/platform/model/names.ts";
 import { systemRandom } from "../../src/platform/runtime/random.ts";
 import { createSealer } from "../../src/platform/secrets/seal.ts";
 import { heardLog } from "../support/runtime/heard-log.ts";
-import { unique } from "../support/platform.ts";
+import { unique } from "../support/platform/unique.ts";
 import { noteRequest } from "../support/secrets.ts";
 
 /**

@@ -1,6 +1,11 @@
 import { describe, expect, it } from "vitest";
 import { decode, encodeJpeg, gradient } from "../support/images.ts";
-import { call, expectJson, makeClient, makeTenant, OPERATOR, put, tokenFor, unique } from "../support/platform.ts";
+import { call, expectJson } from "../support/platform/call.ts";
+import { makeClient } from "../support/platform/clients.ts";
+import { OPERATOR, put } from "../support/platform/operator.ts";
+import { makeTenant } from "../support/platform/tenants.ts";
+import { tokenFor } from "../support/platform/tokens.ts";
+import { unique } from "../support/platform/unique.ts";
 
 /** A registered service that the tenant subscribes to. */
 async function subscribedService(tenant: string): Promise<string> {

@@ -5,7 +5,7 @@ import { LIMITS } from "../../src/media/model/limits.ts";
 import { createPinnedUploadStore } from "../../src/media/uploads/pinned-upload-store.ts";
 import { aroundMethods, counting } from "../support/counting.ts";
 import { encodePng, gradient } from "../support/images.ts";
-import { unique } from "../support/platform.ts";
+import { unique } from "../support/platform/unique.ts";
 import { expectProblem, keysOf, mediaApp, principal, START_MS, stored, uploaded } from "./media-app.ts";
 import { everywhere } from "../support/shards.ts";
 

@@ -7,7 +7,7 @@ import { LIMITS, STEPS, type Step } from "../../src/metrics/model/limits.ts";
 import { placeOf } from "../../src/metrics/model/places.ts";
 import { MetricsStore } from "../../src/metrics/store.do.ts";
 import { heardLog } from "../support/runtime/heard-log.ts";
-import { unique } from "../support/platform.ts";
+import { unique } from "../support/platform/unique.ts";
 
 /** Real objects, and a clock that a test moves. */
 const MINUTE = STEPS.minute.ms;

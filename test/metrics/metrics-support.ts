@@ -1,5 +1,7 @@
 import { isolate } from "../support/isolate.ts";
-import { call, expectJson, OPERATOR, tokenFor } from "../support/platform.ts";
+import { call, expectJson } from "../support/platform/call.ts";
+import { OPERATOR } from "../support/platform/operator.ts";
+import { tokenFor } from "../support/platform/tokens.ts";
 
 /**
  * What the metrics have now: everything that the Worker counted, read by another isolate, which has nothing of its own

@@ -1,7 +1,8 @@
 import { env } from "cloudflare:workers";
 import { expect, it } from "vitest";
 import { isolate } from "../support/isolate.ts";
-import { makeClient, tokenFor } from "../support/platform.ts";
+import { makeClient } from "../support/platform/clients.ts";
+import { tokenFor } from "../support/platform/tokens.ts";
 
 /** A function of Vite, which runs the tests. */
 interface Glob {

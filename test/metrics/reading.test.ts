@@ -3,7 +3,10 @@ import { BOUNDS, METRICS } from "../../src/platform/ports/metrics.ts";
 import { quantile } from "../../src/metrics/histogram.ts";
 import { emptyTally, counting } from "../support/counting.ts";
 import { isolate, type Isolate } from "../support/isolate.ts";
-import { call, expectJson, makeClient, OPERATOR, tokenFor, type TestClient } from "../support/platform.ts";
+import { call, expectJson } from "../support/platform/call.ts";
+import { makeClient, type TestClient } from "../support/platform/clients.ts";
+import { OPERATOR } from "../support/platform/operator.ts";
+import { tokenFor } from "../support/platform/tokens.ts";
 import { env } from "cloudflare:workers";
 
 /** What a set of requests in isolates of their own adds to the metrics. */

@@ -4,7 +4,12 @@ import { createDeps } from "../../src/deps.ts";
 import { runSchedule } from "../../src/schedule.ts";
 import { makeFile, makeTopic } from "../fuzz/belongings.ts";
 import { answerAt, answerJson } from "../support/outside.ts";
-import { basic, call, expectJson, makeClient, makeTenant, put, tokenFor, unique } from "../support/platform.ts";
+import { call, expectJson } from "../support/platform/call.ts";
+import { makeClient } from "../support/platform/clients.ts";
+import { put } from "../support/platform/operator.ts";
+import { makeTenant } from "../support/platform/tenants.ts";
+import { basic, tokenFor } from "../support/platform/tokens.ts";
+import { unique } from "../support/platform/unique.ts";
 import { metricOf, readMetrics } from "./metrics-support.ts";
 
 /** What each service counts, by tenant. */

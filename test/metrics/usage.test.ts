@@ -4,7 +4,10 @@ import { sampleStored, type StoredOfTenant } from "../../src/metrics/sampling.ts
 import { createDeps } from "../../src/deps.ts";
 import { makeFile, makeTopic } from "../fuzz/belongings.ts";
 import { isolate } from "../support/isolate.ts";
-import { call, expectJson, makeClient, OPERATOR, tokenFor, type TestClient } from "../support/platform.ts";
+import { call, expectJson } from "../support/platform/call.ts";
+import { makeClient, type TestClient } from "../support/platform/clients.ts";
+import { OPERATOR } from "../support/platform/operator.ts";
+import { tokenFor } from "../support/platform/tokens.ts";
 import { metricOf, readMetrics } from "./metrics-support.ts";
 
 /** What a tenant used in a month, from which its bill is made. */

@@ -10,17 +10,11 @@ import { systemRandom } from "../../src/platform/runtime/random.ts";
 import { counting, emptyTally } from "../support/counting.ts";
 import { isolate as isolateOf, type Isolate } from "../support/isolate.ts";
 import { Browser, landed, toInit } from "../support/browser.ts";
-import {
-  basic,
-  call,
-  expectJson,
-  makeClient,
-  ORIGIN,
-  put,
-  tokenFor,
-  unique,
-  type TestClient,
-} from "../support/platform.ts";
+import { call, expectJson, ORIGIN } from "../support/platform/call.ts";
+import { makeClient, type TestClient } from "../support/platform/clients.ts";
+import { put } from "../support/platform/operator.ts";
+import { basic, tokenFor } from "../support/platform/tokens.ts";
+import { unique } from "../support/platform/unique.ts";
 import { makeApp, visit } from "../support/sign-in.ts";
 import { directoryWith } from "../support/directory.ts";
 import { makeUser } from "../support/users.ts";

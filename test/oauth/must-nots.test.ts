@@ -1,7 +1,10 @@
 import { exportJWK, generateSecret, SignJWT } from "jose";
 import { beforeAll, describe, expect, it } from "vitest";
 import { Browser } from "../support/browser.ts";
-import { basic, call, expectJson, makeClient, makeTenant, ORIGIN, tokenFor } from "../support/platform.ts";
+import { call, expectJson, ORIGIN } from "../support/platform/call.ts";
+import { makeClient } from "../support/platform/clients.ts";
+import { makeTenant } from "../support/platform/tenants.ts";
+import { basic, tokenFor } from "../support/platform/tokens.ts";
 import { hashOf, makeProver } from "../support/parties/prover.ts";
 import { APP_URI, makeApp, signInThrough, type TestApp } from "../support/sign-in.ts";
 import { makeUser } from "../support/users.ts";

@@ -3,17 +3,12 @@ import { decodeJwt, exportJWK, SignJWT } from "jose";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { Browser } from "../support/browser.ts";
 import { isolate, type Isolate } from "../support/isolate.ts";
-import {
-  basic,
-  call,
-  expectJson,
-  makeClient,
-  makeTenant,
-  OPERATOR,
-  put,
-  tokenFor,
-  unique,
-} from "../support/platform.ts";
+import { call, expectJson } from "../support/platform/call.ts";
+import { makeClient } from "../support/platform/clients.ts";
+import { OPERATOR, put } from "../support/platform/operator.ts";
+import { makeTenant } from "../support/platform/tenants.ts";
+import { basic, tokenFor } from "../support/platform/tokens.ts";
+import { unique } from "../support/platform/unique.ts";
 import { errorOf, makeApp, visit } from "../support/sign-in.ts";
 import { directoryWith } from "../support/directory.ts";
 import { makeUser, type TestUser } from "../support/users.ts";

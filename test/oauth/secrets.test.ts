@@ -2,7 +2,10 @@ import { env } from "cloudflare:workers";
 import { afterAll, beforeAll, expect, it, vi } from "vitest";
 import { Browser, landed } from "../support/browser.ts";
 import { isolate } from "../support/isolate.ts";
-import { basic, expectJson, OPERATOR, ORIGIN, unique, type CallInit } from "../support/platform.ts";
+import { expectJson, ORIGIN, type CallInit } from "../support/platform/call.ts";
+import { OPERATOR } from "../support/platform/operator.ts";
+import { basic } from "../support/platform/tokens.ts";
+import { unique } from "../support/platform/unique.ts";
 
 /**
  * A story with every kind of secret, each used right and wrong, at one Worker that logs all it can. Afterwards the

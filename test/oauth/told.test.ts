@@ -2,19 +2,12 @@ import { decodeJwt } from "jose";
 import { beforeAll, describe, expect, it, vi } from "vitest";
 import { Browser, landed, type Visit } from "../support/browser.ts";
 import { isolate } from "../support/isolate.ts";
-import {
-  basic,
-  call,
-  expectJson,
-  makeClient,
-  makeTenant,
-  OPERATOR,
-  ORIGIN,
-  put,
-  tokenFor,
-  unique,
-  type TestClient,
-} from "../support/platform.ts";
+import { call, expectJson, ORIGIN } from "../support/platform/call.ts";
+import { makeClient, type TestClient } from "../support/platform/clients.ts";
+import { OPERATOR, put } from "../support/platform/operator.ts";
+import { makeTenant } from "../support/platform/tenants.ts";
+import { basic, tokenFor } from "../support/platform/tokens.ts";
+import { unique } from "../support/platform/unique.ts";
 import { makeApp, signInThrough, visit } from "../support/sign-in.ts";
 import { directoryWith } from "../support/directory.ts";
 import { makeUser } from "../support/users.ts";

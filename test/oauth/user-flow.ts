@@ -11,7 +11,11 @@ import { createSessionStore } from "../../src/oauth/sign-in/session-store.ts";
 import { createSealer, parseSealKeys } from "../../src/platform/secrets/seal.ts";
 import { shardsOf } from "../../src/platform/storage/shards.ts";
 import { addressIn, shardDb } from "../support/shards.ts";
-import { basic, call, expectJson, makeTenant, register, unique } from "../support/platform.ts";
+import { call, expectJson } from "../support/platform/call.ts";
+import { register } from "../support/platform/clients.ts";
+import { makeTenant } from "../support/platform/tenants.ts";
+import { basic } from "../support/platform/tokens.ts";
+import { unique } from "../support/platform/unique.ts";
 import { seedMember, seedUser } from "../support/seed.ts";
 
 /** Users, their clients, and codes as `/authorize` makes them, without the pages before. */

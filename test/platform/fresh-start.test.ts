@@ -2,7 +2,9 @@ import { evictAllDurableObjects, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it, vi } from "vitest";
 import { startFresh } from "../support/runtime/fresh-start.ts";
-import { call, expectJson, makeClient, tokenFor } from "../support/platform.ts";
+import { call, expectJson } from "../support/platform/call.ts";
+import { makeClient } from "../support/platform/clients.ts";
+import { tokenFor } from "../support/platform/tokens.ts";
 
 /** A test file finds nothing of the previous one. */
 describe("a fresh start", () => {

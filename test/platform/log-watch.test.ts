@@ -3,7 +3,10 @@ import { createLog } from "../../src/platform/runtime/log.ts";
 import { heardLog } from "../support/runtime/heard-log.ts";
 import { isolate } from "../support/isolate.ts";
 import { takeSecretsInLog } from "../support/runtime/log-watch.ts";
-import { basic, call, expectJson, makeClient, tokenFor, unique } from "../support/platform.ts";
+import { call, expectJson } from "../support/platform/call.ts";
+import { makeClient } from "../support/platform/clients.ts";
+import { basic, tokenFor } from "../support/platform/tokens.ts";
+import { unique } from "../support/platform/unique.ts";
 import { noteRequest, noteSecret } from "../support/secrets.ts";
 
 /** The watch over the tests' logs finds secrets. */

@@ -3,7 +3,11 @@ import { describe, expect, it } from "vitest";
 import { createDeps } from "../../src/deps.ts";
 import { MOVE_LIMITS } from "../../src/shards/moves.ts";
 import { isolate } from "../support/isolate.ts";
-import { call, expectJson, makeClient, makeTenantIn, OPERATOR, placeOf, put, tokenFor } from "../support/platform.ts";
+import { call, expectJson } from "../support/platform/call.ts";
+import { makeClient } from "../support/platform/clients.ts";
+import { OPERATOR, put } from "../support/platform/operator.ts";
+import { makeTenantIn, placeOf } from "../support/platform/tenants.ts";
+import { tokenFor } from "../support/platform/tokens.ts";
 import { shardDb } from "../support/shards.ts";
 
 const move = async (tenant: string, shard: unknown) =>

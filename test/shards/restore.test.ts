@@ -5,7 +5,9 @@ import { createDeps } from "../../src/deps.ts";
 import { shardObjectName } from "../../src/platform/storage/shards.ts";
 import { createRestoreShard } from "../../src/shards/restore.ts";
 import { isolate } from "../support/isolate.ts";
-import { expectJson, OPERATOR, tokenFor } from "../support/platform.ts";
+import { expectJson } from "../support/platform/call.ts";
+import { OPERATOR } from "../support/platform/operator.ts";
+import { tokenFor } from "../support/platform/tokens.ts";
 import { shardDb } from "../support/shards.ts";
 
 const SHARD = 3;

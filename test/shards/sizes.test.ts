@@ -8,16 +8,11 @@ import { createSizeStore } from "../../src/shards/size-store.ts";
 import { aroundMethods } from "../support/counting.ts";
 import { heardLog } from "../support/runtime/heard-log.ts";
 import { isolate } from "../support/isolate.ts";
-import {
-  call,
-  expectJson,
-  makeClient,
-  makeTenant,
-  makeTenantIn,
-  OPERATOR,
-  placeOf,
-  tokenFor,
-} from "../support/platform.ts";
+import { call, expectJson } from "../support/platform/call.ts";
+import { makeClient } from "../support/platform/clients.ts";
+import { OPERATOR } from "../support/platform/operator.ts";
+import { makeTenant, makeTenantIn, placeOf } from "../support/platform/tenants.ts";
+import { tokenFor } from "../support/platform/tokens.ts";
 import { shardDb } from "../support/shards.ts";
 
 const HOUR_MS = 3_600_000;

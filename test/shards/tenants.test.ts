@@ -10,17 +10,11 @@ import { aroundMethods } from "../support/counting.ts";
 import { heardLog } from "../support/runtime/heard-log.ts";
 import { isolate } from "../support/isolate.ts";
 import { ownIsolate } from "../support/runtime/own-isolate.ts";
-import {
-  call,
-  expectJson,
-  makeClient,
-  makeTenant,
-  makeTenantIn,
-  OPERATOR,
-  placeOf,
-  put,
-  tokenFor,
-} from "../support/platform.ts";
+import { call, expectJson } from "../support/platform/call.ts";
+import { makeClient } from "../support/platform/clients.ts";
+import { OPERATOR, put } from "../support/platform/operator.ts";
+import { makeTenant, makeTenantIn, placeOf } from "../support/platform/tenants.ts";
+import { tokenFor } from "../support/platform/tokens.ts";
 import { shardDb } from "../support/shards.ts";
 
 const copyOf = (shard: number, tenant: string) =>

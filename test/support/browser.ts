@@ -1,4 +1,4 @@
-import { call, ORIGIN } from "./platform.ts";
+import { call, ORIGIN } from "./platform/call.ts";
 
 /**
  * A browser as far as the pages need one: it keeps cookies and their rules, reads forms from the HTML and sends them,

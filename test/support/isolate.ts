@@ -3,7 +3,8 @@ import { env } from "cloudflare:workers";
 import { createApp } from "../../src/app.ts";
 import { createDeps } from "../../src/deps.ts";
 import type { Env } from "../../src/env.ts";
-import { basic, noteResponse, ORIGIN } from "./platform.ts";
+import { noteResponse, ORIGIN } from "./platform/call.ts";
+import { basic } from "./platform/tokens.ts";
 import { noteRequest } from "./secrets.ts";
 
 /** Another isolate as far as the Worker can tell: caches of its own, over the same bindings unless others are given. */

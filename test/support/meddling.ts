@@ -2,7 +2,7 @@ import { env } from "cloudflare:workers";
 import { Browser, toInit } from "./browser.ts";
 import { directoryWith } from "./directory.ts";
 import { isolate } from "./isolate.ts";
-import { ORIGIN } from "./platform.ts";
+import { ORIGIN } from "./platform/call.ts";
 
 /**
  * A browser at a platform where something happens just before a transaction, once `state.armed` is set. `sizes`: the

@@ -1,5 +1,9 @@
 import { authorizeAddress, landed, type Browser, type Visit } from "./browser.ts";
-import { ALL_SCOPES, basic, call, expectJson, makeTenant, register, unique } from "./platform.ts";
+import { call, expectJson } from "./platform/call.ts";
+import { ALL_SCOPES, register } from "./platform/clients.ts";
+import { makeTenant } from "./platform/tenants.ts";
+import { basic } from "./platform/tokens.ts";
+import { unique } from "./platform/unique.ts";
 import type { TestUser } from "./users.ts";
 
 /** A client that sends people to `/authorize`, and the parameters that it sends along. */

@@ -1,6 +1,8 @@
 import { scryptSync } from "node:crypto";
 import { addressIn } from "./shards.ts";
-import { ALL_SCOPES, makeTenant, unique } from "./platform.ts";
+import { ALL_SCOPES } from "./platform/clients.ts";
+import { makeTenant } from "./platform/tenants.ts";
+import { unique } from "./platform/unique.ts";
 import { seedMember, seedUser } from "./seed.ts";
 
 export interface TestUser {

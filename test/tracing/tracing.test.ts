@@ -10,7 +10,11 @@ import { makeTopic } from "../fuzz/belongings.ts";
 import { heardLog } from "../support/runtime/heard-log.ts";
 import { isolate } from "../support/isolate.ts";
 import { answerAt, answerJson, heldAt, release, requestsTo } from "../support/outside.ts";
-import { makeClient, makeTenant, put, tokenFor, unique } from "../support/platform.ts";
+import { makeClient } from "../support/platform/clients.ts";
+import { put } from "../support/platform/operator.ts";
+import { makeTenant } from "../support/platform/tenants.ts";
+import { tokenFor } from "../support/platform/tokens.ts";
+import { unique } from "../support/platform/unique.ts";
 
 const TRACE = "0af7651916cd43dd8448eb211c80319c";
 const PARENT = "b7ad6b7169203331";

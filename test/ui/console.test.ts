@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { call, expectJson } from "../support/platform.ts";
+import { call, expectJson } from "../support/platform/call.ts";
 
 describe("the console's addresses", () => {
   it("answer with the one page, under a policy that allows nothing inline and nothing from elsewhere", async () => {

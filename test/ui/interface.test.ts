@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { createApp } from "../../src/app.ts";
 import { createDeps } from "../../src/deps.ts";
 import { expectDocumented } from "../support/documented.ts";
-import { call, expectJson, ORIGIN } from "../support/platform.ts";
+import { call, expectJson, ORIGIN } from "../support/platform/call.ts";
 import { everyRoute } from "../support/route-table.ts";
 
 const METHODS = ["get", "post", "put", "delete"] as const;

@@ -9,7 +9,7 @@ import { sha256Hex } from "../../src/platform/secrets/hash.ts";
 import { iconHref } from "../../src/ui/parts/icon.ts";
 import { PROTOCOL_ERRORS } from "../../src/ui/pages/protocol-errors.ts";
 import { STYLESHEET, stylesheetHref } from "../../src/ui/parts/stylesheet.ts";
-import { call } from "../support/platform.ts";
+import { call } from "../support/platform/call.ts";
 
 describe("/health", () => {
   // shows: platform/addresses/health

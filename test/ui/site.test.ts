@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { createApp } from "../../src/app.ts";
 import { createDeps } from "../../src/deps.ts";
 import type { Env } from "../../src/env.ts";
-import { call } from "../support/platform.ts";
+import { call } from "../support/platform/call.ts";
 
 /** The pages that these tests see are those of site/unbuilt; test/nightly/site.test.ts has the built ones. */
 const platformWith = (more: Partial<Env>) => {

@@ -4,17 +4,12 @@ import { createTopicStore } from "../../../src/events/access/topic-store.ts";
 import { consumerOf } from "../../../src/events/consume/stub.ts";
 import { logOf } from "../../../src/events/log/client.ts";
 import { Browser, landed } from "../../support/browser.ts";
-import {
-  basic,
-  call,
-  expectJson,
-  makeClient,
-  makeTenant,
-  put,
-  tokenFor,
-  unique,
-  putService,
-} from "../../support/platform.ts";
+import { call, expectJson } from "../../support/platform/call.ts";
+import { makeClient } from "../../support/platform/clients.ts";
+import { put, putService } from "../../support/platform/operator.ts";
+import { makeTenant } from "../../support/platform/tenants.ts";
+import { basic, tokenFor } from "../../support/platform/tokens.ts";
+import { unique } from "../../support/platform/unique.ts";
 import { makeApp, signInThrough, type TestApp } from "../../support/sign-in.ts";
 import { join, makeUser, type TestUser } from "../../support/users.ts";
 import { eventsApp, makeTopic, someClient } from "../events-app.ts";

@@ -6,7 +6,7 @@ import { unpackSegment } from "../../../src/events/log/segments.ts";
 import type { TopicLog } from "../../../src/events/log/topic-log.do.ts";
 import type { Once, Retention } from "../../../src/events/log/types.ts";
 import { LOG } from "../../../src/events/model/limits.ts";
-import { unique } from "../../support/platform.ts";
+import { unique } from "../../support/platform/unique.ts";
 import { eventsApp, expectProblem, inShard, KEPT, makeTopic, objectsOf, payloads } from "../events-app.ts";
 import { Fault } from "../fault.ts";
 

@@ -6,7 +6,7 @@ import type { WakeOutcome } from "../../../src/events/log/subscriber.ts";
 import type { TopicLog } from "../../../src/events/log/topic-log.do.ts";
 import { LOG, WAKE } from "../../../src/events/model/limits.ts";
 import { addressOf, pushObjectName } from "../../../src/events/model/topic.ts";
-import { unique } from "../../support/platform.ts";
+import { unique } from "../../support/platform/unique.ts";
 import { frozenTime as frozenTimeFrom } from "../../support/frozen-time.ts";
 import { eventsApp, KEPT, makeTopic, objectsOf } from "../events-app.ts";
 

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { positionAfter } from "../../../src/events/log/resets.ts";
 import type { TopicLog } from "../../../src/events/log/topic-log.do.ts";
 import { addressOf, pushObjectName } from "../../../src/events/model/topic.ts";
-import { unique } from "../../support/platform.ts";
+import { unique } from "../../support/platform/unique.ts";
 import { eventsApp, inShard, KEPT, makeTopic, objectsOf, payloads, type TestTopic } from "../events-app.ts";
 import { idsOf, makePush, stopTheClock } from "../push-app.ts";
 

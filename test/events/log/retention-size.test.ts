@@ -6,7 +6,7 @@ import { logOf } from "../../../src/events/log/client.ts";
 import { unpackSegment } from "../../../src/events/log/segments.ts";
 import type { TopicLog } from "../../../src/events/log/topic-log.do.ts";
 import { LOG } from "../../../src/events/model/limits.ts";
-import { unique } from "../../support/platform.ts";
+import { unique } from "../../support/platform/unique.ts";
 import {
   eventsApp,
   expectProblem,

@@ -3,7 +3,7 @@ import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { addressOf, pushObjectName } from "../../../src/events/model/topic.ts";
 import type { PushSubscriptionObject } from "../../../src/events/push/push-subscription.do.ts";
-import { unique } from "../../support/platform.ts";
+import { unique } from "../../support/platform/unique.ts";
 import { inShard, makeTopic, objectsOf } from "../events-app.ts";
 import { Fault } from "../fault.ts";
 import { idsOf, makePush, pass, pushApp, pushStore, stopTheClock, verified } from "../push-app.ts";

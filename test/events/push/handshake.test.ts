@@ -3,7 +3,10 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { HANDSHAKE } from "../../../src/events/model/limits.ts";
 import type { PushSubscriptionObject } from "../../../src/events/push/push-subscription.do.ts";
 import { answerAt, requestsTo } from "../../support/outside.ts";
-import { call, expectJson, makeClient, tokenFor, unique } from "../../support/platform.ts";
+import { call, expectJson } from "../../support/platform/call.ts";
+import { makeClient } from "../../support/platform/clients.ts";
+import { tokenFor } from "../../support/platform/tokens.ts";
+import { unique } from "../../support/platform/unique.ts";
 import { DAY_MS, idsOf, makePush, pass, pushStore, stopTheClock, verified, type TestPush } from "../push-app.ts";
 import { bodyWith } from "../push-support.ts";
 

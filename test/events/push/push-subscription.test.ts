@@ -6,7 +6,9 @@ import { DELIVERY } from "../../../src/events/model/limits.ts";
 import { addressOf, nameOf, pushObjectName } from "../../../src/events/model/topic.ts";
 import type { PushSubscriptionObject } from "../../../src/events/push/push-subscription.do.ts";
 import type { PushPorts } from "../../../src/events/push/types.ts";
-import { makeClient, put, unique } from "../../support/platform.ts";
+import { makeClient } from "../../support/platform/clients.ts";
+import { put } from "../../support/platform/operator.ts";
+import { unique } from "../../support/platform/unique.ts";
 import {
   DAY_MS,
   idsOf,

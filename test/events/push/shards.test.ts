@@ -12,7 +12,11 @@ import { shardBinding, shardsOf } from "../../../src/platform/storage/shards.ts"
 import { atEachCall } from "../../support/each-call.ts";
 import { isolate, type Isolate } from "../../support/isolate.ts";
 import { strideOf } from "../../support/model-runs.ts";
-import { call, expectJson, makeClient, OPERATOR, tokenFor, unique, type TestClient } from "../../support/platform.ts";
+import { call, expectJson } from "../../support/platform/call.ts";
+import { makeClient, type TestClient } from "../../support/platform/clients.ts";
+import { OPERATOR } from "../../support/platform/operator.ts";
+import { tokenFor } from "../../support/platform/tokens.ts";
+import { unique } from "../../support/platform/unique.ts";
 import { shardDb } from "../../support/shards.ts";
 import { sweptAt } from "../../support/sweep.ts";
 import { body, bodyWith, playedObjects, recordsOf, store } from "../push-support.ts";

@@ -7,7 +7,11 @@ import { pushObjectName } from "../../../src/events/model/topic.ts";
 import { PUSH_SQL } from "../../../src/events/push/record/record-store.ts";
 import { counting } from "../../support/counting.ts";
 import { isolate } from "../../support/isolate.ts";
-import { call, makeClient, OPERATOR, put, tokenFor, unique } from "../../support/platform.ts";
+import { call } from "../../support/platform/call.ts";
+import { makeClient } from "../../support/platform/clients.ts";
+import { OPERATOR, put } from "../../support/platform/operator.ts";
+import { tokenFor } from "../../support/platform/tokens.ts";
+import { unique } from "../../support/platform/unique.ts";
 import { expectProblem, makeTopic, objectsOf } from "../events-app.ts";
 import {
   body,

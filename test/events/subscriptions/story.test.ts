@@ -11,7 +11,11 @@ import type { PushRecord } from "../../../src/events/push/record/record.ts";
 import { pushOf } from "../../../src/events/push/stub.ts";
 import { isolate } from "../../support/isolate.ts";
 import { answerAt, requestsTo } from "../../support/outside.ts";
-import { call, expectJson, makeClient, OPERATOR, tokenFor, unique, type CallInit } from "../../support/platform.ts";
+import { call, expectJson, type CallInit } from "../../support/platform/call.ts";
+import { makeClient } from "../../support/platform/clients.ts";
+import { OPERATOR } from "../../support/platform/operator.ts";
+import { tokenFor } from "../../support/platform/tokens.ts";
+import { unique } from "../../support/platform/unique.ts";
 import { body, bodyWith, faultyDatabase, PASSWORD, playedObjects, recordsOf, store } from "../push-support.ts";
 import { everywhere } from "../../support/shards.ts";
 

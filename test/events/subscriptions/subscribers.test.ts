@@ -3,17 +3,12 @@ import { describe, expect, it } from "vitest";
 import { createDeps } from "../../../src/deps.ts";
 import { scopeMatches } from "../../../src/platform/model/scope-pattern.ts";
 import { answerAt, requestsTo } from "../../support/outside.ts";
-import {
-  call,
-  expectJson,
-  makeClient,
-  makeTenant,
-  OPERATOR,
-  put,
-  tokenFor,
-  unique,
-  type TestClient,
-} from "../../support/platform.ts";
+import { call, expectJson } from "../../support/platform/call.ts";
+import { makeClient, type TestClient } from "../../support/platform/clients.ts";
+import { OPERATOR, put } from "../../support/platform/operator.ts";
+import { makeTenant } from "../../support/platform/tenants.ts";
+import { tokenFor } from "../../support/platform/tokens.ts";
+import { unique } from "../../support/platform/unique.ts";
 import { bodyWith } from "../push-support.ts";
 import { everywhere } from "../../support/shards.ts";
 

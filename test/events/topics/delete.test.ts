@@ -7,7 +7,7 @@ import type { TopicConsumer } from "../../../src/events/consume/topic-consumer.d
 import { logOf } from "../../../src/events/log/client.ts";
 import { DELETE } from "../../../src/events/model/limits.ts";
 import { nameOf } from "../../../src/events/model/topic.ts";
-import { unique } from "../../support/platform.ts";
+import { unique } from "../../support/platform/unique.ts";
 import {
   eventsApp,
   expectProblem,

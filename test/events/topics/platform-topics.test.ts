@@ -1,7 +1,7 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { shardsOf } from "../../../src/events/model/topic.ts";
-import { unique } from "../../support/platform.ts";
+import { unique } from "../../support/platform/unique.ts";
 import { eventsApp, expectProblem, objectsOf, payloads, someClient, topicAt } from "../events-app.ts";
 
 /** A topic of the platform itself, which nobody looked for yet, and a client that may consume it. */

@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { createTopicStore, TOPIC_SQL } from "../../../src/events/access/topic-store.ts";
 import { logOf } from "../../../src/events/log/client.ts";
 import { counting } from "../../support/counting.ts";
-import { unique } from "../../support/platform.ts";
+import { unique } from "../../support/platform/unique.ts";
 import {
   eventsApp,
   expectProblem,

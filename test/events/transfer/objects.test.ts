@@ -10,7 +10,7 @@ import { createMeter } from "../../../src/metrics/meter.ts";
 import { placeOf } from "../../../src/metrics/model/places.ts";
 import { PAGE, type ImportOutcome } from "../../../src/platform/storage/object-import.ts";
 import { heardLog } from "../../support/runtime/heard-log.ts";
-import { unique } from "../../support/platform.ts";
+import { unique } from "../../support/platform/unique.ts";
 import { eventsApp, inShard, KEPT, makeTopic, objectsOf, payloads, type TestTopic } from "../events-app.ts";
 import { idsOf, makePush, stopTheClock, type TestPush } from "../push-app.ts";
 

@@ -1,7 +1,8 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { encodePng, gradient } from "../../support/images.ts";
-import { makeTenant, put as register } from "../../support/platform.ts";
+import { put as register } from "../../support/platform/operator.ts";
+import { makeTenant } from "../../support/platform/tenants.ts";
 import {
   collection,
   expectJson,

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Principal } from "../../../src/http/callers/auth.ts";
 import { encodePng, gradient } from "../../support/images.ts";
-import { unique } from "../../support/platform.ts";
+import { unique } from "../../support/platform/unique.ts";
 import {
   collection,
   expectJson,

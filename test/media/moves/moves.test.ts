@@ -7,7 +7,7 @@ import { shardsOf, type Shards } from "../../../src/platform/storage/shards.ts";
 import { createPlacementStore } from "../../../src/shards/placement-store.ts";
 import { encodePng, gradient } from "../../support/images.ts";
 import { casesOf } from "../../support/model-runs.ts";
-import { unique } from "../../support/platform.ts";
+import { unique } from "../../support/platform/unique.ts";
 import { everywhere, shardDb } from "../../support/shards.ts";
 import {
   collection,

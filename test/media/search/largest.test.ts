@@ -1,6 +1,6 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
-import { unique } from "../../support/platform.ts";
+import { unique } from "../../support/platform/unique.ts";
 import { directoryWith } from "../../support/directory.ts";
 import { expectJson, mediaApp, principal } from "../media-app.ts";
 import { addFiles, makeOwner } from "./listing-files.ts";

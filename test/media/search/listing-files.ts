@@ -2,7 +2,7 @@ import { env } from "cloudflare:workers";
 import { attributesOf } from "../../../src/media/metadata/attributes.ts";
 import { ATTRIBUTE_SQL } from "../../../src/media/metadata/index-sql.ts";
 import type { FileCaller } from "../../../src/media/model/file.ts";
-import { unique } from "../../support/platform.ts";
+import { unique } from "../../support/platform/unique.ts";
 
 /** Committed files made by SQL, many at once, in the state that a commit leaves. */
 export interface PlainFile {

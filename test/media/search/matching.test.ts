@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { metadataCondition, typeCondition } from "../../../src/media/metadata/attributes.ts";
 import type { Condition } from "../../../src/media/metadata/attributes.ts";
 import { createFilterStore } from "../../../src/media/search/filter-store.ts";
-import { unique } from "../../support/platform.ts";
+import { unique } from "../../support/platform/unique.ts";
 import { addFiles, makeOwner } from "./listing-files.ts";
 
 async function owner(given: readonly { metadata: unknown; type?: string }[]) {

@@ -7,7 +7,7 @@ import type { FileCaller } from "../../../src/media/model/file.ts";
 import { createListingStore } from "../../../src/media/search/listing-store.ts";
 import { createFilterStore } from "../../../src/media/search/filter-store.ts";
 import { parseSort } from "../../../src/media/search/sort-parameter.ts";
-import { unique } from "../../support/platform.ts";
+import { unique } from "../../support/platform/unique.ts";
 import { addFiles, makeOwner } from "./listing-files.ts";
 import { modelListing, type ModelQuery } from "./listing-model.ts";
 import { runs } from "../../support/model-runs.ts";

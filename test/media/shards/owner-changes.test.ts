@@ -4,17 +4,12 @@ import { shardBinding, shardsOf } from "../../../src/platform/storage/shards.ts"
 import { createDeps } from "../../../src/deps.ts";
 import { strideOf } from "../../support/model-runs.ts";
 import { isolate } from "../../support/isolate.ts";
-import {
-  call,
-  expectJson,
-  makeClient,
-  makeTenant,
-  makeTenantIn,
-  OPERATOR,
-  tokenFor,
-  unique,
-  type TestClient,
-} from "../../support/platform.ts";
+import { call, expectJson } from "../../support/platform/call.ts";
+import { makeClient, type TestClient } from "../../support/platform/clients.ts";
+import { OPERATOR } from "../../support/platform/operator.ts";
+import { makeTenant, makeTenantIn } from "../../support/platform/tenants.ts";
+import { tokenFor } from "../../support/platform/tokens.ts";
+import { unique } from "../../support/platform/unique.ts";
 import { everywhere } from "../../support/shards.ts";
 import { directoryWith } from "../../support/directory.ts";
 import { faultAt } from "../faults.ts";

@@ -2,7 +2,7 @@ import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { guardDatabase } from "../../../src/platform/storage/database.ts";
 import { objectShardsOf, type Shard, type Shards } from "../../../src/platform/storage/shards.ts";
-import { unique } from "../../support/platform.ts";
+import { unique } from "../../support/platform/unique.ts";
 import { expectJson, mediaApp, principal, type MediaApp } from "../media-app.ts";
 
 /** What went to each shard, by its number. */

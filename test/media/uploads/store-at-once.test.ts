@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { LIMITS } from "../../../src/media/model/limits.ts";
 import { counting } from "../../support/counting.ts";
 import { encodePng, gradient } from "../../support/images.ts";
-import { makeTenant } from "../../support/platform.ts";
+import { makeTenant } from "../../support/platform/tenants.ts";
 import { collection, expectJson, expectProblem, keysOf, mediaApp, ORIGIN, principal } from "../media-app.ts";
 
 const app = mediaApp({ maxUploadBytes: 6 * 1024 * 1024 });

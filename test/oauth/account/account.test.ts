@@ -21,7 +21,11 @@ import { counting } from "../../support/counting.ts";
 import { isolate, learnsLogouts } from "../../support/isolate.ts";
 import { meddled } from "../../support/meddling.ts";
 import { realPasswordCost } from "../../support/runtime/password-cost.ts";
-import { call, expectJson, makeTenant, OPERATOR, ORIGIN, put, tokenFor, unique } from "../../support/platform.ts";
+import { call, expectJson, ORIGIN } from "../../support/platform/call.ts";
+import { OPERATOR, put } from "../../support/platform/operator.ts";
+import { makeTenant } from "../../support/platform/tenants.ts";
+import { tokenFor } from "../../support/platform/tokens.ts";
+import { unique } from "../../support/platform/unique.ts";
 import {
   answerToken,
   bindProvider,

@@ -5,7 +5,9 @@ import { homeOf } from "../../../src/platform/storage/home.ts";
 import type { ChangingSession } from "../../../src/oauth/users/user-store.ts";
 import { shardsOf } from "../../../src/platform/storage/shards.ts";
 import { Browser, type Form, type From, type Visit } from "../../support/browser.ts";
-import { expectJson, call, OPERATOR, ORIGIN, tokenFor } from "../../support/platform.ts";
+import { expectJson, call, ORIGIN } from "../../support/platform/call.ts";
+import { OPERATOR } from "../../support/platform/operator.ts";
+import { tokenFor } from "../../support/platform/tokens.ts";
 import {
   answerToken,
   bindProvider,

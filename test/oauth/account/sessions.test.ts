@@ -1,7 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { Browser, landed, toInit, type Visit } from "../../support/browser.ts";
 import { isolate } from "../../support/isolate.ts";
-import { call, expectJson, OPERATOR, ORIGIN, tokenFor } from "../../support/platform.ts";
+import { call, expectJson, ORIGIN } from "../../support/platform/call.ts";
+import { OPERATOR } from "../../support/platform/operator.ts";
+import { tokenFor } from "../../support/platform/tokens.ts";
 import { everywhere } from "../../support/shards.ts";
 import { makeApp, signInThrough, visit, type TestApp } from "../../support/sign-in.ts";
 import { makeUser, type TestUser } from "../../support/users.ts";

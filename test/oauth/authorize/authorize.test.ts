@@ -5,17 +5,11 @@ import { beforeAll, describe, expect, it, vi } from "vitest";
 import { authorizeAddress, Browser, landed, toInit, type Visit } from "../../support/browser.ts";
 import { counting } from "../../support/counting.ts";
 import { isolate } from "../../support/isolate.ts";
-import {
-  basic,
-  call,
-  expectJson,
-  makeTenant,
-  OPERATOR,
-  ORIGIN,
-  put,
-  tokenFor,
-  unique,
-} from "../../support/platform.ts";
+import { call, expectJson, ORIGIN } from "../../support/platform/call.ts";
+import { OPERATOR, put } from "../../support/platform/operator.ts";
+import { makeTenant } from "../../support/platform/tenants.ts";
+import { basic, tokenFor } from "../../support/platform/tokens.ts";
+import { unique } from "../../support/platform/unique.ts";
 import { APP_URI, errorOf, makeApp, requestFor, signInThrough, visit, type TestApp } from "../../support/sign-in.ts";
 import { shardBinding } from "../../../src/platform/storage/shards.ts";
 import { makeUser, type TestUser } from "../../support/users.ts";

@@ -2,7 +2,11 @@ import { createLocalJWKSet, exportJWK, jwtVerify, type JSONWebKeySet } from "jos
 import { beforeAll, describe, expect, it } from "vitest";
 import { CHALLENGE, VERIFIER } from "../user-flow.ts";
 import { Browser, landed } from "../../support/browser.ts";
-import { call, expectJson, makeTenant, OPERATOR, tokenFor, unique } from "../../support/platform.ts";
+import { call, expectJson } from "../../support/platform/call.ts";
+import { OPERATOR } from "../../support/platform/operator.ts";
+import { makeTenant } from "../../support/platform/tenants.ts";
+import { tokenFor } from "../../support/platform/tokens.ts";
+import { unique } from "../../support/platform/unique.ts";
 import { answerJson } from "../../support/outside.ts";
 import { makeProver, type Prover } from "../../support/parties/prover.ts";
 import { makeSigner } from "../../support/parties/scripted-provider.ts";

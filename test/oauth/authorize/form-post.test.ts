@@ -1,7 +1,8 @@
 import { UnsecuredJWT } from "jose";
 import { beforeAll, describe, expect, it } from "vitest";
 import { Browser, landed, type Visit } from "../../support/browser.ts";
-import { basic, call, expectJson } from "../../support/platform.ts";
+import { call, expectJson } from "../../support/platform/call.ts";
+import { basic } from "../../support/platform/tokens.ts";
 import { APP_URI, makeApp, signInThrough, visit, type TestApp } from "../../support/sign-in.ts";
 import { makeUser, type TestUser } from "../../support/users.ts";
 

@@ -2,18 +2,11 @@ import { decodeJwt, decodeProtectedHeader, generateKeyPair, SignJWT, UnsecuredJW
 import { afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import { Browser, landed, toInit, type Visit } from "../../support/browser.ts";
 import { isolate } from "../../support/isolate.ts";
-import {
-  basic,
-  call,
-  expectJson,
-  makeTenant,
-  OPERATOR,
-  ORIGIN,
-  put,
-  tokenFor,
-  unique,
-  putService,
-} from "../../support/platform.ts";
+import { call, expectJson, ORIGIN } from "../../support/platform/call.ts";
+import { OPERATOR, put, putService } from "../../support/platform/operator.ts";
+import { makeTenant } from "../../support/platform/tenants.ts";
+import { basic, tokenFor } from "../../support/platform/tokens.ts";
+import { unique } from "../../support/platform/unique.ts";
 import { everywhere } from "../../support/shards.ts";
 import {
   APP_URI,

@@ -1,6 +1,8 @@
 import { afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import { Browser, landed, type Visit } from "../../support/browser.ts";
-import { basic, call, expectJson, makeTenant, ORIGIN } from "../../support/platform.ts";
+import { call, expectJson, ORIGIN } from "../../support/platform/call.ts";
+import { makeTenant } from "../../support/platform/tenants.ts";
+import { basic } from "../../support/platform/tokens.ts";
 import { assertionOf, provenBy } from "../../support/parties/signing-client.ts";
 import { makeSigner } from "../../support/parties/scripted-provider.ts";
 import { APP_URI, errorOf, makeApp, signInThrough, type TestApp } from "../../support/sign-in.ts";

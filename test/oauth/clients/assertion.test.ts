@@ -2,7 +2,11 @@ import { SignJWT, type JWTPayload } from "jose";
 import { describe, expect, it } from "vitest";
 import { isolate } from "../../support/isolate.ts";
 import { answerJson, requestsTo } from "../../support/outside.ts";
-import { basic, call, expectJson, makeClient, put, tokenFor, OPERATOR, unique } from "../../support/platform.ts";
+import { call, expectJson } from "../../support/platform/call.ts";
+import { makeClient } from "../../support/platform/clients.ts";
+import { put, OPERATOR } from "../../support/platform/operator.ts";
+import { basic, tokenFor } from "../../support/platform/tokens.ts";
+import { unique } from "../../support/platform/unique.ts";
 import { makeSigner } from "../../support/parties/scripted-provider.ts";
 import {
   assertionOf,

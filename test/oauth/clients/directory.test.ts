@@ -3,7 +3,9 @@ import { createBuiltIn } from "../../../src/platform/model/built-in.ts";
 import { createNames } from "../../../src/platform/model/names.ts";
 import type { ClientRow, DirectoryStore } from "../../../src/oauth/clients/directory-store.ts";
 import { createDirectory } from "../../../src/oauth/clients/directory.ts";
-import { call, expectJson, makeClient, put } from "../../support/platform.ts";
+import { call, expectJson } from "../../support/platform/call.ts";
+import { makeClient } from "../../support/platform/clients.ts";
+import { put } from "../../support/platform/operator.ts";
 import { ownIsolate } from "../../support/runtime/own-isolate.ts";
 
 /** A directory over a store that counts its reads and can be changed. */

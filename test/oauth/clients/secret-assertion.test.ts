@@ -4,7 +4,11 @@ import { describe, expect, it } from "vitest";
 import { createDeps } from "../../../src/deps.ts";
 import { runSchedule } from "../../../src/schedule.ts";
 import { isolate } from "../../support/isolate.ts";
-import { basic, call, expectJson, makeTenant, OPERATOR, put, tokenFor, unique } from "../../support/platform.ts";
+import { call, expectJson } from "../../support/platform/call.ts";
+import { OPERATOR, put } from "../../support/platform/operator.ts";
+import { makeTenant } from "../../support/platform/tenants.ts";
+import { basic, tokenFor } from "../../support/platform/tokens.ts";
+import { unique } from "../../support/platform/unique.ts";
 import { makeSigner } from "../../support/parties/scripted-provider.ts";
 import { assertionOf, ISSUER, makeSigningClient, provenBy } from "../../support/parties/signing-client.ts";
 

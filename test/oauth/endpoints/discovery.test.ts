@@ -2,7 +2,7 @@ import { env } from "cloudflare:workers";
 import * as oauth from "oauth4webapi";
 import { describe, expect, it } from "vitest";
 import { isolate } from "../../support/isolate.ts";
-import { call, expectJson, ORIGIN } from "../../support/platform.ts";
+import { call, expectJson, ORIGIN } from "../../support/platform/call.ts";
 
 const ISSUER = `${ORIGIN}/oauth2/v1`;
 const PROOFS = ["client_secret_basic", "client_secret_post", "client_secret_jwt", "private_key_jwt"];

@@ -1,7 +1,7 @@
 import { decodeJwt, decodeProtectedHeader, generateKeyPair, SignJWT, UnsecuredJWT } from "jose";
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { Browser, landed, type Visit } from "../../support/browser.ts";
-import { call, ORIGIN } from "../../support/platform.ts";
+import { call, ORIGIN } from "../../support/platform/call.ts";
 import { makeApp, signInThrough, visit, type TestApp } from "../../support/sign-in.ts";
 import { makeUser, type TestUser } from "../../support/users.ts";
 

@@ -2,7 +2,11 @@ import { env } from "cloudflare:workers";
 import { describe, expect, it, vi } from "vitest";
 import { counting } from "../../support/counting.ts";
 import { isolate } from "../../support/isolate.ts";
-import { basic, call, expectJson, makeClient, put, tokenFor, unique } from "../../support/platform.ts";
+import { call, expectJson } from "../../support/platform/call.ts";
+import { makeClient } from "../../support/platform/clients.ts";
+import { put } from "../../support/platform/operator.ts";
+import { basic, tokenFor } from "../../support/platform/tokens.ts";
+import { unique } from "../../support/platform/unique.ts";
 import { everyRoute, named } from "../../support/route-table.ts";
 import { makeUser } from "../../support/users.ts";
 

@@ -16,7 +16,11 @@ import {
   type Flow,
   type Tokens,
 } from "../user-flow.ts";
-import { call, expectJson, makeClient, put, tokenFor, unique } from "../../support/platform.ts";
+import { call, expectJson } from "../../support/platform/call.ts";
+import { makeClient } from "../../support/platform/clients.ts";
+import { put } from "../../support/platform/operator.ts";
+import { tokenFor } from "../../support/platform/tokens.ts";
+import { unique } from "../../support/platform/unique.ts";
 
 const PATH = "/oauth2/v1/refreshtokens";
 const list = async (token: string, query = ""): Promise<any[]> =>

@@ -16,7 +16,9 @@ import {
   type FlowClient,
 } from "../user-flow.ts";
 import { isolate } from "../../support/isolate.ts";
-import { basic, call, expectJson, makeClient, tokenFor } from "../../support/platform.ts";
+import { call, expectJson } from "../../support/platform/call.ts";
+import { makeClient } from "../../support/platform/clients.ts";
+import { basic, tokenFor } from "../../support/platform/tokens.ts";
 
 /**
  * Refresh tokens, tokens of clients without a secret, and mixtures. Access tokens of clients are in

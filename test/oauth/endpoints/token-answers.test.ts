@@ -18,19 +18,12 @@ import {
 } from "../user-flow.ts";
 import { Browser, landed, toInit, type Visit } from "../../support/browser.ts";
 import { isolate } from "../../support/isolate.ts";
-import {
-  basic,
-  call,
-  expectJson,
-  makeClient,
-  makeTenant,
-  OPERATOR,
-  ORIGIN,
-  put,
-  tokenFor,
-  unique,
-  putService,
-} from "../../support/platform.ts";
+import { call, expectJson, ORIGIN } from "../../support/platform/call.ts";
+import { makeClient } from "../../support/platform/clients.ts";
+import { OPERATOR, put, putService } from "../../support/platform/operator.ts";
+import { makeTenant } from "../../support/platform/tenants.ts";
+import { basic, tokenFor } from "../../support/platform/tokens.ts";
+import { unique } from "../../support/platform/unique.ts";
 import { makeApp, signInThrough, visit } from "../../support/sign-in.ts";
 import { makeUser } from "../../support/users.ts";
 

@@ -1,6 +1,11 @@
 import { describe, expect, it } from "vitest";
 import { makeFlow, makeUser, signIn, tokenInfo } from "../user-flow.ts";
-import { call, expectJson, makeClient, makeTenant, ORIGIN, put, tokenFor, unique } from "../../support/platform.ts";
+import { call, expectJson, ORIGIN } from "../../support/platform/call.ts";
+import { makeClient } from "../../support/platform/clients.ts";
+import { put } from "../../support/platform/operator.ts";
+import { makeTenant } from "../../support/platform/tenants.ts";
+import { tokenFor } from "../../support/platform/tokens.ts";
+import { unique } from "../../support/platform/unique.ts";
 
 /** The holder and the tenant of a token. Facts about every token are in token-state.test.ts. */
 const info = async (token: string, more = ""): Promise<any> =>

@@ -1,7 +1,11 @@
 import { env } from "cloudflare:workers";
 import { decodeJwt } from "jose";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { basic, call, expectJson, makeClient, makeTenant, ORIGIN, put, tokenFor } from "../../support/platform.ts";
+import { call, expectJson, ORIGIN } from "../../support/platform/call.ts";
+import { makeClient } from "../../support/platform/clients.ts";
+import { put } from "../../support/platform/operator.ts";
+import { makeTenant } from "../../support/platform/tenants.ts";
+import { basic, tokenFor } from "../../support/platform/tokens.ts";
 
 const info = (token: string, more = "") =>
   call(`/oauth2/v1/tokeninfo?access_token=${encodeURIComponent(token)}${more}`);

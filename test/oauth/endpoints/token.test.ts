@@ -1,19 +1,12 @@
 import { createLocalJWKSet, decodeJwt, jwtVerify, type JSONWebKeySet } from "jose";
 import { describe, expect, it, vi } from "vitest";
 import { isolate, type Isolate } from "../../support/isolate.ts";
-import {
-  ALL_SCOPES,
-  basic,
-  call,
-  expectJson,
-  makeClient,
-  makeTenant,
-  OPERATOR,
-  ORIGIN,
-  put,
-  tokenFor,
-  unique,
-} from "../../support/platform.ts";
+import { call, expectJson, ORIGIN } from "../../support/platform/call.ts";
+import { ALL_SCOPES, makeClient } from "../../support/platform/clients.ts";
+import { OPERATOR, put } from "../../support/platform/operator.ts";
+import { makeTenant } from "../../support/platform/tenants.ts";
+import { basic, tokenFor } from "../../support/platform/tokens.ts";
+import { unique } from "../../support/platform/unique.ts";
 
 const TOKEN = "/oauth2/v1/token";
 const grant = { grant_type: "client_credentials" };

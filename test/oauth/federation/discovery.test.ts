@@ -1,6 +1,8 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import { Browser, landed, type Visit } from "../../support/browser.ts";
-import { makeTenant, ORIGIN, unique } from "../../support/platform.ts";
+import { ORIGIN } from "../../support/platform/call.ts";
+import { makeTenant } from "../../support/platform/tenants.ts";
+import { unique } from "../../support/platform/unique.ts";
 import { bindProvider, makeProvider } from "../../support/parties/scripted-provider.ts";
 import { makeApp, visit, type TestApp } from "../../support/sign-in.ts";
 import { isolate } from "../../support/isolate.ts";

@@ -3,17 +3,11 @@ import { decodeJwt } from "jose";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { PASSWORD_SIGN_IN } from "../../../src/oauth/model/claims.ts";
 import { Browser, landed, type Visit } from "../../support/browser.ts";
-import {
-  basic,
-  call,
-  expectJson,
-  makeTenant,
-  OPERATOR,
-  ORIGIN,
-  put,
-  tokenFor,
-  unique,
-} from "../../support/platform.ts";
+import { call, expectJson, ORIGIN } from "../../support/platform/call.ts";
+import { OPERATOR, put } from "../../support/platform/operator.ts";
+import { makeTenant } from "../../support/platform/tenants.ts";
+import { basic, tokenFor } from "../../support/platform/tokens.ts";
+import { unique } from "../../support/platform/unique.ts";
 import {
   answerToken,
   bindProvider,

@@ -5,7 +5,8 @@ import { readMetadata } from "../../../src/oauth/federation/metadata.ts";
 import { isolate } from "../../support/isolate.ts";
 import type { OutsideAnswer } from "../../support/runtime/outside-world.ts";
 import { answerAt, answerJson, requestsTo } from "../../support/outside.ts";
-import { put, unique } from "../../support/platform.ts";
+import { put } from "../../support/platform/operator.ts";
+import { unique } from "../../support/platform/unique.ts";
 import {
   answerToken,
   at,

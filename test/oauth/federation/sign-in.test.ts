@@ -3,7 +3,10 @@ import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vite
 import { createDeps } from "../../../src/deps.ts";
 import { isolate } from "../../support/isolate.ts";
 import { requestsTo } from "../../support/outside.ts";
-import { call, expectJson, OPERATOR, put, tokenFor, unique } from "../../support/platform.ts";
+import { call, expectJson } from "../../support/platform/call.ts";
+import { OPERATOR, put } from "../../support/platform/operator.ts";
+import { tokenFor } from "../../support/platform/tokens.ts";
+import { unique } from "../../support/platform/unique.ts";
 import {
   answerToken,
   at,

@@ -32,7 +32,10 @@ import { shardBinding, shardsOf } from "../../../src/platform/storage/shards.ts"
 import { everywhere } from "../../support/shards.ts";
 import { sweptAt } from "../../support/sweep.ts";
 import { counting } from "../../support/counting.ts";
-import { basic, call, expectJson, makeTenant, ORIGIN, put, tokenFor, OPERATOR } from "../../support/platform.ts";
+import { call, expectJson, ORIGIN } from "../../support/platform/call.ts";
+import { put, OPERATOR } from "../../support/platform/operator.ts";
+import { makeTenant } from "../../support/platform/tenants.ts";
+import { basic, tokenFor } from "../../support/platform/tokens.ts";
 
 afterEach(() => {
   vi.useRealTimers();

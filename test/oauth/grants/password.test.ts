@@ -9,18 +9,12 @@ import { Browser } from "../../support/browser.ts";
 import { counting } from "../../support/counting.ts";
 import { isolate } from "../../support/isolate.ts";
 import { realPasswordCost } from "../../support/runtime/password-cost.ts";
-import {
-  ALL_SCOPES,
-  basic,
-  call,
-  expectJson,
-  makeTenant,
-  OPERATOR,
-  put,
-  tokenFor,
-  unique,
-  type TestClient,
-} from "../../support/platform.ts";
+import { call, expectJson } from "../../support/platform/call.ts";
+import { ALL_SCOPES, type TestClient } from "../../support/platform/clients.ts";
+import { OPERATOR, put } from "../../support/platform/operator.ts";
+import { makeTenant } from "../../support/platform/tenants.ts";
+import { basic, tokenFor } from "../../support/platform/tokens.ts";
+import { unique } from "../../support/platform/unique.ts";
 import { makeApp, visit } from "../../support/sign-in.ts";
 import { cheapHash, join, makeUser, type TestUser } from "../../support/users.ts";
 

@@ -23,7 +23,10 @@ import { shardBinding } from "../../../src/platform/storage/shards.ts";
 import { everywhere, shardDb } from "../../support/shards.ts";
 import { sweptAt } from "../../support/sweep.ts";
 import { isolate, type Isolate } from "../../support/isolate.ts";
-import { basic, call, expectJson, makeTenant, OPERATOR, put, tokenFor, putService } from "../../support/platform.ts";
+import { call, expectJson } from "../../support/platform/call.ts";
+import { OPERATOR, put, putService } from "../../support/platform/operator.ts";
+import { makeTenant } from "../../support/platform/tenants.ts";
+import { basic, tokenFor } from "../../support/platform/tokens.ts";
 
 afterEach(() => {
   vi.useRealTimers();

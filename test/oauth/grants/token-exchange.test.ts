@@ -1,19 +1,13 @@
 import { decodeJwt } from "jose";
 import { afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import { answerJson, requestsTo } from "../../support/outside.ts";
-import {
-  basic,
-  call,
-  expectJson,
-  makeClient,
-  makeTenant,
-  OPERATOR,
-  ORIGIN,
-  put,
-  tokenFor,
-  unique,
-} from "../../support/platform.ts";
-import type { TestClient } from "../../support/platform.ts";
+import { call, expectJson, ORIGIN } from "../../support/platform/call.ts";
+import { makeClient } from "../../support/platform/clients.ts";
+import { OPERATOR, put } from "../../support/platform/operator.ts";
+import { makeTenant } from "../../support/platform/tenants.ts";
+import { basic, tokenFor } from "../../support/platform/tokens.ts";
+import { unique } from "../../support/platform/unique.ts";
+import type { TestClient } from "../../support/platform/clients.ts";
 import { makeProver } from "../../support/parties/prover.ts";
 import { makeApp } from "../../support/sign-in.ts";
 import { makeUser, type TestUser } from "../../support/users.ts";

@@ -9,7 +9,10 @@ import { randomId, systemRandom } from "../../../src/platform/runtime/random.ts"
 import { shardsOf } from "../../../src/platform/storage/shards.ts";
 import { counting } from "../../support/counting.ts";
 import { isolate } from "../../support/isolate.ts";
-import { call, expectJson, OPERATOR, put, tokenFor, unique } from "../../support/platform.ts";
+import { call, expectJson } from "../../support/platform/call.ts";
+import { OPERATOR, put } from "../../support/platform/operator.ts";
+import { tokenFor } from "../../support/platform/tokens.ts";
+import { unique } from "../../support/platform/unique.ts";
 import { everywhere, onlyShards, shardDb } from "../../support/shards.ts";
 import { sweptAt } from "../../support/sweep.ts";
 import {

@@ -2,17 +2,11 @@ import { decodeJwt } from "jose";
 import { beforeAll, describe, expect, it } from "vitest";
 import { Browser } from "../../support/browser.ts";
 import { answerJson, requestsTo } from "../../support/outside.ts";
-import {
-  basic,
-  call,
-  expectJson,
-  makeTenant,
-  OPERATOR,
-  ORIGIN,
-  put,
-  tokenFor,
-  unique,
-} from "../../support/platform.ts";
+import { call, expectJson, ORIGIN } from "../../support/platform/call.ts";
+import { OPERATOR, put } from "../../support/platform/operator.ts";
+import { makeTenant } from "../../support/platform/tenants.ts";
+import { basic, tokenFor } from "../../support/platform/tokens.ts";
+import { unique } from "../../support/platform/unique.ts";
 import { makeApp, signInThrough, type TestApp } from "../../support/sign-in.ts";
 import { makeUser, type TestUser } from "../../support/users.ts";
 import { CHALLENGE, codeFor, REDIRECT, VERIFIER } from "../user-flow.ts";

@@ -3,7 +3,11 @@ import { accentContrast, accentsOf, mergeBrands, NO_BRAND, THEMES } from "../../
 import { createPages } from "../../../src/ui/pages.ts";
 import { toHex } from "../../../src/platform/text/encoding.ts";
 import { Browser, type Visit } from "../../support/browser.ts";
-import { call, expectJson, makeTenant, OPERATOR, ORIGIN, put, tokenFor, unique } from "../../support/platform.ts";
+import { call, expectJson, ORIGIN } from "../../support/platform/call.ts";
+import { OPERATOR, put } from "../../support/platform/operator.ts";
+import { makeTenant } from "../../support/platform/tenants.ts";
+import { tokenFor } from "../../support/platform/tokens.ts";
+import { unique } from "../../support/platform/unique.ts";
 import { errorOf, makeApp, signInThrough, visit } from "../../support/sign-in.ts";
 import { join, makeUser, type TestUser } from "../../support/users.ts";
 import { mailPlatform } from "../recovery/mail-platform.ts";

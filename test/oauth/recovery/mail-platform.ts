@@ -1,7 +1,7 @@
 import { Browser, toInit, type Visit } from "../../support/browser.ts";
 import type { Mail } from "../../../src/platform/ports/mail.ts";
 import { isolate, type Isolate } from "../../support/isolate.ts";
-import { ORIGIN } from "../../support/platform.ts";
+import { ORIGIN } from "../../support/platform/call.ts";
 
 /** A platform that sends mail, with the mails that it sent. */
 export interface MailPlatform {

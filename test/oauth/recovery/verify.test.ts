@@ -1,7 +1,7 @@
 import { env } from "cloudflare:workers";
 import { beforeEach, describe, expect, it } from "vitest";
 import type { Browser } from "../../support/browser.ts";
-import { ORIGIN } from "../../support/platform.ts";
+import { ORIGIN } from "../../support/platform/call.ts";
 import { makeUser, type TestUser } from "../../support/users.ts";
 import { linkIn, mailPlatform, type MailPlatform } from "./mail-platform.ts";
 

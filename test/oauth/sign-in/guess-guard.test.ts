@@ -13,7 +13,11 @@ import { GUESS_LIMITS, allowedAtMs } from "../../../src/oauth/sign-in/guesses.ts
 import { authorizeAddress, Browser, toInit } from "../../support/browser.ts";
 import { aroundObjects, counting } from "../../support/counting.ts";
 import { isolate, learnsLogouts, type Isolate } from "../../support/isolate.ts";
-import { call, expectJson, makeTenant, OPERATOR, ORIGIN, put, tokenFor, unique } from "../../support/platform.ts";
+import { call, expectJson, ORIGIN } from "../../support/platform/call.ts";
+import { OPERATOR, put } from "../../support/platform/operator.ts";
+import { makeTenant } from "../../support/platform/tenants.ts";
+import { tokenFor } from "../../support/platform/tokens.ts";
+import { unique } from "../../support/platform/unique.ts";
 import { makeApp, requestFor } from "../../support/sign-in.ts";
 import { cheapHash, makeUser, type TestUser } from "../../support/users.ts";
 import { runs } from "../../support/model-runs.ts";

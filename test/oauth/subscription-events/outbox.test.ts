@@ -14,19 +14,12 @@ import {
 } from "../../../src/oauth/subscription-events/outbox.ts";
 import { heardLog } from "../../support/runtime/heard-log.ts";
 import { isolate } from "../../support/isolate.ts";
-import {
-  call,
-  expectJson,
-  makeClient,
-  makeTenant,
-  OPERATOR,
-  ORIGIN,
-  put,
-  tokenFor,
-  unique,
-  type TestClient,
-  putService,
-} from "../../support/platform.ts";
+import { call, expectJson, ORIGIN } from "../../support/platform/call.ts";
+import { makeClient, type TestClient } from "../../support/platform/clients.ts";
+import { OPERATOR, put, putService } from "../../support/platform/operator.ts";
+import { makeTenant } from "../../support/platform/tenants.ts";
+import { tokenFor } from "../../support/platform/tokens.ts";
+import { unique } from "../../support/platform/unique.ts";
 import { directoryWith } from "../../support/directory.ts";
 import { runs } from "../../support/model-runs.ts";
 

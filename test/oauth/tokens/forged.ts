@@ -5,7 +5,8 @@ import { toBase64Url, utf8 } from "../../../src/platform/text/encoding.ts";
 import { systemRandom } from "../../../src/platform/runtime/random.ts";
 import { createSealer, parseSealKeys } from "../../../src/platform/secrets/seal.ts";
 import { authorizeAddress, Browser, landed } from "../../support/browser.ts";
-import { basic, call, expectJson } from "../../support/platform.ts";
+import { call, expectJson } from "../../support/platform/call.ts";
+import { basic } from "../../support/platform/tokens.ts";
 import { makeApp, requestFor, signInThrough, type TestApp } from "../../support/sign-in.ts";
 import { makeUser } from "../../support/users.ts";
 

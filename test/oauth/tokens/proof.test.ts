@@ -2,10 +2,14 @@ import { decodeJwt } from "jose";
 import { afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import { CHALLENGE, codeFor, makeFlow, makePublicFlow, REDIRECT, VERIFIER, type Flow } from "../user-flow.ts";
 import { answerJson, requestsTo } from "../../support/outside.ts";
-import { basic, call, expectJson, makeClient, ORIGIN, put, tokenFor, unique } from "../../support/platform.ts";
+import { call, expectJson, ORIGIN } from "../../support/platform/call.ts";
+import { makeClient } from "../../support/platform/clients.ts";
+import { put } from "../../support/platform/operator.ts";
+import { basic, tokenFor } from "../../support/platform/tokens.ts";
+import { unique } from "../../support/platform/unique.ts";
 import { hashOf, makeProver, type Prover } from "../../support/parties/prover.ts";
 import { makeApp } from "../../support/sign-in.ts";
-import type { TestClient } from "../../support/platform.ts";
+import type { TestClient } from "../../support/platform/clients.ts";
 
 const TOKEN = "/oauth2/v1/token";
 const FILES = "/media/v2/";

@@ -3,7 +3,8 @@ import { afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import { toBase64Url, utf8 } from "../../../src/platform/text/encoding.ts";
 import { isolate } from "../../support/isolate.ts";
 import { requestsTo } from "../../support/outside.ts";
-import { expectJson, ORIGIN, tokenFor } from "../../support/platform.ts";
+import { expectJson, ORIGIN } from "../../support/platform/call.ts";
+import { tokenFor } from "../../support/platform/tokens.ts";
 import { makeApp } from "../../support/sign-in.ts";
 import {
   ALG,

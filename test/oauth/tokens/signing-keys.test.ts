@@ -8,7 +8,10 @@ import { createKeyRotation, type KeyRotation } from "../../../src/oauth/tokens/k
 import { createKeyStore, type KeyTimes, type NewKey } from "../../../src/oauth/tokens/key-store.ts";
 import { SIGNING_ALGS, type SigningAlg } from "../../../src/oauth/tokens/signing-key.ts";
 import { isolate } from "../../support/isolate.ts";
-import { call, expectJson, makeClient, OPERATOR, tokenFor, type TestClient } from "../../support/platform.ts";
+import { call, expectJson } from "../../support/platform/call.ts";
+import { makeClient, type TestClient } from "../../support/platform/clients.ts";
+import { OPERATOR } from "../../support/platform/operator.ts";
+import { tokenFor } from "../../support/platform/tokens.ts";
 import { directoryWith } from "../../support/directory.ts";
 import { runs } from "../../support/model-runs.ts";
 

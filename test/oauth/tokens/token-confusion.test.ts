@@ -1,7 +1,10 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { authorizeAddress, Browser, landed } from "../../support/browser.ts";
 import { answerJson } from "../../support/outside.ts";
-import { basic, call, expectJson, ORIGIN, put, tokenFor, unique } from "../../support/platform.ts";
+import { call, expectJson, ORIGIN } from "../../support/platform/call.ts";
+import { put } from "../../support/platform/operator.ts";
+import { basic, tokenFor } from "../../support/platform/tokens.ts";
+import { unique } from "../../support/platform/unique.ts";
 import { makeApp, requestFor, signInThrough, visit, type TestApp } from "../../support/sign-in.ts";
 import { makeUser, type TestUser } from "../../support/users.ts";
 

@@ -1,7 +1,9 @@
 import { expect } from "vitest";
 import { Browser, type Visit } from "../../support/browser.ts";
 import { answerJson } from "../../support/outside.ts";
-import { call, expectJson, ORIGIN, put, unique } from "../../support/platform.ts";
+import { call, expectJson, ORIGIN } from "../../support/platform/call.ts";
+import { put } from "../../support/platform/operator.ts";
+import { unique } from "../../support/platform/unique.ts";
 import type { TestUser } from "../../support/users.ts";
 import { CHALLENGE, VERIFIER } from "../user-flow.ts";
 

@@ -4,7 +4,11 @@ import { createUnregisteredStore } from "../../../src/oauth/unregistered/unregis
 import { Browser, toInit, type Visit } from "../../support/browser.ts";
 import { counting } from "../../support/counting.ts";
 import { isolate } from "../../support/isolate.ts";
-import { call, expectJson, makeTenant, OPERATOR, ORIGIN, tokenFor, unique } from "../../support/platform.ts";
+import { call, expectJson, ORIGIN } from "../../support/platform/call.ts";
+import { OPERATOR } from "../../support/platform/operator.ts";
+import { makeTenant } from "../../support/platform/tenants.ts";
+import { tokenFor } from "../../support/platform/tokens.ts";
+import { unique } from "../../support/platform/unique.ts";
 import { makeUser, type TestUser } from "../../support/users.ts";
 import { addressOf, allow, follow, makeService, signedIn, type AgentService } from "./agent.ts";
 import { VERIFIER } from "../user-flow.ts";

@@ -20,7 +20,7 @@ import { createSealer } from "../../../src/platform/secrets/seal.ts";
 import { counting } from "../../support/counting.ts";
 import { isolate as otherIsolate } from "../../support/isolate.ts";
 import { ownIsolate } from "../../support/runtime/own-isolate.ts";
-import { makeClient } from "../../support/platform.ts";
+import { makeClient } from "../../support/platform/clients.ts";
 
 const ORIGIN = "https://api.plinth.example";
 const sealer = createSealer([{ id: "t", bytes: new Uint8Array(32).fill(3) }], systemRandom);

@@ -7,7 +7,7 @@ import migrations from "../../../src/platform/storage/migrations.json";
 import type { ObjectDatabase } from "../../../src/platform/storage/object-protocol.ts";
 import { guardDatabase, StoreUnavailable } from "../../../src/platform/storage/database.ts";
 import { NEWEST_MIGRATION } from "../../../src/platform/storage/schema.ts";
-import { unique } from "../../support/platform.ts";
+import { unique } from "../../support/platform/unique.ts";
 
 const stubOf = (name: string) => env.SHARD_DATABASE.getByName(name) as unknown as ObjectDatabase;
 const inObject = (name = unique("database")): D1Database => objectDatabase(() => stubOf(name));

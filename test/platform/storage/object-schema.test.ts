@@ -7,7 +7,9 @@ import { consumerName, logName, shardsOf } from "../../../src/events/model/topic
 import { sha256Hex } from "../../../src/platform/secrets/hash.ts";
 import * as worker from "../../../src/worker.ts";
 import { heardLog } from "../../support/runtime/heard-log.ts";
-import { call, expectJson, makeClient, tokenFor } from "../../support/platform.ts";
+import { call, expectJson } from "../../support/platform/call.ts";
+import { makeClient } from "../../support/platform/clients.ts";
+import { tokenFor } from "../../support/platform/tokens.ts";
 import { makeUser } from "../../support/users.ts";
 
 type Exported = { readonly prototype?: object; readonly schema?: ObjectSchema };

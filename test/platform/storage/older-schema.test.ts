@@ -1,7 +1,7 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, it, vi } from "vitest";
 import { guardDatabase, StoreUnavailable } from "../../../src/platform/storage/database.ts";
-import { call } from "../../support/platform.ts";
+import { call } from "../../support/platform/call.ts";
 
 describe("A database without the tables of this release", () => {
   it.each([

@@ -1,5 +1,9 @@
 import { Browser, landed } from "../browser.ts";
-import { basic, call, makeTenant, put, unique } from "../platform.ts";
+import { call } from "../platform/call.ts";
+import { put } from "../platform/operator.ts";
+import { makeTenant } from "../platform/tenants.ts";
+import { basic } from "../platform/tokens.ts";
+import { unique } from "../platform/unique.ts";
 import { makeApp, signInThrough, type TestApp } from "../sign-in.ts";
 import { makeUser, type TestUser } from "../users.ts";
 

@@ -1,5 +1,6 @@
 import { calculateJwkThumbprint, exportJWK, generateKeyPair, SignJWT, type JWK, type JWTPayload } from "jose";
-import { call, ORIGIN, unique, type CallInit } from "../platform.ts";
+import { call, ORIGIN, type CallInit } from "../platform/call.ts";
+import { unique } from "../platform/unique.ts";
 
 /** The holder of a key, who proves it with each request (RFC 9449) and keeps the nonce that the platform said last. */
 export interface Prover {

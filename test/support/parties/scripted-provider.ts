@@ -3,7 +3,10 @@ import { exportJWK, generateKeyPair, SignJWT, type JWTHeaderParameters, type JWT
 import { isolate, type Isolate } from "../isolate.ts";
 import { answerJson, requestsTo } from "../outside.ts";
 import type { OutsideAnswer, OutsideRequest } from "../runtime/outside-world.ts";
-import { makeTenant, ORIGIN, put, unique } from "../platform.ts";
+import { ORIGIN } from "../platform/call.ts";
+import { put } from "../platform/operator.ts";
+import { makeTenant } from "../platform/tenants.ts";
+import { unique } from "../platform/unique.ts";
 
 /**
  * An identity provider whose every word a test can bend: it lives in the world outside that the tests play, says what

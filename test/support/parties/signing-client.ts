@@ -1,5 +1,8 @@
 import { SignJWT, type JWTHeaderParameters, type JWTPayload } from "jose";
-import { makeTenant, ORIGIN, put, unique } from "../platform.ts";
+import { ORIGIN } from "../platform/call.ts";
+import { put } from "../platform/operator.ts";
+import { makeTenant } from "../platform/tenants.ts";
+import { unique } from "../platform/unique.ts";
 import { makeSigner, type Signer } from "./scripted-provider.ts";
 
 /** A client that proves itself by assertions that it signs. */

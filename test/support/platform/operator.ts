@@ -1,0 +1,33 @@
+import { call } from "./call.ts";
+import { tokenFor } from "./tokens.ts";
+
+/** The client of the operator: what tests change, they change as an operator would. */
+export const OPERATOR = { clientId: "plat.operator", clientSecret: "an-operator-secret-for-tests-only" };
+
+/** One token for many changes: half the time of a test goes into what it needs. */
+let operator: Promise<string> | undefined;
+
+/** A change by the operator: PUT, answered with 200 or 201. */
+export async function put(path: string, json: unknown): Promise<any> {
+  const send = async () =>
+    call(`/admin/v1/${path}`, { method: "PUT", token: await (operator ??= tokenFor(OPERATOR)), json });
+  let response = await send();
+  // Tests move the clock and replace keys.
+  if (response.status === 401) {
+    operator = undefined;
+    response = await send();
+  }
+  const text = await response.text();
+  if (response.status !== 200 && response.status !== 201) throw new Error(`PUT ${path}: ${response.status} ${text}`);
+  return text === "" ? undefined : JSON.parse(text);
+}
+
+/** A service behind the gateway, at an address and a path that its name says. */
+export const putService = (name: string, fields: { tenant: string; scopes?: readonly string[]; essential?: boolean }) =>
+  put(`services/${name}`, {
+    sourceUrl: `https://${name}.example`,
+    proxyPath: `/${name}`,
+    scopes: [],
+    access: "token",
+    ...fields,
+  });

@@ -1,0 +1,11 @@
+import { call, expectJson } from "./call.ts";
+
+export const basic = (client: { clientId: string; clientSecret: string }): string =>
+  `Basic ${btoa(`${encodeURIComponent(client.clientId)}:${encodeURIComponent(client.clientSecret)}`)}`;
+
+/** A token by client credentials; `scope` as the client would send it. */
+export async function tokenFor(client: { clientId: string; clientSecret: string }, scope?: string): Promise<string> {
+  const form: Record<string, string> = { grant_type: "client_credentials", ...(scope === undefined ? {} : { scope }) };
+  const response = await call("/oauth2/v1/token", { form, headers: { authorization: basic(client) } });
+  return (await expectJson<{ access_token: string }>(response, 200)).access_token;
+}
