@@ -68,7 +68,7 @@ export function createMeter({ clock, log, send, wait }: MeterDeps): FlushingMete
     tenants = new Set();
   }
 
-  /** While nobody takes batches, minutes pile up; the oldest go. */
+  /** While nobody takes batches, or a send hangs, minutes pile up; the oldest go. */
   function forget(): void {
     for (const minute of counted.keys()) {
       if (counted.size <= LIMITS.heldMinutes) return;
@@ -87,12 +87,12 @@ export function createMeter({ clock, log, send, wait }: MeterDeps): FlushingMete
     const startMs = clock.nowMs();
     sendingSinceMs = startMs;
     lastFlushMs = startMs;
+    if (batch !== undefined) forget();
     try {
       if (batch !== undefined) await sendBatch();
       fillBatch();
       await sendBatch();
     } catch (thrown) {
-      forget();
       log.warn("metrics not sent", { error: describeError(thrown) });
     } finally {
       if (sendingSinceMs === startMs) sendingSinceMs = Number.NEGATIVE_INFINITY;
