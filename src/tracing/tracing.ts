@@ -159,7 +159,8 @@ const share = (random: Random): number => new DataView(random.bytes(4).buffer).g
 
 /** Sends spans; never throws. Those that wait are sent by whoever sends now, so nobody waits for them. */
 function createSender({ clock, log }: TracingDeps, { url, headers }: NonNullable<TracingDeps["endpoint"]>) {
-  let underWay = 0;
+  /** Messages under way. One whose request was cut off never ends, so each counts for its time alone. */
+  const underWay = new Set<{ sinceMs: number }>();
   let waiting: ReadableSpan[] = [];
   let warnedMs = Number.NEGATIVE_INFINITY;
   const warn = (why: string): void => {
@@ -187,13 +188,17 @@ function createSender({ clock, log }: TracingDeps, { url, headers }: NonNullable
   return async (spans: readonly ReadableSpan[]): Promise<void> => {
     if (waiting.length + spans.length > LIMITS.waiting) return warn(`${waiting.length} spans wait`);
     waiting.push(...spans);
-    if (underWay >= LIMITS.exports) return;
-    underWay += 1;
+    const nowMs = clock.nowMs();
+    for (const one of underWay) if (nowMs - one.sinceMs > LIMITS.exportMs) underWay.delete(one);
+    if (underWay.size >= LIMITS.exports) return;
+    const own = { sinceMs: nowMs };
     while (waiting.length > 0) {
+      own.sinceMs = clock.nowMs();
+      underWay.add(own);
       const taken = waiting;
       waiting = [];
       await sendOne(taken);
     }
-    underWay -= 1;
+    underWay.delete(own);
   };
 }

@@ -274,9 +274,9 @@ describe("an attempt to push", () => {
 });
 
 describe("limits", () => {
-  const made = (sample = 1) => {
+  const made = (sample = 1, clock = systemClock) => {
     const endpoint = { url: `https://${unique("otlp-")}.example/v1/traces`, headers: {} };
-    const deps = { clock: systemClock, random: systemRandom, log: heardLog };
+    const deps = { clock, random: systemRandom, log: heardLog };
     return { endpoint, tracing: createTracing({ ...deps, endpoint, sample, serviceName: "plat" }) };
   };
 
@@ -305,6 +305,23 @@ describe("limits", () => {
     await release(endpoint.url);
     await Promise.all(sending);
     expect(await spansAt(endpoint.url)).toHaveLength(LIMITS.exports + LIMITS.waiting);
+  });
+
+  it("count no message that was under way longer than it may be", async () => {
+    let aheadMs = 0;
+    const { endpoint, tracing } = made(1, { nowMs: () => Date.now() + aheadMs });
+    const held = Array.from({ length: LIMITS.exports }, () => ({ held: true }) as const);
+    await answerAt(endpoint.url, [...held, { status: 200 }]);
+    const sending: Promise<unknown>[] = [];
+    const waitUntil = (work: Promise<unknown>) => void sending.push(work);
+    const one = (): Promise<void> => tracing.root({ name: "x", kind: "server", waitUntil }, async () => {});
+    for (let count = 0; count < LIMITS.exports; count++) await one();
+    await vi.waitFor(async () => expect(await heldAt(endpoint.url)).toBe(LIMITS.exports));
+    aheadMs = LIMITS.exportMs + 1_000;
+    await one();
+    await vi.waitFor(async () => expect(await requestsTo(endpoint.url)).toHaveLength(LIMITS.exports + 1));
+    await release(endpoint.url);
+    await Promise.all(sending);
   });
 
   it("are the share that was asked for, by a draw of our own", async () => {
