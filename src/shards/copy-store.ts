@@ -1,16 +1,16 @@
 import type { DueCopy } from "./placement-store.ts";
 
-/** Tenants belong to an organization, which a shard does not know: all of them to this one. */
+/** The organization of all tenants in a shard, which does not know their real ones. */
 const ORGANIZATION = `INSERT INTO organization (id, name, created_at) VALUES ('', '', 0) ON CONFLICT DO NOTHING`;
 const VERSION = `INSERT INTO tenant_copy (tenant, version) VALUES (?1, ?2)
   ON CONFLICT DO UPDATE SET version = excluded.version WHERE version < excluded.version`;
-/** An older copy that comes late finds a newer version. A tenant that is gone is disabled: its files went before. */
+/** Does nothing if a newer version came first. The copy of a removed tenant is disabled; its files went before. */
 const TENANT = `INSERT INTO tenant (id, organization, name, created_at, disabled, quota_files, quota_bytes)
   SELECT ?1, '', '', 0, ?3, ?4, ?5 FROM tenant_copy WHERE tenant = ?1 AND version = ?2
   ON CONFLICT (id) DO UPDATE SET disabled = excluded.disabled, quota_files = excluded.quota_files,
     quota_bytes = excluded.quota_bytes`;
 
-/** The copies of tenants in a shard: what its statements about files read of them. */
+/** The copies of tenants in a shard: whether they are disabled, and their quotas. */
 export const createCopyStore = (db: D1Database) => ({
   /** Writes a copy, unless the shard has a newer one. */
   async write({ tenant, version, disabled, quotaFiles, quotaBytes }: DueCopy): Promise<void> {
@@ -20,6 +20,6 @@ export const createCopyStore = (db: D1Database) => ({
       db.prepare(TENANT).bind(tenant, version, disabled, quotaFiles, quotaBytes),
     ]);
   },
-  /** Takes any version from now on. */
+  /** Forgets the versions of all copies, so that the next copy of each tenant is taken, even an older one. */
   forget: async (): Promise<void> => void (await db.prepare(`DELETE FROM tenant_copy`).run()),
 });

@@ -1,4 +1,4 @@
-/** Moves of tenants between shards; a table of the directory (moves.ts). */
+/** The table of moves of tenants between shards, in the directory (moves.ts). */
 export type MoveStore = ReturnType<typeof createMoveStore>;
 
 export const MOVE_STATES = ["copying", "switching", "opening", "cleaning", "done"] as const;
@@ -15,7 +15,7 @@ export interface Move {
   /** The last file that was copied. */
   readonly atOwner: number;
   readonly atFile: string;
-  /** So many files were copied. */
+  /** The number of files that were copied. */
   readonly files: number;
   readonly begunAt: number;
   readonly doneAt: number | null;
@@ -52,7 +52,10 @@ export function createMoveStore(db: D1Database) {
   const prepared = (sql: string, ...values: unknown[]) => db.prepare(sql).bind(...values);
   const of = ({ tenant, move, turn }: Pick<Move, "tenant" | "move" | "turn">) => [tenant, move, turn];
   return {
-    /** Begins a move, unless one is under way or the tenant is in that shard. Returns its move then, if it has one. */
+    /**
+     * Begins a move, unless one is under way or the tenant is in that shard already. Returns the tenant's move: the new
+     * one, the one under way, or its last one. Undefined if the tenant never moved. `row`: a row of the audit log.
+     */
     async begin(
       tenant: string,
       move: string,
@@ -68,7 +71,7 @@ export function createMoveStore(db: D1Database) {
       ]);
       return results.at(-1)?.results[0];
     },
-    /** Takes a move back of which nothing has run. */
+    /** Takes back a move that has not run yet. */
     abandon: async ({ tenant, move }: Move): Promise<void> => void (await prepared(SQL.abandon, tenant, move).run()),
     find: async (tenant: string): Promise<Move | undefined> =>
       (await prepared(SQL.find, tenant).first<Move>()) ?? undefined,
@@ -76,17 +79,20 @@ export function createMoveStore(db: D1Database) {
       (await prepared(SQL.underWay, limit).all<Move>()).results,
     due: async (nowMs: number, limit: number): Promise<readonly string[]> =>
       (await prepared(SQL.due, nowMs, limit).all<{ tenant: string }>()).results.map(({ tenant }) => tenant),
-    /** A run of a move that is due; others are not due until `untilMs`. */
+    /** Begins a run of a move that is due. No other run is due until `untilMs`. */
     claim: async (tenant: string, nowMs: number, untilMs: number): Promise<Move | undefined> =>
       (await prepared(SQL.claim, tenant, nowMs, untilMs).first<Move>()) ?? undefined,
-    /** Notes how far the copy is. False: another run has overtaken this one. */
+    /** Stores how far the copy is. False: another run has overtaken this one. */
     progress: async (run: Move, owner: number, file: string, files: number, dueMs: number): Promise<boolean> =>
       (await prepared(SQL.progress, ...of(run), owner, file, files, dueMs).first()) !== null,
     advance: async (run: Move, state: MoveState, dueMs: number | null, doneMs: number | null): Promise<boolean> =>
       (await prepared(SQL.advance, ...of(run), run.state, state, dueMs, doneMs).first()) !== null,
     postpone: async (run: Move, dueMs: number): Promise<void> =>
       void (await prepared(SQL.postpone, ...of(run), dueMs).run()),
-    /** Names the new shard, if its copy of the tenant's record has this version. Returns the state then. */
+    /**
+     * Names the new shard as the tenant's, if the tenant's record still has this version, which was copied there.
+     * Returns the state after that; undefined: another run has overtaken this one.
+     */
     async switch(run: Move, version: number): Promise<MoveState | undefined> {
       const results = await db.batch<Move>([
         prepared(SQL.switch, ...of(run), run.from, run.to, version),

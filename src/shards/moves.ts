@@ -8,16 +8,16 @@ import type { Move, MoveState, MoveStore } from "./move-store.ts";
 import type { PlacementStore } from "./placement-store.ts";
 
 /**
- * Moves of tenants to another shard, as jobs of the directory. The media service does what each step says in the two
- * shards (src/media/moves/mover.ts); here is how far a move is:
+ * Moves of tenants to another shard. The directory keeps the state of a move; the media service does the steps in the
+ * two shards (src/media/moves/mover.ts):
  *
  *   an operator begins it ──▶ copying ── everything is copied ──▶ switching
  *   switching ── changes followed, closed, arrived; the directory names the new shard ──▶ opening
- *   opening ── departed from the old one, open in the new one ──▶ cleaning ── old rows deleted ──▶ done
+ *   opening ── departed from the old shard, open in the new one ──▶ cleaning ── old rows deleted ──▶ done
  *
- * A run does as much as one invocation may, and notes how far it is. The cron runs what is due: a run that breaks off
- * is followed by one with a higher turn, by which each shard refuses what is left of the other. Before the directory
- * names the new shard, the old one has all; after it the move goes on to its end alone.
+ * A run does as much as one invocation may, and stores how far it is. The cron starts the runs that are due. After a
+ * run that broke off, the next one has a higher turn, and the shards refuse late calls of the first. Until the
+ * directory names the new shard, the old shard has everything; after that the move can only go forward.
  */
 export interface Moves {
   /** Begins a move. `row`: the audit row of the same transaction. */
@@ -39,7 +39,7 @@ interface Way {
   readonly to: number;
 }
 
-/** Port to the media service, whose steps these are. */
+/** Port to the media service: the steps of a move (src/media/moves/mover.ts). */
 export interface FileMover {
   begin(run: Move, way: Way): Promise<{ readonly from: string; readonly to: string } | undefined>;
   copy(run: Move, way: Way, at: Copied): Promise<Copied | undefined>;
@@ -71,8 +71,9 @@ export interface MovesDeps {
 }
 
 /**
- * Our choices: another run may begin after so long without progress; old rows stay so long for requests that began
- * before; pages of one invocation, which shares its limit of calls with the other sweeps; runs of one sweep.
+ * Our choices. `leaseMs`: without progress for so long, another run may begin. `graceMs`: how long old rows stay, for
+ * requests that began before the move. `pages`: pages of one invocation, which shares its limit of calls with the other
+ * sweeps. `attempts`: of a step while changes are refused. `runs`: moves of one sweep.
  */
 export const MOVE_LIMITS = { leaseMs: 60_000, graceMs: 600_000, pages: 100, attempts: 3, runs: 4 } as const;
 
@@ -81,22 +82,22 @@ interface Budget {
   pages: number;
 }
 
-/** Ends a run: another one has overtaken it, or something is in the way for a moment. */
+/** Ends a run: another run has overtaken it, or a change of the tenant or of a client excludes it for the moment. */
 class Overtaken extends Error {}
 
-const expectThere = (isThere: boolean): void => {
-  if (!isThere) throw new Overtaken();
+const orOvertaken = (isDone: boolean): void => {
+  if (!isDone) throw new Overtaken();
 };
 
 export function createMoves(deps: MovesDeps): Moves {
   const { shards, store, places, mover, clock, random, log } = deps;
 
-  /** Ids of later moves come after. */
+  /** Ids sort by time. */
   const newId = (nowMs: number): string => nowMs.toString(16).padStart(12, "0") + toHex(random.bytes(6));
 
   async function advance(run: Move, state: MoveState, dueMs: number | null): Promise<Move> {
     const nowMs = clock.nowMs();
-    expectThere(await store.advance(run, state, dueMs, state === "done" ? nowMs : null));
+    orOvertaken(await store.advance(run, state, dueMs, state === "done" ? nowMs : null));
     return { ...run, state };
   }
   const soon = (): number => clock.nowMs() + MOVE_LIMITS.leaseMs;
@@ -111,34 +112,34 @@ export function createMoves(deps: MovesDeps): Moves {
 
   async function copy(given: Move, budget: Budget): Promise<Move | undefined> {
     let run = given;
-    expectThere((await mover.begin(run, run)) !== undefined);
+    orOvertaken((await mover.begin(run, run)) !== undefined);
     for (; budget.pages > 0; budget.pages--) {
       const at = { owner: run.atOwner, file: run.atFile, files: run.files, isEnd: false };
       const copied = await mover.copy(run, run, at);
-      expectThere(copied !== undefined);
+      orOvertaken(copied !== undefined);
       const { owner, file, files, isEnd } = copied!;
-      expectThere(await store.progress(run, owner, file, files, soon()));
+      orOvertaken(await store.progress(run, owner, file, files, soon()));
       run = { ...run, atOwner: owner, atFile: file, files };
       if (isEnd) return advance(run, "switching", soon());
     }
     return undefined;
   }
 
-  /** Changes are refused from `close` on, so this is tried again at once. */
-  async function goOver(run: Move, budget: Budget): Promise<Move | undefined> {
+  /** Closes the old shard and names the new one. Changes are refused meanwhile, so a failure is retried at once. */
+  async function switchOver(run: Move, budget: Budget): Promise<Move | undefined> {
     const begun = await mover.begin(run, run);
-    expectThere(begun !== undefined);
+    orOvertaken(begun !== undefined);
     if (begun!.from === "leaving") {
       for (; (await follow(run)) === "more"; budget.pages--) if (budget.pages <= 0) return undefined;
-      expectThere(await mover.close(run, run));
+      orOvertaken(await mover.close(run, run));
     }
     if (begun!.to === "coming") {
       while ((await follow(run)) === "more");
-      expectThere(await mover.arrive(run, run));
+      orOvertaken(await mover.arrive(run, run));
     }
     for (let attempt = 0; attempt < MOVE_LIMITS.attempts; attempt++) {
       const state = await store.switch(run, await copyTenant(run));
-      expectThere(state !== undefined);
+      orOvertaken(state !== undefined);
       if (state === "opening") return { ...run, state };
     }
     throw new Error("the tenant is changed again and again");
@@ -146,13 +147,13 @@ export function createMoves(deps: MovesDeps): Moves {
 
   async function follow(run: Move): Promise<"more" | "all"> {
     const followed = await mover.follow(run, run);
-    expectThere(followed !== undefined);
+    orOvertaken(followed !== undefined);
     return followed!;
   }
 
   async function open(run: Move): Promise<Move> {
-    expectThere(await mover.depart(run, run));
-    expectThere(await mover.open(run, run));
+    orOvertaken(await mover.depart(run, run));
+    orOvertaken(await mover.open(run, run));
     return advance(run, "cleaning", clock.nowMs() + MOVE_LIMITS.graceMs);
   }
 
@@ -165,15 +166,15 @@ export function createMoves(deps: MovesDeps): Moves {
     return undefined;
   }
 
-  /** The step of a state; undefined: this run ends, and the move goes on later. */
+  /** Does the step of a state. Undefined: this run ends, and a later one goes on. */
   async function step(run: Move, budget: Budget): Promise<Move | undefined> {
     switch (run.state) {
       case "copying":
         return copy(run, budget);
       case "switching":
-        return again(() => goOver(run, budget));
+        return withRetries(() => switchOver(run, budget));
       case "opening":
-        return again(() => open(run));
+        return withRetries(() => open(run));
       case "cleaning":
         return clean(run, budget);
       case "done":
@@ -181,7 +182,7 @@ export function createMoves(deps: MovesDeps): Moves {
     }
   }
 
-  async function again<T>(work: () => Promise<T>): Promise<T> {
+  async function withRetries<T>(work: () => Promise<T>): Promise<T> {
     for (let attempt = 1; ; attempt++)
       try {
         return await work();
@@ -197,9 +198,9 @@ export function createMoves(deps: MovesDeps): Moves {
       now = await store.claim(tenant, nowMs, nowMs + MOVE_LIMITS.leaseMs);
       while (now !== undefined) {
         const then = await step(now, budget);
-        // The next run goes on at once.
+        // The pages of this invocation are used up: the next run is due at once.
         if (then === undefined && budget.pages <= 0) await store.postpone(now, clock.nowMs());
-        // Old rows stay for a while.
+        // Cleaning waits until old rows are not needed any more.
         now = then?.state === "cleaning" ? undefined : then;
       }
     } catch (thrown) {
@@ -219,7 +220,7 @@ export function createMoves(deps: MovesDeps): Moves {
         return found === undefined || found.state === "done"
           ? { kind: "there_already" }
           : { kind: "under_way", move: found };
-      // Each of the two notes that it begins, and looks for the other then.
+      // A move and a backup each store that they begin, and only then look for the other. So never both go on.
       if (!(await deps.isBackupRunning())) return { kind: "begun", move: found };
       await store.abandon(found);
       return { kind: "backup" };
@@ -235,5 +236,5 @@ export function createMoves(deps: MovesDeps): Moves {
   };
 }
 
-/** Our choice: nobody moves more at a time. */
+/** Our choice: more moves than are under way at a time. */
 const MOST_SHOWN = 100;

@@ -1,7 +1,7 @@
-/** Which shard has the files of a tenant, and which copies of tenants are due; tables of the directory. */
+/** The place of each tenant: which shard has its files, and whether its copy there is due. A table of the directory. */
 export type PlacementStore = ReturnType<typeof createPlacementStore>;
 
-/** A tenant as its shard must know it. `exists`: 0 after its removal. */
+/** The copy of a tenant that its shard must have. `exists`: 0 after the tenant's removal. */
 export interface DueCopy {
   readonly tenant: string;
   readonly shard: number;
@@ -17,11 +17,11 @@ const DUE = `SELECT tenant_shard.tenant, shard, version, tenant.id IS NOT NULL A
   FROM tenant_shard LEFT JOIN tenant ON tenant.id = tenant_shard.tenant`;
 
 const SQL = {
-  /** No row: no such tenant. One that was there before there were shards has its files in the first. */
+  /** No row: no such tenant. A tenant without a place is older than the shards, and its files are in the directory. */
   find: `SELECT coalesce(tenant_shard.shard, 0) AS shard FROM tenant
     LEFT JOIN tenant_shard ON tenant_shard.tenant = tenant.id WHERE tenant.id = ?1`,
   keepPlace: `INSERT INTO tenant_shard (tenant, shard) SELECT id, 0 FROM tenant WHERE id = ?1 ON CONFLICT DO NOTHING`,
-  // The first shard is the directory itself, where the tenant's own row is.
+  // The directory has the tenant's own row, and needs no copy.
   due: `${DUE} WHERE copied < version AND tenant_shard.tenant > '' AND shard <> 0 ORDER BY tenant_shard.tenant LIMIT ?1`,
   copyOf: `${DUE} WHERE tenant_shard.tenant = ?1`,
   dueOf: `${DUE} WHERE tenant_shard.tenant = ?1 AND copied < version AND shard <> 0`,
@@ -36,14 +36,15 @@ export function createPlacementStore(db: D1Database) {
     find: async (tenant: string): Promise<number | undefined> =>
       (await db.prepare(SQL.find).bind(tenant).first<number>("shard")) ?? undefined,
 
-    /** Before the tenant's row is deleted. */
+    /** Gives the tenant a place if it has none. Runs before its row is deleted, and the place outlives the tenant. */
     keepPlace: (tenant: string): D1PreparedStatement => db.prepare(SQL.keepPlace).bind(tenant),
 
-    /** Copies that are due, of all tenants or of one. */
+    /** Copies that are due. Those to the directory are settled, since it needs none. */
     async due(limit: number): Promise<readonly DueCopy[]> {
       const [, found] = await db.batch<DueCopy>([db.prepare(SQL.settleFirst), db.prepare(SQL.due).bind(limit)]);
       return found?.results ?? [];
     },
+    /** The copy of one tenant, if it is due. */
     dueOf: async (tenant: string): Promise<readonly DueCopy[]> =>
       (await db.prepare(SQL.dueOf).bind(tenant).all<DueCopy>()).results,
 
@@ -51,11 +52,11 @@ export function createPlacementStore(db: D1Database) {
     copyOf: async (tenant: string): Promise<DueCopy | undefined> =>
       (await db.prepare(SQL.copyOf).bind(tenant).first<DueCopy>()) ?? undefined,
 
-    /** The shard has this version or a newer one. It counts for the shard that the tenant has by now. */
+    /** Notes that the shard has this version. Does nothing if the tenant has moved to another shard meanwhile. */
     copied: async ({ tenant, version, shard }: DueCopy): Promise<void> =>
       void (await db.prepare(SQL.copied).bind(tenant, version, shard).run()),
 
-    /** Every copy is due. */
+    /** Makes every copy due. */
     copyAgain: async (): Promise<void> => void (await db.prepare(SQL.copyAgain).run()),
   };
 }

@@ -3,12 +3,12 @@ import type { Isolate } from "../platform/copies/isolate.ts";
 import type { Placement } from "../platform/storage/shards.ts";
 import type { PlacementStore } from "./placement-store.ts";
 
-/** A place seldom changes: by a move, after which the old shard says so to whoever comes there. */
+/** A place changes only when its tenant moves. A request with an old copy goes to the old shard, which sends it on. */
 const CACHE = { ttlMs: 600_000, maxEntries: 50_000 } as const;
 /** No tenant has a longer id. */
 const MAX_ID_CHARS = 128;
 
-/** Copies of places, in the isolate. A tenant that does not exist is asked for each time, since it may be created. */
+/** Copies of places, in the isolate. A tenant that does not exist is looked up each time, since it may be created. */
 export function createPlacement(
   store: Pick<PlacementStore, "find">,
   shards: number,

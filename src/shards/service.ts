@@ -1,22 +1,23 @@
 /**
- * Shards: files lie in several databases, so that a platform grows past one.
+ * Shards: several databases, so that a platform grows past one.
  *
- * - `DB` is the directory: who exists, who may do what, tokens, topics, the audit log. It is shard 0 too, and the only
- *   shard of a platform with one database. `SHARD_01` and further bindings are shards with files, and with refresh
- *   grants, which follow their person and no tenant (src/oauth/homes).
- * - All files of a tenant lie in its shard, with all that belongs to them: owners, variants, index, reports, pending
- *   files. So lists, quotas and deletions need one database, and each change stays one transaction. An id has the
- *   number of its shard in a byte, so a file is found by its id alone (src/media/shards).
- * - The directory says which shard a tenant has (placement.ts): the emptiest one when it was created
- *   (sizes.ts).
+ * - `DB` is the directory: who exists, who may do what, revocations, topics, the audit log. It is also shard 0, and the
+ *   only shard of a platform with one database. `SHARD_01` and further bindings are the other shards. A shard has the
+ *   files of its tenants; the sign-ins of people, by their address (src/oauth/homes); and push records, by their topic
+ *   (src/events/model/place.ts).
+ * - All files of a tenant lie in its shard, with everything that belongs to them: owners, variants, index, reports,
+ *   pending files. So lists, quotas and deletions need one database, and each change stays one transaction. A byte of a
+ *   file's id is the number of its shard, so a file is found by its id alone (src/media/shards).
+ * - The directory says which shard a tenant has (placement.ts). A new tenant gets the emptiest one (sizes.ts). An
+ *   operator can move a tenant (moves.ts).
  *
- * No transaction spans two databases. What a shard must know of a tenant (disabled, quotas) is copied there:
+ * No transaction spans two databases. A shard needs some of a tenant's record (disabled, quotas), which is copied:
  *
  *   operator changes the tenant ──▶ a trigger raises its version, in the same transaction: the copy is due
  *   before the answer, or by the cron ──▶ the copy is written to the shard unless that has a newer one ──▶ it is noted
  *
- * A crash leaves the copy due, and a repeated or late copy changes nothing (tenant-copies.ts). The opposite is the
- * media service's: the directory must not change a client or tenant that has files in some shard
+ * A crash leaves the copy due, and a repeated or late copy changes nothing (tenant-copies.ts). The other direction is
+ * the media service's: it keeps the directory from changing a client or tenant that has files in some shard
  * (src/media/shards/owner-changes.ts).
  */
 import type { Isolate } from "../platform/copies/isolate.ts";
@@ -43,11 +44,11 @@ export interface ShardRoom {
   readonly sizes: ShardSizes;
   /** Writes copies that are due, and measures shards. */
   sweep(nowMs: number): Promise<void>;
-  /** Forgets copies of places, after a restore of the directory. */
+  /** Drops cached places, after a restore of the directory. */
   forgetPlaces(): void;
-  /** Statements of the transaction that creates a tenant, before its row; none on a platform of one database. */
+  /** Statements for the transaction that creates a tenant, before its row. None on a platform of one database. */
   placeStatements(tenant: string, nowMs: number): readonly D1PreparedStatement[];
-  /** Statements of the transaction that removes a tenant: one of the same name gets the same shard. */
+  /** Statements for the transaction that removes a tenant. A later tenant of the same name gets the same shard. */
   keepPlaceStatements(tenant: string): readonly D1PreparedStatement[];
 }
 

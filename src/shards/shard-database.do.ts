@@ -10,12 +10,12 @@ import {
 import type { ObjectSchema } from "../platform/storage/object-schema.ts";
 
 /**
- * A shard that is a Durable Object with SQLite in it, where another one is a database of D1. It knows no table: its
- * callers bring statements and schema (platform/storage/object-protocol.ts). Each call is one turn and one transaction,
- * and is answered when SQLite has stored what it wrote.
+ * A shard that is a Durable Object with SQLite, instead of a D1 database. It knows no table: its callers bring
+ * statements and schema (platform/storage/object-protocol.ts). Each call runs without interruption, in one transaction,
+ * and is answered when its writes are stored.
  */
 export class ShardDatabase extends DurableObject<unknown> implements Local<ObjectDatabase>, Restorable {
-  /** Migrations that are known to be applied. */
+  /** Migrations that this session knows to be applied. */
   #applied: ReadonlySet<string> = new Set();
 
   execute(newest: string, statements: readonly SentStatement[]): ObjectAnswer {
@@ -31,7 +31,7 @@ export class ShardDatabase extends DurableObject<unknown> implements Local<Objec
     return prepareRestore(this.ctx.storage, to);
   }
 
-  /** Ends this session; the next one begins with what was prepared. */
+  /** Ends this session. The next one begins with the prepared restore. */
   restart(): void {
     this.ctx.abort("restored to another time");
   }
@@ -42,10 +42,10 @@ export class ShardDatabase extends DurableObject<unknown> implements Local<Objec
   }
 }
 
-/** An object as it is written; its callers wait for each method. */
+/** The methods as the object implements them: synchronous, while its callers get promises. */
 type Local<T> = {
   [Name in keyof T]: T[Name] extends (...args: infer Args) => Promise<infer Answer> ? (...args: Args) => Answer : never;
 };
 
-/** Only the list of migrations says what the tables are, and each release works with those of the next one. */
+/** The version never changes: the list of migrations names the tables, and each release works with the next list. */
 export const SHARD_SCHEMA: ObjectSchema = { object: "ShardDatabase", table: "d1_migrations", version: 1 };

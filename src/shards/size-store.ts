@@ -3,27 +3,26 @@ export type SizeStore = ReturnType<typeof createSizeStore>;
 
 export interface ShardSize {
   readonly shard: number;
-  /** The whole database, as it was measured. */
+  /** The size of the whole database when it was measured. */
   readonly bytes: number;
   readonly tenants: number;
-  /** 0: never. */
+  /** Milliseconds; 0: never. */
   readonly measuredAt: number;
 }
 
-/** Our choice: a shard that was not measured for so long gets new tenants only if no other one was. */
+/** Our choice: a shard whose last measurement is older gets new tenants only if those of all shards are. */
 const STALE_MS = 3 * 3_600_000;
 
 const BYTES = `coalesce(bytes, 0)`;
 const TENANTS = `coalesce(tenants, 0)`;
 /**
- * Shards by how full they are expected to be, the emptiest first. ?2: numbers as JSON, ?3: now. A shard counts with its
- * size or, if that is more, with its tenants at their mean size: those that just came have no files yet, and its number
- * is up to an hour old.
+ * The emptiest shard. ?2: numbers as JSON, ?3: now. A shard counts with its measured size or, if that is more, with its
+ * number of tenants times their mean size: new tenants have no files yet, and the size is up to an hour old.
  */
 const EMPTIEST = `FROM json_each(?2) AS numbered LEFT JOIN shard_size ON shard_size.shard = numbered.value
   ORDER BY coalesce(measured_at, 0) < ?3 - ${STALE_MS}, max(${BYTES}, ${TENANTS} *
     (SELECT sum(bytes) * 1.0 / max(1, sum(tenants)) FROM shard_size)), ${TENANTS}, numbered.value LIMIT 1`;
-/** The files of a tenant without a place are in the first one. */
+/** Tenants by shard. The files of a tenant without a place are in the directory. */
 const PLACED = `SELECT coalesce(shard, 0) AS shard, count(*) AS tenants
   FROM tenant LEFT JOIN tenant_shard ON tenant_shard.tenant = tenant.id GROUP BY 1`;
 const IS_NEW = `NOT EXISTS (SELECT 1 FROM tenant WHERE id = ?1)`;
@@ -44,11 +43,11 @@ export const SIZE_SQL = {
     ON CONFLICT DO UPDATE SET bytes = excluded.bytes, tenants = excluded.tenants, measured_at = excluded.measured_at`,
 } as const;
 
-/** Bytes of a database; those of deleted rows are free and do not count. */
+/** The bytes of a database, without the space that deleted rows left. Any statement answers with them. */
 export const bytesOf = async (db: D1Database): Promise<number> => (await db.prepare(`SELECT 1`).all()).meta.size_after;
 
 export const createSizeStore = (db: D1Database) => ({
-  /** Gives a new tenant the emptiest shard, and counts it there. Before its row is written. */
+  /** Gives a new tenant the emptiest shard and counts it there. These run before the tenant's row is written. */
   placeStatements: (tenant: string, shards: readonly number[], nowMs: number): readonly D1PreparedStatement[] => [
     db.prepare(SIZE_SQL.place).bind(tenant, JSON.stringify(shards), nowMs),
     db.prepare(SIZE_SQL.count).bind(tenant),
@@ -62,7 +61,7 @@ export const createSizeStore = (db: D1Database) => ({
     const { results } = await db.prepare(SIZE_SQL.tenants).all<{ shard: number; tenants: number }>();
     return new Map(results.map(({ shard, tenants }) => [shard, tenants]));
   },
-  /** Keeps sizes that were measured, and counts the tenants of these shards. */
+  /** Stores measured sizes, and counts the tenants of these shards again. */
   keep: async (sizes: readonly Pick<ShardSize, "shard" | "bytes">[], nowMs: number): Promise<void> =>
     void (await db.prepare(SIZE_SQL.keep).bind(JSON.stringify(sizes), nowMs).run()),
 });

@@ -5,14 +5,14 @@ import { withTimeout } from "../platform/runtime/with-timeout.ts";
 import { SHARDS_AT_ONCE, type Shard, type Shards } from "../platform/storage/shards.ts";
 import { bytesOf, type ShardSize, type SizeStore } from "./size-store.ts";
 
-/** Our choice: a size grows slowly, and what new tenants add is counted at once. */
+/** Our choice: sizes grow slowly, and new tenants are counted at once. */
 const PERIOD_MS = 3_600_000;
-/** Our choice: the rest is due at the next run. */
+/** Our choice: shards of one run. The next run measures the rest. */
 const PAGE = 64;
-/** Our choice: a database that takes longer is shown as one that does not answer. */
+/** Our choice: a database that takes longer counts as not answering. */
 const PATIENCE_MS = 3_000;
 
-/** Files of a shard, as the media service counts them. */
+/** The committed files of a shard and their bytes, from the media service. */
 export interface StoredFiles {
   readonly files: number;
   readonly bytes: number;
@@ -28,29 +28,29 @@ export interface ShardStatus {
   readonly databaseBytes: number;
   /** When the size was measured; null: never. */
   readonly measuredAt: number | null;
-  /** How long its answer took; null: it does not answer. */
+  /** How long the database took to answer; null: it did not. */
   readonly answerMs: number | null;
-  /** Round trips of the last hour. */
+  /** Round trips to the database in the last hour. */
   readonly roundTrips: number;
-  /** The next new tenant gets this one. */
+  /** The next new tenant gets this shard. */
   readonly isNext: boolean;
 }
 
-/** Ports to other services that count. */
+/** Ports to the services that count files and round trips. */
 export interface StatusPorts {
   stored(shard: number): Promise<StoredFiles>;
-  /** By shard; none where nothing was counted. */
+  /** By shard. A shard without round trips may be missing. */
   roundTrips(nowMs: number): Promise<ReadonlyMap<number, number>>;
 }
 
 /**
- * Sizes of shards. The cron measures each once an hour: any answer of a database says how large that is. A new tenant
- * reads what is kept of them in its own transaction (size-store.ts).
+ * Sizes of shards. The cron measures each shard once an hour and stores its size. The transaction that creates a tenant
+ * reads the stored sizes (size-store.ts).
  */
 export interface ShardSizes {
-  /** Measures shards whose number is old. Throws if one did not answer, after the others. */
+  /** Measures shards whose size is an hour old. If one does not answer, measures the others first, then throws. */
   sweep(nowMs: number): Promise<void>;
-  /** Asks all of them. One that does not answer is shown with what was kept. */
+  /** Asks every shard. One that does not answer gets its stored size. */
   status(ports: StatusPorts, nowMs: number): Promise<readonly ShardStatus[]>;
 }
 

@@ -4,7 +4,7 @@ import { SHARDS_AT_ONCE, type Shards } from "../platform/storage/shards.ts";
 import { createCopyStore } from "./copy-store.ts";
 import type { DueCopy, PlacementStore } from "./placement-store.ts";
 
-/** Our choice: the rest is due at the next run. */
+/** Our choice: copies of one run. The next run writes the rest. */
 const PAGE = 500;
 
 /**
@@ -12,14 +12,14 @@ const PAGE = 500;
  *
  *   changed in the directory: due ──▶ written to the shard ──▶ noted as copied
  *
- * It may break off anywhere, run twice at once and come late: the version decides in the shard, and in the directory.
+ * A copy may break off anywhere, run twice at once or come late: shard and directory compare its version.
  */
 export interface TenantCopies {
-  /** Writes the copy of a tenant that was just changed. Throws if its shard does not answer; the cron does it then. */
+  /** Writes the copy of a tenant that just changed. Throws if the shard does not answer; the cron then writes it. */
   copy(tenant: string): Promise<void>;
-  /** Writes copies that are due. */
+  /** Writes the copies that are due. */
   sweep(): Promise<void>;
-  /** After a restore of the directory or of shards, which may have newer copies than that. */
+  /** Writes every copy again, after a restore of the directory or a shard, which may have copies of a later time. */
   copyAll(): Promise<void>;
 }
 
@@ -41,7 +41,7 @@ export function createTenantCopies({
     await store.copied(due);
   }
 
-  /** How many there were. Throws if one failed, after the others. */
+  /** Writes copies and returns their number. If one fails, writes the others first, then throws. */
   async function write(due: readonly DueCopy[]): Promise<number> {
     const failures: unknown[] = [];
     await inParallel(due, SHARDS_AT_ONCE, async (copy) => {

@@ -68,7 +68,7 @@ export async function commitAs(
   return ok(undefined);
 }
 
-/** The tenant named, else the token's. A token for one tenant can name only that one. */
+/** The tenant of the request: the one that it names, else the token's. A token for one tenant can name no other one. */
 export async function tenantOf(
   deps: CommitDeps,
   principal: Principal,
@@ -88,8 +88,8 @@ export interface CommitRequest {
 }
 
 /**
- * Returns the nonces of the variants to make. A commit whose answer was lost may be repeated: it changes nothing more.
- * `seenPins` collects the pins of all uploads that it saw.
+ * Returns the nonces of the variants to make. A repeated commit, whose first answer was lost, changes nothing.
+ * `seenPins` collects the pins of all uploads that this call saw.
  */
 async function commit(
   deps: CommitDeps,
@@ -105,10 +105,10 @@ async function commit(
     const variantsDueAt = nowMs + LIMITS.variantResendMs;
     const file = { pinnedEtag, key, sizeBytes, etag, fileName, contentType, person };
     const given = { tenant, isShared, committedAt: nowMs, digest, metadata, attributes, variantsDueAt };
-    // Repeating it changes nothing; the row tells which commit was first.
+    // The write may be repeated: it is conditional, so only the first commit of a file changes the row.
     return retryOnce(() => deps.files.commit(fileId, caller, { ...file, ...given }));
   };
-  // Nearly every file is as its upload says, so that its row need not be read.
+  // The fast path: the upload says all that is in the row of nearly every file, so the row is not read first.
   const fixed = await deps.uploads.fixed(fileId).catch(() => undefined);
   if (fixed !== undefined) {
     const committed = await write(fixed, fixed.contentType, null);
@@ -116,7 +116,7 @@ async function commit(
   }
   let failure: MediaFailure | undefined;
   for (let round = 0; ; round++) {
-    // Read again after each failure: another commit, a deletion or the sweep may have been first, or this very commit.
+    // Each failure needs a new read: another commit, a deletion, the sweep or a lost answer of this one came first.
     const file = await deps.files.findOwned(fileId, caller);
     if (file?.state !== "pending") return answerRepeat(deps, fileId, file, digest);
     if (failure !== undefined && (failure.kind !== "upload_changed" || round > LIMITS.commitRounds))
@@ -136,7 +136,10 @@ async function commit(
 
 type Committed = Awaited<ReturnType<FileStore["commit"]>>;
 
-/** Uploads have no token, and those to R2 never come here: their bytes count with the file's tenant. */
+/**
+ * Counts the bytes of an upload for the file's tenant. Only the commit can: an upload by a link has no token, and one
+ * to a presigned link does not pass through the Worker.
+ */
 function counted<T>(deps: CommitDeps, tenant: string, { sizeBytes }: PinnedUpload, committed: T): T {
   deps.meter.add("received_bytes", { service: "media", tenant }, sizeBytes);
   return committed;
@@ -155,8 +158,9 @@ async function pin(
 }
 
 /**
- * The answer for a file that is not pending: committed with the same body, with another one, or gone. The messages of
- * an equal commit may be lost, so pending variants are asked for again: a repeated job does nothing.
+ * Answers a commit of a file that is not pending: committed with the same body, with another one, or gone. The queue
+ * messages of the first commit may be lost, so a repeat sends those of pending variants again. A repeated job does
+ * nothing.
  */
 async function answerRepeat(
   deps: CommitDeps,

@@ -25,7 +25,7 @@ interface CreateDeps extends PendingDeps {
   readonly links: Links;
 }
 
-/** The parameters of the commit that a request with bytes is, too. */
+/** Parameters of the commit. A request that brings the bytes creates, stores and commits the file at once. */
 export interface CommitQuery {
   readonly tenant?: string | undefined;
   readonly shared?: string | undefined;
@@ -42,8 +42,8 @@ export type StoreAtOnce = (
 const DEFAULT_CONTENT_TYPE = "binary/octet-stream";
 
 /**
- * `POST P`: creates a pending file. Its row exists before its link, so every byte has an owner. A request that brings
- * the bytes stores and commits them too (uploads/store-at-once.ts).
+ * `POST P`: creates a pending file. The row is written before the link is made, so every byte has an owner. A request
+ * that brings the bytes stores and commits them too (uploads/store-at-once.ts).
  */
 export const createFile = (deps: CreateDeps, storeAtOnce: StoreAtOnce, visibility: Visibility): Route =>
   defineRoute({

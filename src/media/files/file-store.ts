@@ -7,7 +7,7 @@ import { LIMITS } from "../model/limits.ts";
 import type { VariantName } from "../model/sizes.ts";
 import { overQuota } from "./usage-store.ts";
 
-/** Rows of files. Every change of a state is one conditional write; its answer says whether it happened. */
+/** Rows of files. Every change of state is one conditional write, whose answer says whether it happened. */
 export type FileStore = ReturnType<typeof createFileStore>;
 
 export interface OwnedFile {
@@ -28,7 +28,7 @@ export interface CommittedFile {
   readonly contentType: string;
   readonly committedAt: number;
   readonly sizeBytes: number;
-  /** As R2 gives it, without quotes. */
+  /** The ETag as R2 has it, without quotes. */
   readonly etag: string;
   readonly fileName: string | null;
   /** The master's key in R2. */
@@ -36,7 +36,7 @@ export interface CommittedFile {
   readonly variant: VariantRow | undefined;
 }
 
-/** `over_quota` does not say whether the file is still pending. */
+/** Why nothing was committed. `over_quota` leaves open whether the file is still pending. */
 export type CommitFault = "over_quota" | "not_pending";
 
 export interface Commit {
@@ -48,9 +48,9 @@ export interface Commit {
   readonly sizeBytes: number;
   readonly etag: string;
   readonly fileName: string | undefined;
-  /** The commit fails if the row has another one by now. */
+  /** The commit fails if the row has another value by now. */
   readonly pinnedEtag: string | null;
-  /** The commit fails if the row has others. The attributes tell of both. */
+  /** The commit fails if the row has other values of these two, since `attributes` contains both. */
   readonly person: string | null;
   readonly contentType: string;
   readonly digest: string;
@@ -59,15 +59,15 @@ export interface Commit {
   readonly variantsDueAt: number;
 }
 
-/** The master's key. */
+/** SQL: the key of the master. */
 export const MASTER_KEY = `coalesce(file.blob_key, '${masterKey("")}' || file.id)`;
 
-/** The row's owner exists and is not retired by a deletion of all its files. */
+/** SQL: the owner of the file exists, and no deletion of all its files has retired it. */
 export const OWNER_LIVES = `EXISTS (SELECT 1 FROM owner WHERE owner.id = file.owner_id AND owner.erasure_id IS NULL)`;
 
 /**
- * The caller's file: ?1 is the file, ?2 to ?5 are `ownedBy`. A pending file has no tenant yet. Its client may change it
- * with a token for any tenant; a person only with one for the tenant that the file was created for.
+ * SQL: the file belongs to the caller. `ownedBy` gives its parameters, ?1 to ?5. A pending file has no tenant yet: its
+ * client may change it with a token for any tenant, a person only with one for the tenant that it was created for.
  */
 export const OWNED = `id = ?1 AND EXISTS (
   SELECT 1 FROM owner WHERE owner.id = file.owner_id AND owner.client = ?2 AND owner.visibility = ?3
@@ -82,19 +82,19 @@ export const ownedBy = (fileId: string, { client, visibility, tenant, isPerson }
   isPerson ? 1 : 0,
 ];
 
-/** Asks first: an insert that does nothing still writes the counter of ids. */
+/** SQL: makes the owner if there is none. It looks first: an insert with a conflict still writes the counter of ids. */
 export const ENSURE_OWNER = `INSERT INTO owner (client, tenant, visibility) SELECT ?1, ?2, ?3
   WHERE NOT EXISTS (SELECT 1 FROM owner WHERE client = ?1 AND tenant = ?2 AND visibility = ?3 AND erasure_id IS NULL)`;
 
 /**
- * The owner of the caller's pending file in its tenant, ?6. Nothing for another file: the shard in the id of one may be
- * one that the tenant left, where owners are not made.
+ * SQL: makes the owner of the caller's pending file in the tenant ?6. It makes none for a file that is not pending:
+ * the tenant may have left this shard, where a new owner would be refused.
  */
 const ENSURE_OWNER_OF_PENDING = `INSERT INTO owner (client, tenant, visibility) SELECT ?2, ?6, ?3
   WHERE NOT EXISTS (SELECT 1 FROM owner WHERE client = ?2 AND tenant = ?6 AND visibility = ?3 AND erasure_id IS NULL)
     AND EXISTS (SELECT 1 FROM file WHERE ${OWNED} AND state = 'pending')`;
 
-/** Changes of `state` use RETURNING, since D1 counts the changes of triggers too. */
+/** Changes of `state` use RETURNING, since the count of D1 includes rows that triggers changed. */
 const SQL = {
   tenantOf: `SELECT owner.tenant FROM file JOIN owner ON owner.id = file.owner_id
     WHERE file.id = ?1 AND owner.client = ?2 AND owner.visibility = ?3 AND owner.erasure_id IS NULL
@@ -135,7 +135,7 @@ const SQL = {
 export function createFileStore(db: D1Database) {
   const prepared = (sql: string, ...values: unknown[]) => db.prepare(sql).bind(...values);
   return {
-    /** The tenant of a client's file, empty while it is pending; undefined: no such file, or a removed one. */
+    /** The tenant of a client's file; empty while the file is pending. Undefined if there is no such file any more. */
     async tenantOf(fileId: string, client: string, visibility: Visibility): Promise<string | undefined> {
       return (await prepared(SQL.tenantOf, fileId, client, visibility).first<string>("tenant")) ?? undefined;
     },
@@ -145,7 +145,7 @@ export function createFileStore(db: D1Database) {
       return (await prepared(SQL.personOf, fileId).first<string>("owner_user")) ?? undefined;
     },
 
-    /** The client that shares this file in the tenant; undefined: nobody does. */
+    /** The client that shares this file in the tenant. Undefined if it is not shared there. */
     async sharedBy(fileId: string, visibility: Visibility, tenant: string): Promise<string | undefined> {
       return (await prepared(SQL.sharedBy, fileId, shareOf(visibility, tenant)).first<string>("client")) ?? undefined;
     },
@@ -156,8 +156,8 @@ export function createFileStore(db: D1Database) {
     },
 
     /**
-     * A committed file of an enabled tenant, with the variant asked for. It does not ask who reads: the caller of this
-     * method checks that.
+     * A committed file of an enabled tenant, with the variant asked for. This does not check who may read it: the
+     * caller of the method does.
      */
     async findCommitted(fileId: string, variant: VariantName | undefined): Promise<CommittedFile | undefined> {
       const values = [fileId, variant?.type ?? null, variant?.size ?? null];
@@ -166,7 +166,7 @@ export function createFileStore(db: D1Database) {
       return { ...row, variant: row.variant === null ? undefined : (JSON.parse(row.variant) as VariantRow) };
     },
 
-    /** Pending → committed, unless something else came first or the quota is full; the nonces of variants to make. */
+    /** Commits a pending file, if its row is unchanged and the quota allows. Returns the nonces of variants to make. */
     async commit(fileId: string, caller: FileCaller, commit: Commit): Promise<Result<readonly string[], CommitFault>> {
       const { tenant, committedAt, sizeBytes, etag, fileName, digest, metadata, pinnedEtag, key } = commit;
       const values = [tenant, committedAt, sizeBytes, etag, fileName ?? null, digest, metadata];
@@ -187,7 +187,7 @@ export function createFileStore(db: D1Database) {
       return err(over?.results.length === 1 ? "over_quota" : "not_pending");
     },
 
-    /** False: the caller has no committed file of this id. */
+    /** Returns false if the caller has no committed file of this id. */
     async replaceMetadata(
       fileId: string,
       caller: FileCaller,

@@ -6,16 +6,16 @@ import type { Visibility } from "../model/file.ts";
 import { LIMITS } from "../model/limits.ts";
 import type { VariantName } from "../model/sizes.ts";
 
-/**
- * Addresses of the media service, some of them signed. A signature (HMAC-SHA-256) covers the purpose of the link, the
- * file, the variant or content type, and the expiry.
- */
 const MEDIA_PATH = "/media/v2";
 
 export const filePath = (visibility: Visibility): string => (visibility === "public" ? "/public/files" : "/files");
 
 export const ERASURES_PATH = "/erasures";
 
+/**
+ * Addresses of the media service. Links to uploads and private content are signed: the signature (HMAC-SHA-256) covers
+ * the purpose of the link, the file, the variant or content type, and the expiry.
+ */
 export type Links = ReturnType<typeof createLinks>;
 
 export interface Signature {
@@ -43,7 +43,7 @@ export function createLinks(sealer: Sealer, contentUrl: string) {
     file: (publicBase: string, visibility: Visibility, fileId: string): string =>
       `${publicBase}${MEDIA_PATH}${filePath(visibility)}/${fileId}`,
 
-    /** The report of a deletion. */
+    /** The address of a deletion's report. */
     erasure: (publicBase: string, erasureId: string): string =>
       `${publicBase}${MEDIA_PATH}${ERASURES_PATH}/${erasureId}`,
 
@@ -56,7 +56,7 @@ export function createLinks(sealer: Sealer, contentUrl: string) {
     verifyUpload: (fileId: string, given: UploadSignature, nowMs: number): Promise<Result<void, LinkFault>> =>
       verify(sealer, "upload-link", [fileId, given.contentType], given, nowMs),
 
-    /** A public file's address, valid as long as the file exists. */
+    /** The content address of a public file. It is valid as long as the file exists. */
     content: (publicBase: string, fileId: string, variant: VariantName | undefined): string =>
       contentAddress(publicBase, fileId, variant).href,
 
@@ -84,7 +84,7 @@ const variantSegment = (variant: VariantName): string => `${variant.type}-${vari
 
 type Purpose = "upload-link" | "content-link";
 
-/** JSON separates the parts, which may have any characters. */
+/** The signed text is JSON, so that parts with any characters stay apart. */
 const signedText = (parts: readonly string[], expires: string): Uint8Array<ArrayBuffer> =>
   utf8(JSON.stringify([...parts, expires]));
 

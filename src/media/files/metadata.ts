@@ -15,7 +15,7 @@ interface MetadataDeps extends AccessDeps {
 
 const params = z.object({ fileId: z.string() });
 
-/** The text that was sent: the client's numbers, order and repeated members stay as they are. */
+/** Answers with the text that the client stored: its numbers, order and repeated members stay as they are. */
 const asSent = (metadata: string): Response =>
   new Response(metadata, { headers: { "content-type": "application/json", "cache-control": "no-cache, private" } });
 
@@ -36,7 +36,7 @@ export const readMetadata = (deps: MetadataDeps, visibility: Visibility): Route 
     },
   });
 
-/** `PUT P/{fileId}/metadata`: replaces all of it. */
+/** `PUT P/{fileId}/metadata`: replaces all metadata. */
 export const replaceMetadata = (deps: MetadataDeps, visibility: Visibility): Route =>
   defineRoute({
     method: "PUT",

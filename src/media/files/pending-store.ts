@@ -6,13 +6,13 @@ import type { VariantName } from "../model/sizes.ts";
 import { ENSURE_OWNER, OWNER_LIVES } from "./file-store.ts";
 import { bytesLeft, isFull } from "./usage-store.ts";
 
-/** Pending files. Each takes one file of its tenant's quota, and bytes of it as they arrive. */
+/** Pending files. Each counts as one file of its tenant's quota, and reserves bytes of it as they arrive. */
 export type PendingStore = ReturnType<typeof createPendingStore>;
 
 export interface NewFile {
   readonly id: string;
   readonly client: string;
-  /** The tenant whose quota it counts against until its commit. */
+  /** The tenant whose quota the file counts against until its commit. */
   readonly reservedFor: string;
   /** The person, if the client keeps people apart. */
   readonly person: string | undefined;
@@ -22,7 +22,7 @@ export interface NewFile {
   readonly createdAt: number;
 }
 
-/** `too_many_pending`: the client has its most files without a commit. */
+/** `too_many_pending`: the client has as many pending files as a client may have. */
 export type CreationFault = "over_quota" | "too_many_pending";
 
 const SQL = {
@@ -36,19 +36,19 @@ const SQL = {
   declareVariants: `INSERT INTO variant (file_id, nonce, type, size, state, created_at)
     SELECT ?1, value ->> 'nonce', value ->> 'type', value ->> 'size', 'declared', ?2 FROM json_each(?3)
     WHERE EXISTS (SELECT 1 FROM file WHERE file.id = ?1)`,
-  // Uploads of the same file add up, so that none gives back the bytes of another.
+  // Parallel uploads of one file add up, so that the end of one does not release the bytes of another.
   reserve: `UPDATE file SET reserved_bytes = coalesce(reserved_bytes, 0) + ?2
     WHERE id = ?1 AND state = 'pending' AND ${OWNER_LIVES} AND EXISTS (SELECT 1 FROM tenant
       WHERE tenant.id = file.reserved_for AND tenant.quota_bytes IS NOT NULL AND ?2 <= ${bytesLeft("file.reserved_for")})
     RETURNING id`,
-  // No reservation: the tenant had no quota when the upload began.
+  // A file without a reservation: its tenant had no quota when the upload began.
   release: `UPDATE file SET reserved_bytes = max(0, reserved_bytes - ?2)
     WHERE id = ?1 AND state = 'pending' AND reserved_bytes IS NOT NULL`,
   abandon: `UPDATE file SET due_at = ?2 WHERE id = ?1 AND state = 'pending'`,
   alive: `SELECT file.state, tenant.quota_bytes IS NOT NULL AS isLimited FROM file
     LEFT JOIN tenant ON tenant.id = file.reserved_for
     WHERE file.id = ?1 AND file.state <> 'removed' AND ${OWNER_LIVES}`,
-  // One that is on its way to another shard is as alive as it was.
+  // A file that is moving to another shard is alive: `moved_file` has its row.
   isAlive: `SELECT 1 FROM file WHERE id = ?1 AND state <> 'removed' AND ${OWNER_LIVES}
     UNION ALL SELECT 1 FROM moved_file WHERE id = ?1 LIMIT 1`,
 } as const;
@@ -72,7 +72,7 @@ export function createPendingStore(db: D1Database) {
       return err(full?.results.length === 1 ? "over_quota" : "too_many_pending");
     },
 
-    /** Takes all of these bytes from the tenant's quota, or none. Writes nothing if the tenant has no such quota. */
+    /** Reserves all of these bytes of the tenant's quota, or none. Writes nothing if there is no quota of bytes. */
     async reserve(fileId: string, bytes: number): Promise<"reserved" | "not_limited" | ReservationFault> {
       const [reserved, alive] = await db.batch<{ state?: string; isLimited?: number }>([
         prepared(SQL.reserve, fileId, bytes),
@@ -85,17 +85,17 @@ export function createPendingStore(db: D1Database) {
       return reserved?.results.length === 1 ? "reserved" : "over_quota";
     },
 
-    /** Gives reserved bytes back. Commit and removal give back all that is left. */
+    /** Releases reserved bytes. Commit and removal release what is left. */
     async release(fileId: string, bytes: number): Promise<void> {
       await prepared(SQL.release, fileId, bytes).run();
     },
 
-    /** The next sweep removes the file, unless it was committed. */
+    /** Lets the next sweep remove the file, unless it was committed. */
     async abandon(fileId: string, nowMs: number): Promise<void> {
       await prepared(SQL.abandon, fileId, nowMs).run();
     },
 
-    /** False once the file is removed. */
+    /** Returns false once the file is removed. */
     isAlive: async (fileId: string): Promise<boolean> => (await prepared(SQL.isAlive, fileId).first()) !== null,
   };
 }

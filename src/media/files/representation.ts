@@ -4,10 +4,10 @@ import type { MediaFailure } from "../model/failure.ts";
 import type { VariantName } from "../model/sizes.ts";
 import type { CommittedFile } from "./file-store.ts";
 
-/** The bytes that a fetch returns: the master's or a variant's. They never change, nor does their ETag. */
+/** The bytes that a fetch returns: the master's or a variant's. Bytes of a key never change, nor does their ETag. */
 export interface Representation {
   readonly key: string;
-  /** With its quotes. */
+  /** The ETag with its quotes. */
   readonly etag: string;
   readonly sizeBytes: number;
   readonly contentType: string;
@@ -19,7 +19,7 @@ export interface Representation {
 
 export const quoted = (etag: string): string => `"${etag}"`;
 
-/** `fallback`: returns the master if the variant is not ready. */
+/** Chooses the bytes to return. With `fallback`, the master stands in for a variant that is not ready. */
 export function representationOf(
   file: CommittedFile,
   wanted: VariantName | undefined,

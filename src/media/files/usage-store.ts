@@ -1,6 +1,6 @@
 /**
- * Files and bytes of tenants. Committed files are counted in the rows of their owners, by triggers; pending ones are
- * counted when it is asked for, along an index that has them alone.
+ * Files and bytes of tenants. Triggers count committed files in the rows of their owners. Pending files are counted by
+ * each query, from an index that has only them.
  */
 export type UsageStore = ReturnType<typeof createUsageStore>;
 
@@ -27,18 +27,19 @@ export interface Dependent {
 
 type Column = "files" | "bytes";
 
-/** Committed files and bytes. One row for each client of the tenant; retired owners do not count. */
+/** SQL: committed files or bytes of a tenant, from one row for each of its clients. Retired owners do not count. */
 const sumOf = (column: Column, tenant: string): string =>
   `(SELECT coalesce(sum(${column}), 0) FROM owner WHERE owner.tenant = ${tenant} AND owner.erasure_id IS NULL)`;
 
-/** Files and bytes of pending files that the tenant reserved. Each client has a limited number. */
+/** SQL: the number of a tenant's pending files, or the bytes reserved for them. Each client has a limited number. */
 const reservedOf = (column: Column, tenant: string): string =>
   `(SELECT ${column === "files" ? "count(*)" : "coalesce(sum(waiting.reserved_bytes), 0)"}
     FROM file AS waiting INDEXED BY file_pending WHERE waiting.reserved_for = ${tenant} AND waiting.state = 'pending')`;
 
 /**
- * SQL: committing one more file of this size exceeds the tenant's quota. The arguments are parameters or columns of the
- * statement around it. A file that was created for this tenant already counts as reserved, and is not counted twice.
+ * SQL: one more committed file of this size exceeds the tenant's quota. The arguments are parameters or columns of the
+ * statement around it. A file that was created for this tenant replaces its own reservation, so then reservations are
+ * not added.
  */
 export const overQuota = (tenant: string, sizeBytes: string, reservedFor: string): string => {
   const stored = (column: Column): string =>
@@ -86,14 +87,14 @@ export const createUsageStore = (db: D1Database) => ({
   /** Committed files and their bytes, of all tenants. */
   total: async (): Promise<{ readonly files: number; readonly bytes: number }> =>
     (await db.prepare(USAGE_SQL.total).first<{ files: number; bytes: number }>()) ?? { files: 0, bytes: 0 },
-  /** Tenants that store this share of a quota, of the first so many tenants. */
+  /** Tenants that have used at least this share of a quota. Looks only at the first `among` tenants by id. */
   nearQuota: async (share: number, among: number, limit: number) =>
     (await db.prepare(USAGE_SQL.nearQuota).bind(share, among, limit).all<NearQuota>()).results,
-  /** Files and bytes of each tenant whose name lies between the two. */
+  /** Files and bytes of each tenant with files, for ids from `from` on and before `before`. */
   byTenant: async (from: string, before: string) =>
     (await db.prepare(USAGE_SQL.byTenant).bind(from, before).all<{ tenant: string; files: number; bytes: number }>())
       .results,
-  /** One for each owner with files of the client, in one tenant if given; `id` is for people. */
+  /** One entry for each tenant and visibility with files of the client. `id` is a text for people. */
   filesOfClient: async (client: string, limit: number, tenant?: string): Promise<readonly Dependent[]> =>
     (
       await db
@@ -101,7 +102,7 @@ export const createUsageStore = (db: D1Database) => ({
         .bind(client, limit, tenant ?? null)
         .all<Dependent>()
     ).results,
-  /** The same for a tenant. */
+  /** One entry for each client and visibility with files in the tenant. */
   filesOfTenant: async (tenant: string, limit: number): Promise<readonly Dependent[]> =>
     (await db.prepare(USAGE_SQL.filesOfTenant).bind(tenant, limit).all<Dependent>()).results,
 });

@@ -9,17 +9,17 @@ import {
   type Run,
 } from "./leaving-store.ts";
 
-/** A shard that a tenant comes to (mover.ts). */
+/** The shard that a tenant moves to (mover.ts). */
 export type ComingStore = ReturnType<typeof createComingStore>;
 
-/** The mark of owners whose files nobody finds yet, with the id that the owner has where it comes from. */
+/** Marks an owner whose files are still hidden. The id that the owner has in the old shard follows the mark. */
 const comingMark = (move: string): string => `coming ${move} `;
 
 /** ?1 to ?3: the run. */
 const isState = (state: string): string =>
   `EXISTS (SELECT 1 FROM moving_tenant WHERE tenant = ?1 AND move = ?2 AND turn = ?3 AND state = '${state}')`;
 const COMING = isState("coming");
-/** ?4: ids as JSON. */
+/** The hidden files among the ids in ?4, a JSON array. */
 const HIDDEN = `SELECT file.id FROM json_each(?4) AS named CROSS JOIN file ON file.id = named.value
   CROSS JOIN owner ON owner.id = file.owner_id AND owner.tenant = ?1 AND ${IS_COMING}`;
 const ATTRIBUTES_OF = `json_each(?4) AS named CROSS JOIN file ON file.id = named.value
@@ -28,7 +28,7 @@ const field = (column: string): string => `(given.value ->> '$.${column}')`;
 const fields = (columns: readonly string[]): string => columns.map((column) => field(`row.${column}`)).join(", ");
 const variantFields = VARIANT_COLUMNS.map((column) =>
   column === "nonce"
-    ? // A job that runs where the file comes from deletes what it wrote under the old name.
+    ? // A new nonce, since the job in the old shard deletes what it wrote under the old one.
       `iif(made.value ->> 'state' = 'pending', lower(hex(randomblob(length(made.value ->> 'nonce') / 2))), made.value ->> 'nonce')`
     : `made.value ->> '${column}'`,
 ).join(", ");
@@ -49,7 +49,7 @@ const SQL = {
         AND attribute.value = key_set.digest))`,
   removeVariants: `DELETE FROM variant WHERE file_id IN (${HIDDEN}) AND ${COMING}`,
   removeFiles: `DELETE FROM file WHERE id IN (${HIDDEN}) AND ${COMING}`,
-  // A client that is being changed in the directory waits for this, or this for it.
+  // An operator's change of a client (shards/owner-changes.ts) and this exclude each other.
   owners: `INSERT INTO owner (client, tenant, visibility, erasure_id)
     SELECT DISTINCT ${field("row.client")}, ?1, ${field("row.visibility")}, ?5 || ${field("ownerId")}
     FROM json_each(?4) AS given WHERE ${COMING}
@@ -63,7 +63,7 @@ const SQL = {
     FROM json_each(?4) AS given CROSS JOIN file ON file.id = ${field("id")} CROSS JOIN owner ON owner.id = file.owner_id
       AND owner.erasure_id = ?5 || ${field("ownerId")} CROSS JOIN json_each(given.value, '$.row.variants') AS made
     WHERE ${COMING}`,
-  // A rendition that is being made there may leave bytes that no row names here.
+  // The old shard's job may leave bytes of a pending rendition that no row here names.
   forgetPlaces: `UPDATE file SET known_places = NULL WHERE id IN (SELECT given.value ->> '$.id'
     FROM json_each(?4) AS given CROSS JOIN json_each(given.value, '$.row.variants') AS made
     WHERE made.value ->> 'state' = 'pending') AND ${COMING}`,
@@ -78,7 +78,7 @@ const SQL = {
     SELECT file.owner_id, pair.value ->> 0, pair.value ->> 1, file.id, pair.value ->> 2
     FROM json_each(?4) AS given CROSS JOIN file ON file.id = ${field("id")}
       CROSS JOIN json_each(file.attributes, '$.rows') AS pair WHERE ${COMING} ON CONFLICT DO NOTHING`,
-  // Where the file was before its commit is asked for when the last row of it goes.
+  // Keeps the shard where the file was before its commit; the removal of the file's last row needs it.
   notes: `INSERT INTO moved_file (id, shard, hop, moved_at)
     SELECT ${field("id")}, ?5, ${field("hop")}, 0 FROM json_each(?4) AS given
     WHERE ${field("hop")} IS NOT NULL AND ${COMING} ON CONFLICT DO NOTHING`,
@@ -88,7 +88,7 @@ const SQL = {
     FROM (SELECT ?5 || (value ->> 'id') AS mark, value ->> 'files' AS files, value ->> 'bytes' AS bytes
       FROM json_each(?4)) AS came
     WHERE owner.erasure_id = came.mark AND owner.tenant = ?1 AND ${COMING}`,
-  // Owners that were retired since they were copied.
+  // Hides owners that were retired in the old shard after they were copied.
   drop: `UPDATE owner SET erasure_id = ?4 WHERE tenant = ?1 AND ${IS_COMING} AND ${COMING}`,
   return: `DELETE FROM departed_tenant WHERE tenant = ?1 AND ${COMING}`,
   past: `INSERT INTO past_place (tenant, shard) SELECT ?1, value FROM json_each(?4) WHERE ${COMING} ON CONFLICT DO NOTHING`,
@@ -104,7 +104,7 @@ export function createComingStore(db: D1Database, shard: number) {
   const of = ({ tenant, move, turn }: Run) => [tenant, move, turn];
   type State = "coming" | "arrived";
   return {
-    /** Begins a run, whose state it returns; undefined: another one has overtaken it, or the tenant is removed. */
+    /** Begins a run and returns its state. Undefined: another run has overtaken it, or the tenant is being removed. */
     async begin(run: Run): Promise<State | undefined> {
       const [, found] = await db.batch<{ state: State }>([
         prepared(SQL.begin, ...of(run)),
@@ -114,8 +114,8 @@ export function createComingStore(db: D1Database, shard: number) {
     },
 
     /**
-     * Replaces what is here of these files, in one transaction; `ids` that are not among `files` have ended. False:
-     * another run has overtaken this one, or a client of a file is being changed.
+     * Replaces the copies of these files, in one transaction. A file that is in `ids` and not in `files` has ended, so
+     * its copy is removed. False: another run has overtaken this one, or a client of a file is being changed.
      */
     async put(run: Run, from: number, ids: readonly string[], files: readonly MovingFile[]): Promise<boolean> {
       const named = [...of(run), JSON.stringify(ids)];
@@ -140,7 +140,7 @@ export function createComingStore(db: D1Database, shard: number) {
       return results.at(-1)?.results[0]?.state === "coming" && results.at(-2)?.results[0]?.files === files.length;
     },
 
-    /** Shows the files, which do not change yet. False: another run has overtaken this one. A repeat is the same. */
+    /** Shows the files, read-only. False: another run has overtaken this one. May be repeated. */
     async arrive(run: Run, owners: readonly LeavingOwner[], past: readonly number[]): Promise<boolean> {
       const others = JSON.stringify(past.filter((before) => before !== shard));
       const results = await db.batch<{ state: string }>([
@@ -154,7 +154,7 @@ export function createComingStore(db: D1Database, shard: number) {
       return results.at(-1)?.results[0]?.state === "arrived";
     },
 
-    /** The tenant works again. False: another run has overtaken this one. A repeat changes nothing. */
+    /** Allows changes of the tenant again. False: another run has overtaken this one. May be repeated. */
     async open(run: Run): Promise<boolean> {
       const results = await db.batch([
         prepared(SQL.note, ...of(run)),

@@ -1,25 +1,26 @@
 import { PENDING_ROW } from "../shards/moved-store.ts";
 
-/** A shard that a tenant leaves (mover.ts). */
+/** The shard that a tenant leaves (mover.ts). */
 export type LeavingStore = ReturnType<typeof createLeavingStore>;
 
-/** Names a run of a move. A run that another one overtook has a lower turn, and changes nothing. */
+/** One run of a move. Each run has a higher turn than the one before; a run with a lower turn changes nothing. */
 export interface Run {
   readonly tenant: string;
   readonly move: string;
   readonly turn: number;
 }
 
-/** A committed file of the tenant with its renditions, as the rows have it. */
+/** A committed file of the tenant with its renditions, as their rows are. */
 export interface MovingFile {
   readonly id: string;
   readonly ownerId: number;
   /** The columns of the row, and `variants`, as JSON. */
   readonly row: string;
+  /** How often the file has changed its shard before its commit; null: never. */
   readonly hop: number | null;
 }
 
-/** An owner of files as it leaves. */
+/** An owner of the closed tenant, with its counts. */
 export interface LeavingOwner {
   readonly id: number;
   readonly client: string;
@@ -33,7 +34,7 @@ export interface Change {
   readonly version: number;
 }
 
-/** The mark of an owner whose files are in another shard; nobody finds them here. */
+/** Marks an owner whose files have moved to another shard; here they are hidden. */
 export const movedMark = (move: string): string => `moved ${move}`;
 
 /** Columns of a committed file. */
@@ -83,7 +84,7 @@ const LIVE = `owner.erasure_id IS NULL AND file.state = 'committed'`;
 /** ?1 to ?3: the run. */
 const isState = (states: string): string =>
   `EXISTS (SELECT 1 FROM moving_tenant WHERE tenant = ?1 AND move = ?2 AND turn = ?3 AND state IN (${states}))`;
-const NOT_PENDING_HERE = `owner.tenant = '' AND owner.erasure_id IS NULL`;
+const OF_PENDING = `owner.tenant = '' AND owner.erasure_id IS NULL`;
 
 const SQL = {
   begin: `INSERT INTO moving_tenant (tenant, move, turn, state)
@@ -99,20 +100,20 @@ const SQL = {
     CROSS JOIN owner ON owner.id = file.owner_id AND owner.tenant = ?1 AND ${LIVE}`,
   followed: `DELETE FROM moving_change WHERE tenant = ?1 AND (file_id, version) IN
     (SELECT value ->> 'fileId', value ->> 'version' FROM json_each(?4)) AND ${isState("'leaving', 'closed'")}`,
-  /** A client or tenant that is being changed in the directory waits, or this does. */
+  /** The removal of a tenant (shards/owner-changes.ts) and this exclude each other. */
   close: `UPDATE moving_tenant SET state = 'closed' WHERE tenant = ?1 AND move = ?2 AND turn = ?3 AND state = 'leaving'
     AND NOT EXISTS (SELECT 1 FROM closing WHERE kind = 'tenant' AND name = ?1)`,
   leave: `INSERT INTO moved_file (id, shard, hop, moved_at, row)
     SELECT file.id, ?4, 1 + coalesce((SELECT hop FROM moved_file AS before WHERE before.id = file.id), 0), ?5,
       ${PENDING_ROW}
-    FROM file CROSS JOIN owner ON owner.id = file.owner_id AND ${NOT_PENDING_HERE}
+    FROM file CROSS JOIN owner ON owner.id = file.owner_id AND ${OF_PENDING}
     WHERE file.reserved_for = ?1 AND file.state = 'pending' AND ${isState("'closed'")}
     ON CONFLICT (id) DO UPDATE SET shard = excluded.shard, hop = excluded.hop, moved_at = excluded.moved_at,
       row = excluded.row`,
   leftVariants: `DELETE FROM variant WHERE file_id IN (SELECT file.id FROM file JOIN owner ON owner.id = file.owner_id
-      AND ${NOT_PENDING_HERE} WHERE file.reserved_for = ?1 AND file.state = 'pending') AND ${isState("'closed'")}`,
+      AND ${OF_PENDING} WHERE file.reserved_for = ?1 AND file.state = 'pending') AND ${isState("'closed'")}`,
   left: `DELETE FROM file WHERE reserved_for = ?1 AND state = 'pending' AND owner_id IN (
-      SELECT owner.id FROM owner WHERE ${NOT_PENDING_HERE}) AND ${isState("'closed'")}`,
+      SELECT owner.id FROM owner WHERE ${OF_PENDING}) AND ${isState("'closed'")}`,
   owners: `SELECT id, client, visibility, files, bytes FROM owner WHERE tenant = ?1 AND erasure_id IS NULL`,
   past: `SELECT shard FROM past_place WHERE tenant = ?1`,
   hide: `UPDATE owner SET erasure_id = ?4 WHERE tenant = ?1 AND erasure_id IS NULL AND ${isState("'closed'")}`,
@@ -126,7 +127,7 @@ const SQL = {
     ON CONFLICT DO UPDATE SET move = excluded.move`,
   end: `DELETE FROM moving_tenant WHERE tenant = ?1 AND move = ?2 AND turn = ?3 AND state = 'closed'`,
   isGone: `SELECT 1 FROM ended_move WHERE tenant = ?1 AND move >= ?2`,
-  // Rows of owners that nobody finds.
+  // Committed files of hidden owners.
   toClean: `SELECT file.id FROM owner CROSS JOIN file ON file.owner_id = owner.id AND file.state = 'committed'
     WHERE owner.erasure_id = ?1 LIMIT ?2`,
   cleanAttributes: `DELETE FROM attribute WHERE (owner_id, key, value, file_id) IN (
@@ -148,7 +149,7 @@ export function createLeavingStore(db: D1Database) {
   const of = ({ tenant, move, turn }: Run) => [tenant, move, turn];
   const changesIn = (result: D1Result | undefined): boolean => (result?.results.length ?? 0) > 0;
   return {
-    /** Changes are noted from now on. The state of this run; undefined: another run has overtaken it, or it is gone. */
+    /** Notes changes from now on. Returns the state of the run. Undefined: it is overtaken, or the move ended. */
     async begin(run: Run): Promise<"leaving" | "closed" | undefined> {
       const [, found] = await db.batch<{ state: "leaving" | "closed" }>([
         prepared(SQL.begin, ...of(run)),
@@ -157,11 +158,11 @@ export function createLeavingStore(db: D1Database) {
       return found?.results[0]?.state;
     },
 
-    /** Files behind this one, in the order of owners and ids. */
+    /** Files after this one, in the order of owners and ids. */
     page: async (tenant: string, atOwner: number, atFile: string, limit: number): Promise<readonly MovingFile[]> =>
       (await prepared(SQL.page, tenant, atOwner, atFile, limit).all<MovingFile>()).results,
 
-    /** Files that changed, and those of them that are committed now. Of one moment. */
+    /** Files that changed, and the rows of those that are still committed. */
     async changes(
       tenant: string,
       limit: number,
@@ -175,13 +176,13 @@ export function createLeavingStore(db: D1Database) {
       return { changes, files: (await prepared(SQL.named, tenant, ids).all<MovingFile>()).results };
     },
 
-    /** These changes are copied. One that changed again since is noted again. */
+    /** Removes notes of changes that were copied. A file that changed again has a new version, so its note stays. */
     followed: async (run: Run, changes: readonly Change[]): Promise<void> =>
       void (await prepared(SQL.followed, ...of(run), JSON.stringify(changes)).run()),
 
     /**
-     * Ends all changes of the tenant here. Pending files leave in the same transaction. False: something else is under
-     * way, or another run has overtaken this one.
+     * Forbids all changes of the tenant here. Pending files leave in the same transaction. False: the tenant is being
+     * removed, or another run has overtaken this one.
      */
     async close(run: Run, to: number, nowMs: number): Promise<boolean> {
       const results = await db.batch<{ state: string }>([
@@ -194,7 +195,7 @@ export function createLeavingStore(db: D1Database) {
       return results.at(-1)?.results[0]?.state === "closed";
     },
 
-    /** The owners of a closed tenant, and the shards where it was before. */
+    /** The owners of a closed tenant, and the shards where the tenant was before. */
     async closed(
       tenant: string,
     ): Promise<{ readonly owners: readonly LeavingOwner[]; readonly past: readonly number[] }> {
@@ -203,7 +204,7 @@ export function createLeavingStore(db: D1Database) {
       return { owners: (owners?.results ?? []) as LeavingOwner[], past: shards.map(({ shard }) => shard) };
     },
 
-    /** Nobody finds the tenant here any more. False: another run has overtaken this one. A repeat changes nothing. */
+    /** Hides the tenant here. False: another run has overtaken this one. May be repeated. */
     async depart(run: Run, to: number): Promise<boolean> {
       const results = await db.batch([
         prepared(SQL.hide, ...of(run), movedMark(run.move)),
@@ -218,7 +219,7 @@ export function createLeavingStore(db: D1Database) {
       return changesIn(results.at(-1));
     },
 
-    /** Deletes a page of what a move left. True: there is more. */
+    /** Deletes a page of the rows that a move hid. True: there are more. */
     async clean(mark: string, files: number, rows: number): Promise<boolean> {
       const found = (await prepared(SQL.toClean, mark, files).all<{ id: string }>()).results.map(({ id }) => id);
       const ids = JSON.stringify(found);

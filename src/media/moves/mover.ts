@@ -4,39 +4,42 @@ import type { ComingStore } from "./coming-store.ts";
 import { movedMark, type LeavingStore, type MovingFile, type Run } from "./leaving-store.ts";
 
 /**
- * The files of a tenant move from a shard to another one while the tenant works. In the old shard, and in the new one:
+ * Moves the files of a tenant from one shard to another while the tenant works:
  *
- *   begun:    leaving (changes are noted)       coming (owners are hidden: nobody finds their files)
- *   copied    page by page, then what changed since, until little is left
- *   closed:   closed (nothing changes)          coming           pending files leave, each by its own note
- *   arrived:  closed                            arrived (seen, nothing changes): both have the same
- *   the directory names the new shard, in one conditional write: from here on the move goes forward alone
- *   departed: hidden, departed (who comes is sent on)    arrived
- *   open:     departed                          the tenant works here
- *   cleaned:  rows without an owner that anybody finds are deleted
+ *   step        old shard                            new shard
+ *   begin       leaving: changes are noted           coming: owners are hidden, so nobody finds their files
+ *   copy        copied page by page; `follow` then copies what changed since, until little is left
+ *   close       closed: read-only; pending files     coming
+ *               leave, each with its own note
+ *   arrive      closed                               arrived: visible, read-only. Both shards have the same files
+ *   the directory names the new shard, in one conditional write. From here on the move can only go forward
+ *   depart      departed: hidden; requests are       arrived
+ *               sent on to the new shard
+ *   open        departed                             open: the tenant works here
+ *   clean       hidden rows are deleted
  *
- * - Reads are answered all the time: by the old shard until it has departed, by the new one from its arrival on.
- *   Changes get 503 with `Retry-After` from `closed` to `open`, which is some round trips.
- * - Each step is a transaction in one shard, on condition of its run: two runs at once, a run that broke off and a call
- *   that comes late change nothing. Repeats find what was done.
- * - Removed files and reports of deletions stay in the old shard, which deletes bytes and proves it as if nothing had
- *   been. Only committed and pending files move, with their index and renditions.
- * - A rendition that is being made gets a new name in the new shard. Both may be made; the old shard's job deletes what
- *   it wrote.
- * - Rows in the old shard stay for some minutes, so that a list that was begun before is whole.
+ * - Reads always get an answer: from the old shard until it has departed, from the new one from its arrival on. Changes
+ *   get 503 with `Retry-After` from `close` to `open`, which takes some round trips.
+ * - Each step is a transaction in one shard that requires the current run. So a second run, a run that broke off and a
+ *   late call change nothing. A repeated step finds that it is done.
+ * - Only committed and pending files move, with their index and renditions. Removed files and reports of deletions stay
+ *   in the old shard, which deletes the bytes and proves it as before.
+ * - A rendition that is being made gets a new name in the new shard. Both may be made; the old shard's job deletes the
+ *   one that it wrote.
+ * - Rows in the old shard stay for some minutes, so that a list that was begun before the move ends whole.
  */
 export interface Mover {
   begin(run: Run, way: Way): Promise<Begun | undefined>;
   /** Copies a page; undefined: another run has overtaken this one. */
   copy(run: Run, way: Way, at: Progress): Promise<Progress | undefined>;
-  /** Copies what changed; `more`: there may be more. Undefined as above. */
+  /** Copies files that changed. `more`: there may be more of them. Undefined: another run has overtaken this one. */
   follow(run: Run, way: Way): Promise<"more" | "all" | undefined>;
-  /** False: another run has overtaken this one, or the tenant or a client of it is being changed. */
+  /** False: another run has overtaken this one, or the tenant is being removed. The other steps likewise. */
   close(run: Run, way: Way): Promise<boolean>;
   arrive(run: Run, way: Way): Promise<boolean>;
   depart(run: Run, way: Way): Promise<boolean>;
   open(run: Run, way: Way): Promise<boolean>;
-  /** Deletes a page of what is left in both; true: there is more. */
+  /** Deletes a page of the hidden rows in both shards. True: there are more. */
   clean(move: string, way: Way): Promise<boolean>;
 }
 
@@ -53,7 +56,7 @@ export interface Begun {
 export interface Progress {
   readonly owner: number;
   readonly file: string;
-  /** So many files were copied. */
+  /** The number of files that were copied. */
   readonly files: number;
   readonly isEnd: boolean;
 }
@@ -64,13 +67,13 @@ export interface MoverDeps extends RelocationDeps {
   readonly clock: Clock;
 }
 
-/** Our choice: a page, and what of it is sent at once, since a value of D1 has at most 2 MB. */
+/** Our choice: files and rows of a page, and the characters of one call, since a value of D1 has at most 2 MB. */
 const PAGE = { files: 100, chars: 500_000, rows: 1_000 } as const;
 
 export function createMover(deps: MoverDeps): Mover {
   const { leaving, coming, clock } = deps;
 
-  /** False: another run has overtaken this one. */
+  /** Writes files to the new shard. False: another run has overtaken this one, or a client is being changed. */
   async function put(run: Run, { from, to }: Way, ids: readonly string[], files: readonly MovingFile[]) {
     const byId = new Map(files.map((file) => [file.id, file]));
     for (const some of inParts(ids, byId)) {
@@ -132,7 +135,7 @@ export function createMover(deps: MoverDeps): Mover {
   };
 }
 
-/** Parts of the ids whose rows are not too long together. */
+/** Splits the ids into parts whose rows together fit into one call. */
 function inParts(ids: readonly string[], files: ReadonlyMap<string, MovingFile>): readonly (readonly string[])[] {
   const parts: string[][] = [];
   let chars = Infinity;

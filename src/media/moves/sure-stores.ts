@@ -9,9 +9,9 @@ import type { BulkVariantStore } from "../variants/bulk-store.ts";
 import { MOST_MOVES, sureOf } from "../shards/at-home.ts";
 
 /**
- * Stores of a shard that fail if they find nothing because the tenant left; `atHome` then asks where it is. A result
- * that is not empty is right: one write hides all of a tenant, and its rows stay for minutes. Only an empty result
- * costs a round trip more.
+ * Wraps the stores of a shard, so that a read does not mistake a tenant that left for one without files: such a read
+ * fails, and `atHome` finds the new shard. A result that is not empty is complete, since one write hides all of a
+ * tenant and its rows stay for minutes. So only an empty result costs another round trip.
  */
 export function sureListing(store: ListingStore, moved: MovedStore, isOne: boolean): ListingStore {
   const sure = sureOf(moved, isOne);
@@ -101,7 +101,7 @@ export function sureOperated(store: OperatedStore, moved: MovedStore, isOne: boo
   };
 }
 
-/** Reports stay in the shard of their deletion, so a list reads those of every shard where the tenant was. */
+/** Reports stay in the shard of their deletion, so a list reads every shard where the tenant was. */
 export function sureErasures(
   store: ErasureStore,
   moved: MovedStore,
@@ -132,7 +132,7 @@ export function sureErasures(
         const [rows, skipped] = ofAll ? [maxRows + skip, 0] : [maxRows, skip];
         const stores = [store, ...before.shards.map(other)];
         const lists = await Promise.all(stores.map((one) => one.list(client, tenant, beforeId, rows, skipped)));
-        // It may have left between the two.
+        // The tenant may have left between the two reads: repeat them.
         if ((await moved.stay(tenant)) !== before.stay) continue;
         return ofAll
           ? lists

@@ -1,7 +1,8 @@
 /**
- * Sessions, codes and grants refer to a person and a client, whose rows are in the directory. A shard has an anchor for
- * each: a row that says nothing but that. It comes with the first sign-in and goes with its person or client
- * (elsewhere-store.ts). Nobody can have the name of an anchor of a client: names have no `~`.
+ * Anchors: rows of people and clients in a shard that is not the directory. Sessions, codes and grants refer to them by
+ * foreign keys; everything about the person or client itself is in the directory. The first sign-in writes an anchor;
+ * it is deleted with the person or client (elsewhere-store.ts). No real client has the name of an anchor, since names
+ * contain no `~`.
  */
 const OWNER = "~";
 const ADD_ORGANIZATION = `INSERT INTO organization (id, name, created_at) VALUES ('${OWNER}', '', 0) ON CONFLICT DO NOTHING`;
@@ -14,7 +15,7 @@ const ADD_CLIENT = `
   VALUES (?1, '${OWNER}' || ?1, '${OWNER}', 0, '[]', '[]', '[]', '[]', 1, 1, 0) ON CONFLICT DO NOTHING`;
 const ADD_PERSON = `INSERT INTO user (email, name, disabled, created_at) VALUES (?1, '', 1, 0) ON CONFLICT DO NOTHING`;
 
-/** To run before what refers to the person, in its transaction. */
+/** Runs in the transaction of the first row that refers to the person, before it. */
 export const personAnchor = (db: D1Database, email: string): D1PreparedStatement => db.prepare(ADD_PERSON).bind(email);
 
 /** The same for a client. */
@@ -24,7 +25,7 @@ export const clientAnchor = (db: D1Database, clientId: string): readonly D1Prepa
   db.prepare(ADD_CLIENT).bind(clientId),
 ];
 
-/** Rows that the sweep deleted, and whose they were. */
+/** How many rows the sweep deleted, and the people that they belonged to. */
 export interface Expired {
   readonly rows: number;
   readonly emails: readonly string[];

@@ -1,11 +1,11 @@
-/** A session whose row is written with its first code, or alone. */
+/** A session that is about to begin. Its row is written in one transaction with its first code, or alone. */
 export interface BeginningSession {
   /** The key of its row. */
   readonly idHash: string;
-  /** Its database. */
+  /** The database of the row. */
   readonly shard: number;
-  /** They are one transaction. One of them begins the session, if its user may sign in. */
+  /** One transaction, which begins the session if its user may sign in. */
   readonly statements: readonly D1PreparedStatement[];
-  /** Takes their results, and returns whether the session began. Ends the session that the browser had elsewhere. */
+  /** Tells from the results whether the session began. If so, ends the one that the browser had in another database. */
   tookEffect(results: readonly D1Result[]): Promise<boolean>;
 }

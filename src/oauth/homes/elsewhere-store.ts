@@ -5,7 +5,7 @@ import { SESSIONS_OF_SID } from "../users/user-store.ts";
 import type { RevokedGrant } from "./grant-revocation.ts";
 import { COLUMN, grantsOf, MAX_ROWS } from "./owner-store.ts";
 
-/** A grant with what the directory decides about it. */
+/** A grant as the directory needs it, to tell whether it is still valid. */
 export interface ComparedGrant {
   readonly id: string;
   readonly email: string;
@@ -13,18 +13,21 @@ export interface ComparedGrant {
   readonly authenticatedAtMs: number;
 }
 
-/** The same of a session; the id is the key of its row. */
+/** The same for a session. The id is the key of its row. */
 export type ComparedSession = Omit<ComparedGrant, "clientId">;
 
-/** A session ends by itself (`voidSession`). */
+/** Owners whose sign-ins `end` removes. A session ends in steps of its own, which begin with `voidSession`. */
 export type EndedKind = Exclude<OwnerKind, "session">;
 
-/** As JSON of a row. */
+/** A row in which one member is still JSON text. */
 type Text<T, Json extends keyof T> = Omit<T, Json> & Record<Json, string>;
 export type ListedRow = Text<Omit<ListedGrant, "clientName">, "authorization">;
 export type ApplicationRow = Text<Omit<Application, "clientName">, "access">;
 
-/** Omits grants whose sign-in is not valid any more (`?3`: up to this time). A user has few grants, a client many. */
+/**
+ * Omits grants whose sign-in is not valid any more (`?3`: up to this time). `+client` keeps SQLite from the index by
+ * client: a user has few grants, a client many.
+ */
 const PAGE = `
   SELECT id, client AS clientId, authorization, created_at AS createdAtMs, last_used_at AS lastUsedAtMs
   FROM refresh_grant WHERE email = ?1 AND +client = ?2 AND authorization ->> 'authenticatedAtMs' > ?3
@@ -41,14 +44,14 @@ const BELONGS_TO_USER = `SELECT 1 FROM refresh_grant WHERE id = ?3 AND email = ?
 const END_ACCESS = ["authorization_code", "refresh_grant"].map(
   (table) => `DELETE FROM ${table} WHERE email = ?1 AND +client = ?2`,
 );
-/** A walk through the codes of the last hours, unless their person (`?2`) is known. */
+/** Reads all codes of the last hours; if the person (`?2`) is known, only that person's. */
 const codesOf = (isPersonKnown: boolean): string =>
   `authorization_code WHERE ${isPersonKnown ? "email = ?2 AND " : ""}${COLUMN.session} = ?1`;
 const someOfSession = (isPersonKnown: boolean): string => `
   SELECT id, client AS clientId, email FROM ${grantsOf("session", "id, client, email")}
   UNION SELECT grant_id, client, email FROM ${codesOf(isPersonKnown)}
   ORDER BY 1 LIMIT ${MAX_ROWS.session}`;
-/** One that has expired. No clock is before it, so the sweep tells clients of its end. */
+/** Makes a session expired for every clock. The sweep then removes it and tells its clients. */
 const VOID_SESSION = `UPDATE session SET expires_at = 0 WHERE id_hash IN (${SESSIONS_OF_SID}) AND expires_at > 0`;
 const SET_VOID = `SET authorization = json_set(authorization, '$.authenticatedAtMs', 0)`;
 const VOID_GRANTS = `UPDATE refresh_grant ${SET_VOID} WHERE id IN (SELECT id FROM ${grantsOf("session")} LIMIT ${MAX_ROWS.session})`;
@@ -80,32 +83,32 @@ const END_CLIENTS = [
 const LAST_USES = `
   SELECT client AS clientId, max(last_used_at) AS lastUsedAtMs FROM refresh_grant
   WHERE ${OF_CLIENTS} GROUP BY client`;
-const PART = `
+const GRANTS_IN = `
   SELECT id, email, client AS clientId, authorization ->> 'authenticatedAtMs' AS authenticatedAtMs
   FROM refresh_grant WHERE id > ?1 AND id < ?2 ORDER BY id LIMIT ?3`;
 const DROP_PEOPLE = `DELETE FROM user WHERE email IN (SELECT value FROM json_each(?1)) AND ${IS_ALONE}`;
-/** Sessions of whose end a client is to be told. Any other one that is over expires. */
-const TOLD = `
+/** Sessions with clients that must be told of their end. The others need no sweep: they expire. */
+const SESSIONS_WITH_CLIENTS = `
   SELECT id_hash AS id, email, authenticated_at AS authenticatedAtMs FROM session
   WHERE id_hash > ?1 AND id_hash < ?2 AND EXISTS (SELECT 1 FROM session_client WHERE session_client.session = session.sid)
   ORDER BY id_hash LIMIT ?3`;
 const END_THESE_SESSIONS = `DELETE FROM session WHERE id_hash IN (SELECT value FROM json_each(?1))`;
-/** In the directory: of the grants or sessions `?1`, those whose person, sign-in or client is gone. */
-const OVER = `
+/** In the directory: the grants or sessions of `?1` whose person or client is gone, or whose sign-in was ended. */
+const NOT_VALID = `
   SELECT value ->> 'id' AS id FROM json_each(?1) WHERE NOT EXISTS (
     SELECT 1 FROM user WHERE email = value ->> 'email'
       AND max(signed_out_at, created_at - 1) < value ->> 'authenticatedAtMs')
     OR (value ->> 'clientId' IS NOT NULL AND NOT EXISTS (SELECT 1 FROM client WHERE id = value ->> 'clientId'))`;
-/** In the directory: those of the addresses `?1` that nobody has. */
+/** In the directory: those of the addresses `?1` that belong to nobody. */
 const GONE = `SELECT value AS email FROM json_each(?1) WHERE NOT EXISTS (SELECT 1 FROM user WHERE email = value)`;
-/** In the directory: the name of a client, and until when sign-ins of a person are not valid. */
+/** In the directory: the name of a client, and the time up to which sign-ins of a person are not valid. */
 const LISTED_FOR = `
   SELECT client.name AS clientName, max(user.signed_out_at, user.created_at - 1) AS signedOutAtMs
   FROM client JOIN user ON user.email = ?1 WHERE client.id = ?2`;
 
 export type ElsewhereStore = ReturnType<typeof createElsewhereStore>;
 
-/** Refresh grants of a shard that is not the directory, as people and operators see and end them. */
+/** Sessions, codes and refresh grants of a shard that is not the directory: people and operators list and end them. */
 export const createElsewhereStore = (db: D1Database) => ({
   async page(
     email: string,
@@ -130,8 +133,8 @@ export const createElsewhereStore = (db: D1Database) => ({
     return changesOf(ended);
   },
   /**
-   * Makes a session void, and some of its codes and grants. There are no new ones from then on. Returns what these
-   * codes and grants are to be revoked by. `email`: its person, if known.
+   * Makes a session void, with a limited number of its codes and grants; no new ones can be made after that. Returns
+   * these codes and grants, which the caller revokes. `email`: the session's person, if known.
    */
   async voidSession(sid: string, email: string | undefined): Promise<readonly RevokedGrant[]> {
     const isPersonKnown = email !== undefined;
@@ -149,11 +152,11 @@ export const createElsewhereStore = (db: D1Database) => ({
     const listed = JSON.stringify(ids);
     await db.batch([db.prepare(REMOVE).bind(listed), db.prepare(REMOVE_CODES).bind(sid, email, listed)]);
   },
-  /** Removes the session, and lets its clients be told. */
+  /** Removes the session. A trigger notes that its clients must be told. */
   async endSession(sid: string): Promise<void> {
     await db.prepare(END_SESSION).bind(sid).run();
   },
-  /** Removes at most as much of an owner as one transaction should. */
+  /** Removes at most `MAX_ROWS` grants and codes of an owner, and the sessions of a person. */
   async end(kind: EndedKind, key: string): Promise<{ readonly removed: number; readonly mayHaveMore: boolean }> {
     const sessions = kind === "user" ? [END_SESSIONS] : [];
     const ended = await db.batch(
@@ -167,7 +170,7 @@ export const createElsewhereStore = (db: D1Database) => ({
   async remove(ids: readonly string[]): Promise<void> {
     await db.prepare(REMOVE).bind(JSON.stringify(ids)).run();
   },
-  /** Removes the anchor of a person or a client to which nothing refers. */
+  /** Removes the anchor of a person or client, if nothing refers to it. */
   async dropAnchor(kind: "user" | "client", key: string): Promise<void> {
     await db
       .prepare(kind === "user" ? DROP_PERSON : DROP_CLIENT)
@@ -179,38 +182,38 @@ export const createElsewhereStore = (db: D1Database) => ({
   ): Promise<readonly { readonly clientId: string; readonly lastUsedAtMs: number }[]> =>
     (await db.prepare(LAST_USES).bind(JSON.stringify(clientIds)).all<{ clientId: string; lastUsedAtMs: number }>())
       .results,
-  /** Removes all of some clients, which have few grants. */
+  /** Removes the grants and anchors of some clients, which have few grants. */
   async endClients(clientIds: readonly string[]): Promise<void> {
     await db.batch(END_CLIENTS.map((sql) => db.prepare(sql).bind(JSON.stringify(clientIds))));
   },
-  /** Grants of a part of all, after one of them. */
-  part: async (after: string, { to }: Slice, limit: number): Promise<readonly ComparedGrant[]> =>
-    (await db.prepare(PART).bind(after, to, limit).all<ComparedGrant>()).results,
-  /** Sessions of a part of all, after one of them, of whose end a client is to be told. */
-  told: async (after: string, { to }: Slice, limit: number): Promise<readonly ComparedSession[]> =>
-    (await db.prepare(TOLD).bind(after, to, limit).all<ComparedSession>()).results,
+  /** Grants of a slice, after one of them. */
+  grantsIn: async (after: string, { to }: Slice, limit: number): Promise<readonly ComparedGrant[]> =>
+    (await db.prepare(GRANTS_IN).bind(after, to, limit).all<ComparedGrant>()).results,
+  /** Sessions of a slice that clients must be told of, after one of them. */
+  sessionsWithClientsIn: async (after: string, { to }: Slice, limit: number): Promise<readonly ComparedSession[]> =>
+    (await db.prepare(SESSIONS_WITH_CLIENTS).bind(after, to, limit).all<ComparedSession>()).results,
   async endSessions(ids: readonly string[]): Promise<void> {
     await db.prepare(END_THESE_SESSIONS).bind(JSON.stringify(ids)).run();
   },
-  /** Removes the anchors of those of some people to which nothing refers. */
+  /** Removes anchors of people, if nothing refers to them. */
   async dropAnchors(emails: readonly string[]): Promise<void> {
     await db.prepare(DROP_PEOPLE).bind(JSON.stringify(emails)).run();
   },
 });
 
-/** The directory, as grants that lie elsewhere need it. */
+/** Questions to the directory about sign-ins that lie elsewhere. */
 export const createElsewhereDirectory = (db: D1Database) => ({
-  /** Finds those of some grants or sessions whose person, sign-in or client is gone. */
-  async over(grants: readonly (ComparedGrant | ComparedSession)[]): Promise<readonly string[]> {
-    const { results } = await db.prepare(OVER).bind(JSON.stringify(grants)).all<{ id: string }>();
+  /** The ids of the grants or sessions whose person or client is gone, or whose sign-in was ended. */
+  async notValid(grants: readonly (ComparedGrant | ComparedSession)[]): Promise<readonly string[]> {
+    const { results } = await db.prepare(NOT_VALID).bind(JSON.stringify(grants)).all<{ id: string }>();
     return results.map(({ id }) => id);
   },
-  /** Finds those of some people that are gone. */
+  /** The addresses that belong to nobody any more. */
   async gone(emails: readonly string[]): Promise<readonly string[]> {
     const { results } = await db.prepare(GONE).bind(JSON.stringify(emails)).all<{ email: string }>();
     return results.map(({ email }) => email);
   },
-  /** Reads what a list of the grants of a person to a client needs; undefined if one of them is gone. */
+  /** Reads what a list of a person's grants for a client needs. Undefined if the person or the client is gone. */
   listedFor: async (
     email: string,
     clientId: string,

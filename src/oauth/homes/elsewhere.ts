@@ -11,29 +11,29 @@ import type { RevokedGrant } from "./grant-revocation.ts";
 import { homesOf } from "../../platform/storage/home.ts";
 
 /**
- * Sign-ins that lie elsewhere than in the directory, when all of a person, client, tenant or session ends: sessions,
- * codes and refresh grants. On a platform of one database there are none, and nothing is asked.
+ * Ends the sign-ins of a person, client, tenant or session that lie elsewhere than in the directory: sessions, codes
+ * and refresh grants. A platform of one database has none, and makes no call.
  *
- * A person's are asked for in the person's homes (homes/home.ts), those of a client or tenant in every shard. No
- * transaction spans two databases; what the directory decides is in one of its own:
+ * A person's sign-ins lie in the person's homes (homes/home.ts), those of a client or tenant in any shard. No
+ * transaction spans two databases, so each end is a sequence of transactions:
  *
  *   person             signed out or removed in the directory ──▶ removed elsewhere. Until then each use finds in the
  *                      directory that the sign-in is not valid.
- *   client, tenant     removed elsewhere ──▶ revoked until now in the directory ──▶ removed elsewhere, since a code may
- *                      have been made and redeemed; if there were any, revoked until now once more
- *   session            it, its codes and its grants made void, in one transaction ──▶ revoked in the directory, each
+ *   client, tenant     removed elsewhere ──▶ revoked until now in the directory ──▶ removed elsewhere again, since a
+ *                      code may have been made and redeemed meanwhile; if so, revoked until now once more
+ *   session            session, codes and grants made void, in one transaction ──▶ revoked in the directory, each
  *                      grant by its id ──▶ codes and grants removed, until there are none ──▶ the session removed, so
- *                      that its clients are told. A void session gives no code, so there are no new ones. It is found
- *                      until it is removed, so the person can ask for its end again.
+ *                      that its clients are told. A void session issues no codes, so no new ones appear. Its row stays
+ *                      until the last step, so the person can ask for its end again.
  *
- * A crash between two steps is an error for the caller, who repeats the request: each step can be repeated. What is
- * left over is void, or of people and clients that are gone. It gives nothing. The sweep removes grants within a day,
- * and within an hour sessions of whose end a client has to be told; the others and codes expire. The anchor of a person
- * who is gone goes with the last of these.
+ * A crash between two steps is an error for the caller, who repeats the request: each step can be repeated. Rows that
+ * are left over are void, or belong to people and clients that are gone, so they give no access. The sweep removes left
+ * over grants within a day, and sessions with clients to tell within an hour; other sessions, and codes, expire. The
+ * anchor of a person who is gone is deleted with the last of these rows.
  */
 export type Elsewhere = ReturnType<typeof createElsewhere>;
 
-/** As grants/revoke-all-store.ts. */
+/** Transactions in one shard for one request; as many as in grants/revoke-all-store.ts. */
 const MAX_STEPS = 20;
 /** Grants or sessions that one statement compares with the directory. */
 const COMPARED = 500;
@@ -57,30 +57,30 @@ export function createElsewhere(shards: Shards) {
     return { removed, mayHaveMore };
   }
 
-  /** Removes grants of a shard whose person, sign-in or client is gone from the directory, of a day's part of all. */
+  /** Removes grants that the directory finds not valid, in a slice of a shard: each grant is checked once a day. */
   async function sweepIn(store: ElsewhereStore, nowMs: number): Promise<void> {
-    const part = sliceAt(nowMs, RUNS_OF_A_DAY);
-    for (let after = part.from; ;) {
-      const grants = await store.part(after, part, COMPARED);
+    const slice = sliceAt(nowMs, RUNS_OF_A_DAY);
+    for (let after = slice.from; ;) {
+      const grants = await store.grantsIn(after, slice, COMPARED);
       if (grants.length === 0) return;
-      const over = new Set(await directory.over(grants));
-      if (over.size > 0) {
-        await store.remove([...over]);
-        await store.dropAnchors(grants.filter(({ id }) => over.has(id)).map(({ email }) => email));
+      const notValid = new Set(await directory.notValid(grants));
+      if (notValid.size > 0) {
+        await store.remove([...notValid]);
+        await store.dropAnchors(grants.filter(({ id }) => notValid.has(id)).map(({ email }) => email));
       }
       if (grants.length < COMPARED) return;
       after = grants.at(-1)!.id;
     }
   }
 
-  /** Ends sessions whose sign-in is not valid any more, so that their clients are told. */
+  /** Ends sessions that the directory finds not valid, so that their clients are told; each is checked once an hour. */
   async function sweepSessionsIn(store: ElsewhereStore, nowMs: number): Promise<void> {
-    const part = sliceAt(nowMs, RUNS_OF_AN_HOUR);
-    for (let after = part.from; ;) {
-      const sessions = await store.told(after, part, COMPARED);
+    const slice = sliceAt(nowMs, RUNS_OF_AN_HOUR);
+    for (let after = slice.from; ;) {
+      const sessions = await store.sessionsWithClientsIn(after, slice, COMPARED);
       if (sessions.length === 0) return;
-      const over = await directory.over(sessions);
-      if (over.length > 0) await store.endSessions(over);
+      const notValid = await directory.notValid(sessions);
+      if (notValid.length > 0) await store.endSessions(notValid);
       if (sessions.length < COMPARED) return;
       after = sessions.at(-1)!.id;
     }
@@ -98,7 +98,7 @@ export function createElsewhere(shards: Shards) {
         mayHaveMore: ended.some(({ mayHaveMore }) => mayHaveMore),
       };
     },
-    /** Makes a session void. Returns some of its codes and grants, to be revoked. `email`: its person, if known. */
+    /** Makes a session void. Returns some of its codes and grants, which the caller revokes. `email`: if known. */
     async voidSession(sid: string, email: string | undefined): Promise<readonly RevokedGrant[]> {
       const found = await mapInParallel(placesOf(email), SHARDS_AT_ONCE, (store) => store.voidSession(sid, email));
       return found.flat();
@@ -110,11 +110,11 @@ export function createElsewhere(shards: Shards) {
         for (const store of homes(email)) await store.removeOfSession(sid, email, ids);
       });
     },
-    /** Removes a session to which nothing belongs any more. */
+    /** Removes a session that has no codes and grants any more. */
     async endSession(sid: string, email: string | undefined): Promise<void> {
       await inParallel(placesOf(email), SHARDS_AT_ONCE, (store) => store.endSession(sid));
     },
-    /** Removes all of a person or client that is removed from the directory, with its anchors. */
+    /** Removes the sign-ins and anchors of a person or client that was removed from the directory. */
     async forget(kind: "user" | "client", key: string): Promise<void> {
       await inParallel(placesOf(kind === "user" ? key : undefined), SHARDS_AT_ONCE, async (store) => {
         await endIn(store, kind, key);
@@ -135,16 +135,16 @@ export function createElsewhere(shards: Shards) {
         uses.set(clientId, Math.max(uses.get(clientId) ?? 0, lastUsedAtMs));
       return uses;
     },
-    /** Removes all of clients that nobody uses. */
+    /** Removes the grants and anchors of clients that nobody uses. */
     async endClients(clientIds: readonly string[]): Promise<void> {
       if (clientIds.length > 0) await inParallel(stores, SHARDS_AT_ONCE, (store) => store.endClients(clientIds));
     },
-    /** Removes the anchors of those of these people of a shard that are gone. */
+    /** Removes the anchors in a shard of those people that the directory does not know any more. */
     async dropAnchors(shard: number, emails: readonly string[]): Promise<void> {
       const gone = await directory.gone(emails);
       if (gone.length > 0) await stores[shard - 1]!.dropAnchors(gone);
     },
-    /** Removes what is left over of people and clients that are gone. */
+    /** Removes sign-ins that the directory finds not valid. */
     async sweep(nowMs: number): Promise<void> {
       await inParallel(stores, SHARDS_AT_ONCE, async (store) => {
         await sweepSessionsIn(store, nowMs);

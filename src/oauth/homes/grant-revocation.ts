@@ -1,7 +1,7 @@
 import { allExpiredSec } from "../tokens/access-token.ts";
 import type { NewRevocation } from "../tokens/trust-store.ts";
 
-/** The id of a grant, and its person, who says in which shards it may lie. */
+/** A grant by its id and its person, whose homes are the shards where it may lie. */
 export interface GrantOf {
   readonly id: string;
   readonly email: string;

@@ -7,22 +7,22 @@ import { fromBase64Url, toBase64Url } from "../../platform/text/encoding.ts";
 /**
  * A session's cookie, an authorization code or a refresh token, as its holder has it.
  *
- *   of the directory   43 characters: the secret of 256 bits. Also everything from before there were shards.
- *   of another shard   44 characters: the number of the shard in front of the secret, as a byte; then `~` and the
- *                      sealed address of its person
+ *   row in the directory   43 characters: the secret of 256 bits
+ *   row in another shard   44 characters: a byte with the number of the shard, then the secret; then `~` and the sealed
+ *                          address of the person
  *
- * The number leads to the row. The address lets the person be read before the row, so that reading and using it is one
- * round trip (grants/refresh-token.ts, grants/authorization-code.ts), or beside it (sign-in/session-homes.ts). A sealed
- * text has dots, which mark an access token, so they are `~` here. If its key is not configured any more, only the
- * number counts.
+ * The number leads to the row. The address lets the server read the person before the row, so that reading and using
+ * the row is one round trip (grants/refresh-token.ts, grants/authorization-code.ts), or at the same time
+ * (sign-in/session-homes.ts). A sealed text has dots, which would make this look like an access token, so they are `~`
+ * here. If the seal key is not configured any more, the address is unknown and the number still leads to the row.
  */
 export interface HeldToken extends TokenPlace {
   readonly text: string;
 }
 
-/** Where its row is. */
+/** The place of the token's row. */
 export interface TokenPlace {
-  /** SHA-256 of the text, in hex: the key of its row. */
+  /** The key of the row: SHA-256 of the text, in hex. */
   readonly hash: string;
   readonly shard: number;
   /** The address of the person; undefined if only the row says that. */
@@ -42,7 +42,7 @@ export function createHeldTokens(sealer: Sealer, random: Random, shards: number,
   const context = (front: string): string => `person of the ${kind} ${front}`;
 
   return {
-    /** A new one in this shard. */
+    /** Makes a token whose row will be in this shard. */
     async make(email: string, shard: number): Promise<HeldToken> {
       if (shard === 0) {
         const text = randomSecret(random);
@@ -54,7 +54,7 @@ export function createHeldTokens(sealer: Sealer, random: Random, shards: number,
       return { text, hash: await sha256Hex(text), shard, email };
     },
 
-    /** Anybody can send any text: one that was never made belongs to no row of the directory. */
+    /** Reads any text that a client sent. A text that was never issued gets the directory, which has no row for it. */
     async read(text: string): Promise<HeldToken> {
       const hash = await sha256Hex(text);
       const front = text.length > MAX_CHARS ? undefined : OF_SHARD.exec(text)?.[0];
@@ -62,25 +62,25 @@ export function createHeldTokens(sealer: Sealer, random: Random, shards: number,
       if (front === undefined || shard === 0) return { text, hash, shard: 0, email: undefined };
       const email = await sealer.open(text.slice(front.length + 1).replaceAll("~", "."), context(front));
       if (shard < shards) return { text, hash, shard, email };
-      // While a shard is added, an isolate may be older than the token.
+      // While a shard is being added, an old isolate may see a token of the new shard.
       if (email !== undefined) throw new StoreUnavailable(`shard ${shard} is not bound`);
       return { text, hash, shard: 0, email: undefined };
     },
   };
 }
 
-/** The text has the form of one. */
+/** The text has the form of such a token. */
 export const looksHeld = (text: string): boolean =>
   text.length <= MAX_CHARS && (/^[\w-]{44}(~[\w-]+){3}$/.test(text) || fromBase64Url(text)?.length === SECRET_BYTES);
 
-/** The 256 bits that only its holder has. */
+/** The 256 bits that only the holder knows. */
 export function secretOf({ text, shard }: HeldToken): Uint8Array<ArrayBuffer> {
   const bytes = fromBase64Url(shard === 0 ? text : OF_SHARD.exec(text)![0]);
-  if (bytes === undefined) throw new Error("a stored refresh token is always base64url");
+  if (bytes === undefined) throw new Error("a token that has a row is always base64url");
   return shard === 0 ? bytes : bytes.slice(1);
 }
 
-/** The place as a text, to be kept in the directory. */
+/** The place as a text, as the directory stores it. */
 export const toPlaceText = ({ hash, shard, email = "" }: TokenPlace): string =>
   shard === 0 ? hash : `${hash} ${shard} ${email}`;
 

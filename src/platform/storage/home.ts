@@ -1,14 +1,14 @@
 import { utf8 } from "../text/encoding.ts";
 
 /**
- * The home of what has a name: the shard that takes from now on what belongs to it. The refresh grants of a person by
- * the address (oauth/grants/refresh-grants.ts), the push records of a new topic by its name (events/model/place.ts).
+ * The home of a name: the shard that takes new rows of its owner. Sign-ins of a person are placed by the person's
+ * address (oauth/homes/home.ts), push records of a new topic by the topic's name (events/model/place.ts).
  *
- * A hash of the name says which (Lamping and Veach, "jump consistent hash"): with one shard more, it stays or is the
- * new one. Nothing moves: who has something in an earlier home knows where. So the grants of a person lie in the homes
- * that the person has had, some `ln(shards) + 0.6` of them:
+ * The home is a hash of the name (Lamping and Veach, "jump consistent hash"): when a shard is added, the home stays the
+ * same or becomes the new shard. Rows never move; each token or id names the shard of its row. So the sign-ins of a
+ * person lie in the homes that the person has had, some `ln(shards) + 0.6` of them:
  *
- *   1 shard: 0 │ 2 to 6 shards: 1 │ 7 shards and more: 6    ──▶ the homes are 0, 1 and 6, the last one takes new grants
+ *   1 shard: 0 │ 2 to 6 shards: 1 │ 7 shards and more: 6    ──▶ the homes are 0, 1 and 6; the last one takes new rows
  *
  * The name never changes.
  */
