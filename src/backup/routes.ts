@@ -39,7 +39,7 @@ export function backupRoutes(
     const record = JSON.parse(text) as JobRecord;
     if (!started)
       return conflict("job_under_way", `A job runs: ${record.kind} of ${record.backup}. Wait for it, or cancel it.`);
-    // Each of the two notes that it begins, and looks for the other then.
+    // A backup and a move each store that they begin, and only then look for the other. So never both go on.
     if (kind === "backup" && (await deps.isTenantMoving())) {
       await job().cancel();
       return tenantMoves();
@@ -68,7 +68,7 @@ export function backupRoutes(
     return { ...shown, stagesDone, stages: stages.length, findingsInAll: foundInAll };
   };
 
-  /** Operations on backups need the bucket. */
+  /** The manifests, if the deployment has a bucket for backups. */
   type Bound = NonNullable<typeof manifests>;
   const bound = async (use: (store: Bound) => Promise<Answer>): Promise<Answer> =>
     manifests === undefined ? unbound() : use(manifests);
@@ -180,7 +180,7 @@ const unbound = (): Problem => {
 const conflict = (type: DetailType, message: string): Problem =>
   problem("conflict_resource", message, { details: [{ type, field: "", message }] });
 
-/** The address of the job, from the address of a request that began it. */
+/** The address of the job, made from the address of the request that began it. */
 function addressOf(url: URL): string {
   const base = url.pathname.slice(0, url.pathname.lastIndexOf(COLLECTION));
   return new URL(`${base}${JOB}`, url).href;

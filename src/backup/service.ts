@@ -1,20 +1,20 @@
 /**
- * Backups: everything that cannot be made again, in a second bucket (`BACKUP`), and the way back.
+ * Backups: everything that cannot be made again is written to a second bucket (`BACKUP`), and can be restored from it.
  *
  *   backup ── parts … ── manifest ──→ whole ──→ verify, restore, remove
  *
- * - A part is an object under the SHA-256 of its content: lines of JSON (model/part.ts). Equal parts are one object, so
- *   a later backup writes only what changed, and events that an earlier backup has are not even read again.
- * - The manifest is written last. Without it a backup does not count, and the next removal clears its parts away.
- * - Everything is done by jobs, one at a time, in one object (job/backup-job.do.ts): steps of limited work, each
- *   stored in one transaction. A job whose object or Worker ends at any point goes on from its last step.
- * - A backup is taken while the platform works. It is no snapshot; the order of reading makes it fit together
- *   (model/tables.ts, stages/object-stage.ts), and a restore leaves out the rows that refer to something deleted since.
- * - Secrets stay sealed or hashed as they are in D1. A backup opens only where the same seal keys are, and its manifest
- *   tells by an HMAC whether they are.
+ * - A part is lines of JSON, stored under the SHA-256 of its content (model/part.ts). Equal parts are one object, so a
+ *   later backup writes only what changed. Events that an earlier backup has are not even read again.
+ * - The manifest is written last. A backup without one does not count, and the next removal deletes its parts.
+ * - One job runs at a time, in one object (job/backup-job.do.ts). It does steps of limited work, each stored in one
+ *   transaction. A job that is stopped at any point continues with the step that was not stored.
+ * - A backup is taken while the platform works, so it is not a snapshot. The order of reading keeps it consistent
+ *   (model/tables.ts, stages/object-stage.ts), and a restore leaves out rows that refer to something deleted meanwhile.
+ * - Secrets stay sealed or hashed, as they are in D1. They open only where the same seal keys are configured, which the
+ *   manifest proves by an HMAC.
  *
- * The operator alone may do all of this. After a restore, src/restore makes the platform safe: by its generation, its
- * hold and its replay of erasures.
+ * Only operators may do this. After a restore, src/restore makes the platform safe: by its generation, its hold and its
+ * replay of erasures.
  */
 import type { Route } from "../http/route.ts";
 import { createManifestStore } from "./bucket/manifest-store.ts";
@@ -32,7 +32,7 @@ import { verifyStages } from "./stages/verify.ts";
 
 export interface Backups {
   readonly routes: readonly Route[];
-  /** For the job's object. */
+  /** The ports of the job's object. */
   readonly job: JobPorts;
 }
 

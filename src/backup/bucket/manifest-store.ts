@@ -2,8 +2,8 @@ import type { BytesMode, Counts, Facts } from "../model/job.ts";
 import { LIMITS } from "../model/limits.ts";
 
 /**
- * The manifest of a backup: written last, so a backup without one is not whole and does not count. Its index parts list
- * all the others with their digests, so the manifest vouches for everything.
+ * The manifest of a backup. It is written last: a backup without a manifest is not whole and does not count. The
+ * manifest names the index parts by their digests, and these name all other parts by theirs.
  */
 export interface Manifest extends Facts {
   readonly format: 1;
@@ -18,7 +18,7 @@ export interface Manifest extends Facts {
   readonly sealKeys: readonly SealKeyProof[];
 }
 
-/** A key by an HMAC that it makes: tells whether a deployment has the same key, and nothing else. */
+/** Proof of a seal key: an HMAC made with it. It tells whether a deployment has the same key, and nothing else. */
 export interface SealKeyProof {
   readonly id: string;
   readonly proof: string;
@@ -43,7 +43,7 @@ export function createManifestStore(bucket: R2Bucket) {
       return object === null ? undefined : object.json<Manifest>();
     },
     delete: (id: string): Promise<void> => bucket.delete(keyOf(id)),
-    /** The ids of all whole backups, the newest first: an id begins with its time. */
+    /** The ids of all whole backups, the newest first. */
     async ids(): Promise<readonly string[]> {
       const ids: string[] = [];
       for (let cursor: string | undefined; ;) {
@@ -56,7 +56,7 @@ export function createManifestStore(bucket: R2Bucket) {
   };
 }
 
-/** `20261123T062751123Z-` and randomness: ids sort by time. */
+/** `20261123T062751123Z-` and 8 random hex digits, so that ids sort by time. */
 export const backupId = (nowMs: number, random: string): string =>
   `${new Date(nowMs).toISOString().replaceAll(/[-:.]/g, "")}-${random.slice(0, 8)}`;
 export const BACKUP_ID = /^\d{8}T\d{9}Z-[0-9a-f]{8}$/;

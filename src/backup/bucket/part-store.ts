@@ -9,10 +9,10 @@ const keyOf = (digest: string): string => `${PART_PREFIX}${digest}`;
 
 export type PartStore = ReturnType<typeof createPartStore>;
 
-/** Parts in the bucket. Writing one that is there changes nothing, so a repeated step does no harm. */
+/** Parts in the bucket. Writing a part that exists changes nothing, so a repeated step does no harm. */
 export function createPartStore(bucket: R2Bucket) {
   return {
-    /** `isNew`: no backup had this part. */
+    /** Writes a part. `isNew`: it did not exist before. */
     async put(
       section: string,
       lines: readonly string[],
@@ -29,7 +29,7 @@ export function createPartStore(bucket: R2Bucket) {
       return { part, isNew: put !== null };
     },
 
-    /** The lines of a part, if they are as they were written. */
+    /** Reads the lines of a part. Fails if the part is missing or does not have its digest. */
     async read(digest: string): Promise<Result<readonly string[], FindingKind>> {
       const object = await bucket.get(keyOf(digest));
       if (object === null) return err("part_missing");
@@ -41,7 +41,10 @@ export function createPartStore(bucket: R2Bucket) {
   };
 }
 
-/** Splits lines behind those whose keys end a part, so that the same rows make the same parts in the next backup. */
+/**
+ * Splits lines into parts. The hash of a line's key says whether a part ends with it, so unchanged rows make the same
+ * parts in the next backup. `rest`: lines after the last end.
+ */
 export function splitLines(lines: readonly Line[], rowsPerPart: number): { parts: Line[][]; rest: Line[] } {
   const parts: Line[][] = [];
   let part: Line[] = [];
@@ -59,7 +62,7 @@ export interface Line {
   readonly text: string;
 }
 
-/** FNV-1a: even, quick, and the same in each release. */
+/** FNV-1a: evenly spread, fast, and the same in each release. */
 function hash(text: string): number {
   let value = 0x811c9dc5;
   for (let at = 0; at < text.length; at++) value = Math.imul(value ^ text.charCodeAt(at), 0x01000193) >>> 0;

@@ -3,14 +3,14 @@ import type { Table } from "../model/tables.ts";
 
 export interface TableShape {
   readonly columns: readonly string[];
-  /** In the order of the primary key. */
+  /** The columns of the primary key, in its order. */
   readonly key: readonly string[];
 }
 
 export interface DumpedRow {
   /** The primary key, as JSON. */
   readonly key: string;
-  /** The row, a JSON array in the order of the columns. */
+  /** The row: a JSON array in the order of the columns. */
   readonly text: string;
 }
 
@@ -18,7 +18,7 @@ export type DumpStore = ReturnType<typeof createDumpStore>;
 
 const quoted = (name: string): string => `"${name.replaceAll('"', '""')}"`;
 
-/** SQLite writes the JSON, so that no value passes through a number of JavaScript. */
+/** Reads rows for a backup. SQLite writes the JSON, so that no integer loses digits in a JavaScript number. */
 export function createDumpStore(db: D1Database) {
   return {
     async shape(table: Table): Promise<TableShape> {
@@ -30,7 +30,7 @@ export function createDumpStore(db: D1Database) {
       return { columns: results.map(({ name }) => name), key: key.map(({ name }) => name) };
     },
 
-    /** Rows behind a key, as many as fit, at least one if there is one. `atEnd`: no row follows. */
+    /** Reads as many rows after a key as fit into a page, at least one if there is one. `atEnd`: no row follows. */
     async page(
       table: Table,
       { columns, key }: TableShape,
@@ -40,7 +40,7 @@ export function createDumpStore(db: D1Database) {
       const aliases = key.map((_, at) => `k${at}`);
       const aliased = key.map((name, at) => `${quoted(name)} AS k${at}`).join(", ");
       const behind = key.map((_, at) => `?1 ->> ${at}`).join(", ");
-      // The page is limited before its sizes are summed, so a page costs no more than its rows.
+      // LIMIT comes before the sum of sizes, so that a page reads only its own rows.
       const sql = `
         WITH page AS (SELECT ${aliased}, json_array(${columns.map(quoted).join(", ")}) AS text FROM ${quoted(table)}
           WHERE ${after === "" ? "?1 = ''" : `(${names}) > (${behind})`} ORDER BY ${names} LIMIT ?2),

@@ -14,10 +14,11 @@ const MOVE_AUDIT = `UPDATE audit_entry SET seq = seq + max(?1, (SELECT max(seq) 
 const BEGIN_SEQUENCE = `
   INSERT INTO sqlite_sequence (name, seq) SELECT ?1, 0 WHERE NOT EXISTS (SELECT 1 FROM sqlite_sequence WHERE name = ?1)`;
 const RAISE_SEQUENCE = `UPDATE sqlite_sequence SET seq = max(seq, ?2) WHERE name = ?1`;
-/** The way back into empty tables. Each write may run twice. */
+
+/** Writes a backup's rows into empty tables. Each write may run twice. */
 export function createLoadStore(db: D1Database) {
   return {
-    /** Tables with rows that an empty platform does not have. */
+    /** The tables that have rows, except those that have rows on an empty platform too. */
     async filled(tables: readonly Table[]): Promise<readonly Table[]> {
       const asked = tables.filter((table) => !TABLES_OF_AN_EMPTY_PLATFORM.has(table));
       const answers = await db.batch<{ n: number }>(
@@ -35,12 +36,12 @@ export function createLoadStore(db: D1Database) {
     },
 
     /**
-     * Makes room before the first row: numbers go on behind the greatest ever given, and the few rows of the audit log
-     * that this platform wrote move behind it.
+     * Prepares numbered tables, before the first row is loaded: new numbers continue after the greatest one that the
+     * backup's platform ever gave. The few rows of this platform's own audit log move after that number too.
      */
     async raiseSequences(sequences: Readonly<Record<string, number>>): Promise<void> {
       const statements = Object.entries(sequences).flatMap(([table, last]) =>
-        // It has no sequence of SQLite's: the next number is behind the greatest one, of a row or a copy.
+        // This table has no SQLite sequence: its next number follows the greatest one of a row or a copy.
         table === "audit_entry"
           ? [db.prepare(MOVE_AUDIT).bind(last)]
           : [db.prepare(BEGIN_SEQUENCE).bind(table), db.prepare(RAISE_SEQUENCE).bind(table, last)],
@@ -48,7 +49,7 @@ export function createLoadStore(db: D1Database) {
       if (statements.length > 0) await db.batch(statements);
     },
 
-    /** Inserts rows that are not there. Those that refer to something that is not there stay out. */
+    /** Inserts rows that do not exist yet. A row that refers to a missing row is left out. */
     async load(table: Table, columns: readonly string[], rows: readonly string[]): Promise<void> {
       const { results } = await db
         .prepare(`SELECT id, "table", "from", "to" FROM pragma_foreign_key_list(?1) ORDER BY id, seq`)
@@ -72,14 +73,14 @@ export function createLoadStore(db: D1Database) {
           .run();
     },
 
-    /** The rows of a table; of one with numbers, those up to a number. */
+    /** Counts the rows of a table; in a numbered table, those up to `last`. */
     async count(table: Table, last: number | undefined): Promise<number> {
       const upTo = last === undefined ? "" : "WHERE rowid <= ?1";
       const statement = db.prepare(`SELECT count(*) AS n FROM ${quoted(table)} ${upTo}`);
       return (await (last === undefined ? statement : statement.bind(last)).first<number>("n")) ?? 0;
     },
 
-    /** Files with metadata, in the order of their ids. */
+    /** Ids of files, in their order. */
     async filesAfter(after: string, limit: number): Promise<readonly string[]> {
       const { results } = await db
         .prepare(`SELECT id FROM file WHERE id > ?1 ORDER BY id LIMIT ?2`)
@@ -92,7 +93,7 @@ export function createLoadStore(db: D1Database) {
       await db.prepare(`UPDATE topic SET state = 'deleting' WHERE incarnation = ?1`).bind(incarnation).run();
     },
 
-    /** Counts that triggers keep, made anew from the files of some owners; the last owner, undefined at the end. */
+    /** Counts the files of some owners again, since triggers did not. Returns the last owner; undefined at the end. */
     async countOwners(after: number): Promise<number | undefined> {
       const { results } = await db
         .prepare(
@@ -107,8 +108,8 @@ export function createLoadStore(db: D1Database) {
     },
 
     /**
-     * Counts pending files likewise. If two valid tokens of a grant were read, because it was used meanwhile, the newer
-     * one stays.
+     * Counts the pending files of release 0.1.0 again, which kept sums of them. Also removes the older of two valid
+     * refresh tokens of a grant, which are in the backup if the grant was used while it was read.
      */
     async settle(): Promise<void> {
       await db.batch([
@@ -139,7 +140,7 @@ function foreignKeys(
   });
 }
 
-/** Rows in groups that one statement takes. */
+/** Rows in groups that fit into one statement. */
 function* groups(rows: readonly string[]): Generator<readonly string[]> {
   let group: string[] = [];
   let chars = 0;

@@ -4,14 +4,14 @@ import type { FindingKind } from "../model/job.ts";
 import { LIMITS } from "../model/limits.ts";
 
 /**
- * The bytes of files: of masters, of variants and of the copies of the audit log. Each is written once under its key
- * and never changed, so a copy of the same key and ETag is good for every backup. Uploads under way (`incoming/`) are
- * left out: whoever uploads begins again.
+ * The bytes of files: masters, variants and copies of the audit log. An object is written once under its key and never
+ * changes, so one copy of it serves every backup. Uploads under way (`incoming/`) are left out: the uploader begins
+ * again.
  */
 export const BYTES_PREFIXES = ["audit/", "blob/", "variant/"] as const;
 export const COPY_PREFIX = "media/";
 
-/** A line of the list of files. `copy`: the ETag of the copy, an MD5 of its bytes; null: not copied. */
+/** A line of the list of files. `copy`: the ETag of the copy, which is the MD5 of its bytes; null: not copied. */
 export interface FileLine {
   readonly key: string;
   readonly size: number;
@@ -27,7 +27,7 @@ export function createFileCopies(media: R2Bucket, backup: R2Bucket) {
     return bucket.list({ prefix, limit: LIMITS.listedObjects, include: ["customMetadata"], ...startAfter });
   }
 
-  /** Copies an object unless it is there. Undefined: the source is gone. */
+  /** Copies an object. Undefined: the source is gone. */
   async function copy(from: R2Bucket, to: R2Bucket, source: string, target: string): Promise<R2Object | undefined> {
     const object = await from.get(source);
     if (object === null) return undefined;
@@ -36,7 +36,7 @@ export function createFileCopies(media: R2Bucket, backup: R2Bucket) {
     return to.put(target, object.body, { ...(httpMetadata && { httpMetadata }), customMetadata });
   }
 
-  /** Copies that lie in the backup bucket behind a key, by their own keys. */
+  /** A page of the copies in the backup bucket after a key, by the keys of the files. */
   async function copiesFrom(prefix: string, after: string): Promise<ReadonlyMap<string, R2Object>> {
     const { objects } = await list(backup, `${COPY_PREFIX}${prefix}`, after === "" ? "" : `${COPY_PREFIX}${after}`);
     return new Map(objects.map((object) => [object.key.slice(COPY_PREFIX.length), object]));
@@ -44,7 +44,7 @@ export function createFileCopies(media: R2Bucket, backup: R2Bucket) {
 
   return {
     /**
-     * Lists files behind a key. With `copies`, it copies them too, until a step has enough to do. `next`: the last key;
+     * Lists files after a key. With `copies`, it copies them too, up to the limits of a step. `next`: the last key;
      * undefined if no file follows.
      */
     async step(prefix: string, after: string, copies: boolean) {
@@ -64,7 +64,7 @@ export function createFileCopies(media: R2Bucket, backup: R2Bucket) {
         const earlier = there.get(key) ?? (await backup.head(COPY_PREFIX + key));
         const isThere = earlier?.size === size && sourceEtagOf(earlier) === sourceEtagOf(object);
         const done = isThere ? earlier : await copy(media, backup, key, COPY_PREFIX + key);
-        // Deleted since it was listed.
+        // The file was deleted after it was listed.
         if (done === undefined) continue;
         if (!isThere) [copied, copiedBytes] = [copied + 1, copiedBytes + size];
         lines.push({ key, size, etag, copy: done.etag });
@@ -72,7 +72,7 @@ export function createFileCopies(media: R2Bucket, backup: R2Bucket) {
       return { lines, copied, copiedBytes, next: page.truncated ? end : undefined };
     },
 
-    /** Reads the bytes of a file in the backup; by reference, it only looks whether they are there. */
+    /** Reads and compares the copy of a file. In a backup by reference, compares size and ETag of the file itself. */
     async check({ key, size, etag, copy: digest }: FileLine): Promise<Result<undefined, FindingKind>> {
       if (digest === null) {
         const object = await media.head(key);
@@ -87,7 +87,7 @@ export function createFileCopies(media: R2Bucket, backup: R2Bucket) {
       return object.size === size && found === digest ? ok(undefined) : err("file_changed");
     },
 
-    /** Puts the bytes of a file back; by reference, it only looks whether they are there. */
+    /** Puts the bytes of a file back. In a backup by reference there is no copy, so they must still be there. */
     async putBack({ key, size, copy: digest }: FileLine): Promise<"there" | "copied" | "missing"> {
       const there = await media.head(key);
       if (there?.size === size) return "there";
@@ -95,13 +95,13 @@ export function createFileCopies(media: R2Bucket, backup: R2Bucket) {
       return (await copy(backup, media, COPY_PREFIX + key, key)) === undefined ? "missing" : "copied";
     },
 
-    /** True if the bucket of files has some; in a backup by reference it must. */
+    /** Returns true if the bucket of files has no objects that a backup contains. */
     async isEmpty(): Promise<boolean> {
       const pages = await Promise.all(BYTES_PREFIXES.map((prefix) => media.list({ prefix, limit: 1 })));
       return pages.every(({ objects }) => objects.length === 0);
     },
 
-    /** Deletes a page of objects below a prefix that are not wanted; the last key, undefined at the end. */
+    /** Deletes the unwanted objects of a page below a prefix. Returns the last key; undefined at the end. */
     async sweep(prefix: string, after: string, isWanted: (key: string) => boolean): Promise<string | undefined> {
       const page = await backup.list({ prefix, ...(after === "" ? {} : { startAfter: after }) });
       const unwanted = page.objects.map(({ key }) => key).filter((key) => !isWanted(key));
@@ -111,7 +111,7 @@ export function createFileCopies(media: R2Bucket, backup: R2Bucket) {
   };
 }
 
-/** The key of the bytes of a committed file, from its row; none for other files. */
+/** The key of a committed file's bytes, from its row. Empty for other files. */
 export function pinnedOrMaster(row: readonly unknown[], columns: readonly string[]): readonly string[] {
   const value = (name: string): unknown => row[columns.indexOf(name)];
   if (value("state") !== "committed") return [];

@@ -7,17 +7,17 @@ import { advance, pauseMs, type JobPorts } from "./run.ts";
 export type NewJob = Pick<JobRecord, "id" | "kind" | "actor" | "backup" | "options">;
 
 /**
- * The one job of the backup service. There is one object, so there is one job at a time.
+ * The job of the backup service. There is one object, so one job runs at a time.
  *
  *   none, done, failed, cancelled ── start ──→ running ── last step ──→ done
- *                                        │ ├── a step that no repeat helps ──→ failed
+ *                                        │ ├── a step fails for good (`Refused`) ──→ failed
  *                                        │ └── cancel ──→ cancelled
- *                                        └── a step fails: it is tried again, later and later
+ *                                        └── a step fails otherwise: it is retried, with growing pauses
  *
- * The alarm does one step after the other for some seconds and then sets itself again. Before each step it is set for
- * the case that the object ends in it. A step is stored with the job in one transaction; a step that was not stored
- * comes again, which does no harm (model/stage.ts). Steps do not overlap: the runtime runs one alarm at a time, and
- * what a step found is dropped if the job is another one by then.
+ * The alarm does one step after the other for some seconds and then sets itself again. It is also set before the first
+ * step, for the case that the object is stopped. A step's result is stored with the job in one transaction; a step that
+ * was not stored runs again, which does no harm (model/stage.ts). Steps do not overlap: the runtime runs one alarm at a
+ * time, and the result of a step is dropped if the job has ended or is another one by then.
  */
 export class BackupJob extends DurableObject {
   readonly #tables = new JobTables(this.ctx.storage);
@@ -28,12 +28,12 @@ export class BackupJob extends DurableObject {
     this.#ports = ports;
   }
 
-  /** Begins a job unless one is running; that one is the answer then. */
+  /** Begins a job. If one is running, returns that one instead. */
   async start(asked: string): Promise<{ readonly started: boolean; readonly job: string }> {
     const running = this.#tables.load();
     if (running?.state === "running") return { started: false, job: JSON.stringify(running) };
     const wanted = JSON.parse(asked) as NewJob;
-    // A repeat of a request whose answer was lost.
+    // The call was repeated since its answer was lost.
     if (running?.id === wanted.id) return { started: true, job: JSON.stringify(running) };
     const nowMs = this.#ports.clock.nowMs();
     const job = newJob(wanted, this.#ports.stagesOf(wanted)[0]!.name, nowMs);
@@ -65,7 +65,7 @@ export class BackupJob extends DurableObject {
       if (job?.state !== "running") return this.ctx.storage.deleteAlarm();
       const advanced = await advance(job, stagesOf(job), this.#tables, clock.nowMs(), log);
       const now = this.#tables.load();
-      // It was cancelled meanwhile, or more: another job has begun.
+      // The job was cancelled meanwhile, and perhaps another one has begun.
       if (now?.id !== job.id || now.state !== "running") continue;
       this.#tables.store(advanced.job, advanced.result);
       if (advanced.job.state !== "running") return this.ctx.storage.deleteAlarm();

@@ -10,7 +10,7 @@ const SCHEMA = [
   `CREATE TABLE job (
     id INTEGER PRIMARY KEY CHECK (id = 1), schema_version INTEGER NOT NULL, record TEXT NOT NULL
   ) STRICT`,
-  // `known`: parts of an earlier backup.
+  // `known`: parts of an earlier backup that hold events.
   ...["part", "known"].map(
     (table) => `CREATE TABLE ${table} (
       number INTEGER PRIMARY KEY, section TEXT NOT NULL, digest TEXT NOT NULL, bytes INTEGER NOT NULL,
@@ -41,7 +41,7 @@ export class JobTables implements JobLists {
     return row && (JSON.parse(row.record) as JobRecord);
   }
 
-  /** A new job begins with empty lists. */
+  /** Begins a new job, with empty lists. */
   begin(job: JobRecord): void {
     this.#storage.transactionSync(() => {
       if (!hasTable(this.#sql, JOB_SCHEMA.table)) for (const statement of SCHEMA) this.#sql.exec(statement);
@@ -57,7 +57,7 @@ export class JobTables implements JobLists {
     );
   }
 
-  /** The result of a step and the job as it is then, all or nothing. An ended job needs no lists. */
+  /** Stores the result of a step and the job after it, in one transaction. Clears the lists when the job ends. */
   store(job: JobRecord, { parts = [], known = [], marks = [] }: Pick<StepResult, "parts" | "known" | "marks">): void {
     this.#storage.transactionSync(() => {
       for (const part of parts) this.#add("part", part);

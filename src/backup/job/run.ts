@@ -7,7 +7,7 @@ import { LIMITS } from "../model/limits.ts";
 /** The stages of a job by its kind and options, in order. */
 export type StagesOf = (job: Pick<JobRecord, "kind" | "options">) => readonly Stage[];
 
-/** Needs of the job's object. */
+/** Ports of the job's object. */
 export interface JobPorts {
   readonly stagesOf: StagesOf;
   readonly clock: Clock;
@@ -19,7 +19,7 @@ export interface Advanced {
   readonly result: StepResult;
 }
 
-/** Does the next step of a job. The result is yet to be stored; until then the same step comes again. */
+/** Does the next step of a job. The caller stores the result; until it is stored, the same step runs again. */
 export async function advance(
   job: JobRecord,
   stages: readonly Stage[],
@@ -66,6 +66,6 @@ const failed = (job: JobRecord, error: string, nowMs: number): JobRecord => ({
   error,
 });
 
-/** The pause before a failed step is tried again. */
+/** The pause before a failed step is retried: doubled with each failure, up to a limit. */
 export const pauseMs = ({ failures }: JobRecord): number =>
   failures === 0 ? 0 : Math.min(LIMITS.pauseMs.longest, LIMITS.pauseMs.first * 2 ** (failures - 1));

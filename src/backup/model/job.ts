@@ -1,10 +1,10 @@
 /**
- * A job of the backup service: what it does, how far it is, what it found. The record is stored as JSON, one row.
+ * A job of the backup service: what it does, how far it is, what it found. The record is stored as JSON in one row.
  */
 export type JobKind = "backup" | "verify" | "restore" | "remove";
 export type JobState = "running" | "done" | "failed" | "cancelled";
 
-/** `copy`: the bytes of files are copied too. `reference`: the backup lists them. */
+/** `copy`: the backup copies the bytes of files. `reference`: it only lists them. */
 export type BytesMode = "copy" | "reference";
 
 export const COUNTS = [
@@ -28,19 +28,19 @@ export interface JobOptions {
   readonly bytes: BytesMode;
   /** Events before this time are left out. */
   readonly eventsSince: number | null;
-  /** After a backup, so many of the newest are kept and the others removed. */
+  /** The number of backups to keep, the newest ones. Older ones are removed after this backup; null: none are. */
   readonly keep: number | null;
 }
 
-/** Facts that a backup collects for its manifest, and that the other kinds read from it. */
+/** Facts for the manifest. A backup collects them; jobs of the other kinds read them from it. */
 export interface Facts {
   readonly tables: Readonly<Record<string, TableFacts>>;
-  /** The greatest number that each table with numbers ever gave. */
+  /** The greatest number that each numbered table ever gave. */
   readonly sequences: Readonly<Record<string, number>>;
   readonly index: readonly string[];
   /** When the backup began. */
   readonly startedAt: number;
-  /** Changes with each restore of the database: events of another one may have the same numbers. */
+  /** Changes with each restore of the database. Events of two generations may have the same numbers. */
   readonly generation: string;
 }
 
@@ -61,7 +61,7 @@ export interface JobRecord {
   readonly startedAt: number;
   readonly finishedAt: number | null;
   readonly stage: string;
-  /** Opaque to all but the stage. */
+  /** How far the stage is. Only the stage reads it. */
   readonly position: string;
   readonly counts: Counts;
   readonly facts: Facts;
@@ -72,7 +72,7 @@ export interface JobRecord {
   readonly error: string;
 }
 
-/** `kind` is a word for programs; `subject` names a table, file, topic or part. */
+/** What a job found wrong. `subject` names a table, file, topic or part. */
 export interface Finding {
   readonly kind: FindingKind;
   readonly subject: string;

@@ -1,13 +1,13 @@
-/** Our choice. A step stays far below the limits of an object's turn: memory 128 MB, some minutes, 10,000 calls. */
+/** Our choice. A step stays far below the limits of one alarm: 128 MB of memory, some minutes, 10,000 calls. */
 export const LIMITS = {
   /** Rows and characters of a page of a table. */
   pageRows: 1_000,
   pageChars: 2_000_000,
-  /** Characters of rows that are bound to one statement: D1 takes 2 MB. */
+  /** Characters of the rows that are bound to one statement. D1 takes 2 MB. */
   bindChars: 900_000,
-  /** One key in so many ends a part, so a new row changes one part, and not all behind it. */
+  /** On average one row in so many ends a part. A new row then changes one part, and not all that follow. */
   rowsPerPart: 256,
-  /** Parts of an index part. */
+  /** Parts that one index part lists. */
   indexLines: 500,
   objectsAStep: 20,
   eventChars: 1_000_000,
@@ -17,9 +17,9 @@ export const LIMITS = {
   parallel: 6,
   indexedFiles: 100,
   countedOwners: 20,
-  /** A run of steps; then the object's alarm begins the next. */
+  /** The time for which one alarm does steps. Then it sets the next alarm. */
   runMs: 20_000,
-  /** The alarm that finds a job whose object was stopped. It may be due while steps run, and then comes after them. */
+  /** The alarm that resumes a job whose object was stopped. If it is due while steps run, it comes after them. */
   watchMs: 1_000,
   pauseMs: { first: 1_000, longest: 60_000 },
   backupsKept: 1_000,

@@ -1,14 +1,14 @@
 /**
- * A part of a backup: lines of JSON, stored under the SHA-256 of its bytes. So equal parts of two backups are one
+ * A part of a backup: lines of JSON, stored under the SHA-256 of their bytes. So equal parts of two backups are one
  * object, and a part never changes.
  */
 export interface Part {
-  /** The kind of lines: `table:client`, `log:{incarnation}:{shard}`, `media` … */
+  /** What the lines are: `table:client`, `log:{incarnation}:{shard}`, `media` … */
   readonly section: string;
   readonly digest: string;
   readonly bytes: number;
   readonly count: number;
-  /** Facts of the section, as JSON; may be empty. */
+  /** Facts that only this section has, as JSON; may be empty. */
   readonly info: string;
 }
 

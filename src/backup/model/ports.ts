@@ -4,7 +4,7 @@ import type { Random } from "../../platform/runtime/random.ts";
 import type { AuditTrail } from "../../platform/ports/audit.ts";
 import type { Shards } from "../../platform/storage/shards.ts";
 
-/** A topic, as its row in D1 names its objects. */
+/** A topic, with the fields of its row that name its objects. */
 export interface TopicAddress {
   readonly owner: string;
   readonly eventType: string;
@@ -12,7 +12,7 @@ export interface TopicAddress {
   readonly shards: number;
 }
 
-/** One import of one object: pages are numbered without a gap, and the last one opens it. */
+/** A page of the import of one object. Pages are numbered without a gap; the last one opens the object for use. */
 export interface ImportPlace {
   readonly id: string;
   readonly number: number;
@@ -23,7 +23,7 @@ export type ImportOutcome = "imported" | "again" | "out_of_order" | "not_empty" 
 export interface Gone {
   readonly kind: "gone";
 }
-/** Pages are JSON that only the objects understand, but for these fields. */
+/** A page of a log's readers. Pages are JSON; outside of the objects, only the fields here and below are read. */
 export interface RegisterPage {
   readonly kind: "register";
   readonly consumers: readonly string[];
@@ -47,7 +47,7 @@ export interface PushPage {
   readonly next?: number | undefined;
 }
 
-/** Port to the events service: everything that its objects hold, in pages. */
+/** Port to the events service: exports and imports everything in its objects, in pages. */
 export interface EventObjects {
   exportRegister(topic: TopicAddress, shard: number, after?: string): Promise<RegisterPage | Gone>;
   exportEvents(
@@ -78,7 +78,7 @@ export interface MetricsObjects {
   importStore(name: string, place: ImportPlace, page: StorePage): Promise<ImportOutcome>;
 }
 
-/** Port to the seal keys: the secrets in a backup stay sealed, so they open only where the same keys are. */
+/** Port to the seal keys. Secrets in a backup stay sealed, so they open only where the same keys are configured. */
 export interface SealProofs {
   /** An HMAC by each configured key. */
   proofs(): Promise<readonly { readonly id: string; readonly proof: string }[]>;
@@ -89,7 +89,7 @@ export interface SealProofs {
 /** Port to the record of restores. */
 export interface RestorePoint {
   generation(): Promise<string>;
-  /** Says that the platform was restored to a time: every isolate begins anew, and repairs of the bucket hold. */
+  /** Notes that the platform was restored to a time. Isolates drop their copies; repairs keep objects of later times. */
   mark(restored: Restored): Promise<void>;
 }
 export interface Restored {
@@ -101,9 +101,9 @@ export interface Restored {
 
 export interface BackupDeps {
   readonly shards: Shards;
-  /** Tells the shards what they must know of their tenants. */
+  /** Copies the records of tenants to their shards. */
   readonly copyTenants: () => Promise<void>;
-  /** Shards are read one after the other, so no tenant may move between them meanwhile. */
+  /** True while a tenant moves. A backup reads one shard after the other, so no tenant may move meanwhile. */
   readonly isTenantMoving: () => Promise<boolean>;
   readonly media: R2Bucket;
   /** Undefined: the deployment binds no bucket for backups. */
@@ -111,7 +111,7 @@ export interface BackupDeps {
   readonly objects: EventObjects;
   readonly metrics: MetricsObjects;
   readonly seals: SealProofs;
-  /** Makes the index of the metadata of some files anew. */
+  /** Builds the metadata index of some files again. */
   readonly reindexFiles: (shard: number, ids: readonly string[]) => Promise<void>;
   readonly restorePoint: RestorePoint;
   /** The job's object. */

@@ -2,11 +2,10 @@ import type { Counts, Facts, Finding, JobRecord } from "./job.ts";
 import type { Part } from "./part.ts";
 
 /**
- * A stage of a job: does a step of bounded work behind `position` and says where the next one begins.
+ * A stage of a job. `step` does a bounded amount of work from `position` on, and returns the next position.
  *
- * A step may run twice: the object that runs it may end before it stores the result. So a step writes to the outside
- * only what a repeat writes again without harm, and everything about its own progress is in its result, which is
- * stored in one transaction.
+ * A step may run twice, since the object may be stopped before it stores the result. So everything that a step writes
+ * elsewhere can be written again without harm. Its progress is in its result alone, which is stored in one transaction.
  */
 export interface Stage {
   readonly name: string;
@@ -20,10 +19,11 @@ export interface StepContext {
   readonly nowMs: number;
 }
 
-/** The lists of a job, which grow with the platform and so are no part of its record. */
+/** The lists of a job. They grow with the platform, so they are not in the record. */
 export interface JobLists {
-  /** The parts of the backup, from a number on. */
+  /** The parts of the backup after a number; numbers begin with 1. */
   parts(from: number, limit: number): readonly Part[];
+  /** The parts of a section from a number on, that number included. */
   partsOf(section: string, from: number, limit: number): readonly NumberedPart[];
   /** Parts of an earlier backup that hold events of a log, in order. */
   known(log: string): readonly Part[];
@@ -46,7 +46,7 @@ export interface StepResult {
   readonly marks?: readonly string[];
 }
 
-/** A step that no repeat helps: the job has failed. The message is for the operator. */
+/** Fails the job, since repeating the step would not help. The message is for the operator. */
 export class Refused extends Error {
   override name = "Refused";
 }

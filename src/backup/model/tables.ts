@@ -1,4 +1,4 @@
-/** Tables of files, which every shard has rows in. */
+/** Tables of files. Every shard has rows in them. */
 const FILE_TABLES = [
   "owner",
   "file",
@@ -6,22 +6,22 @@ const FILE_TABLES = [
   "requester",
   "erasure",
   "moved_file",
-  // After reports: where a tenant left, none is made.
+  // Restored after reports: a shard takes no new reports of a tenant that left it.
   "departed_tenant",
   "departed_to",
   "past_place",
 ] as const;
 
 /**
- * The tables of D1: each is backed up, or named here with the reason why it can be made again. A test compares both
- * lists with the schema.
+ * The tables that are backed up. `MADE_AGAIN` names the others, with the reason. A test compares both lists with the
+ * schema.
  *
- * Restored in this order, so that a row comes after the rows that it refers to. Backed up in the opposite order while
- * the platform works: a row that is read refers to something that is read later, and so is there, or was deleted
- * meanwhile, and the row with it.
+ * A restore writes tables in this order, so that a row comes after the rows that it refers to. A backup reads them in
+ * the opposite order, while the platform works. So the rows that a row refers to are read after it: they are in the
+ * backup, unless they were deleted meanwhile, and then the restore leaves the row out.
  */
 export const TABLES = [
-  // Read last: whatever was revoked while the backup ran is revoked in it.
+  // Read last, so that the backup has all revocations from while it ran.
   "revocation",
   "organization",
   "tenant",
@@ -54,20 +54,21 @@ export const TABLES = [
   "consent",
   "unregistered_client",
   "audit_entry",
-  // Read before the log: a row of a shard may be twice in a backup, and is never missing.
+  // Read before the audit log: a row of a shard may be in a backup twice, and is never missing.
   "carried_audit",
   "audit_copy",
   "topic",
   "push_subscription",
   ...FILE_TABLES,
-  // Read first, before the logs: an event is in one of them.
+  // Read first, before the logs of topics: each waiting event is in the outbox or in a log.
   "outbox",
 ] as const;
 export type Table = (typeof TABLES)[number];
 
 /**
- * The tables in which shards beside the directory have rows, in the same order. Sign-ins refer to copies or anchors of
- * rows of the directory. Rows of the audit log are on their way there: the directory's are read later.
+ * The tables with rows in the shards other than the directory, in the same order. `organization`, `tenant`, `user` and
+ * `client` have copies or anchors there, to which other rows refer. `carried_audit` has rows of the audit log that are
+ * on their way to the directory, which is read later.
  */
 const SHARD_TABLES = [
   "organization",
@@ -102,7 +103,7 @@ export const placed = (table: Table, shard: number): PlacedTable => ({
 export const shardOfKey = (key: string): number => Number(/@(\d+)$/.exec(key)?.[1] ?? 0);
 export const isTable = (key: string, table: Table): boolean => key.replace(/@\d+$/, "") === table;
 
-/** The tables of the shards beside the directory, of so many databases in all. A file may move meanwhile, once. */
+/** The tables of the shards other than the directory. `count`: all databases of the platform, with the directory. */
 export const tablesOfShards = (count: number): readonly PlacedTable[] =>
   Array.from({ length: count - 1 }, (_, at) => SHARD_TABLES.map((table) => placed(table, at + 1))).flat();
 
@@ -113,10 +114,10 @@ export const MADE_AGAIN: Readonly<Record<string, string>> = {
   device_code: "A device that waits for its person, for ten minutes: it begins again.",
   used_assertion: "Assertions of the last minutes: one that is repeated after a restore has expired.",
   tenant_invitation: "A link in a mail, good for a week: the person is invited again.",
-  organization_invitation: "The same.",
+  organization_invitation: "Likewise.",
   lease: "The holder of a running job.",
-  audit: "The audit log of the release before: its rows are in `audit_entry` too.",
-  audit_state: "The same; empty outside of a transaction.",
+  audit: "The audit log of release 0.1.0: its rows are in `audit_entry` too.",
+  audit_state: "A part of that log; empty outside of a transaction.",
   reservation: "The sums of pending files, counted again from them.",
   attribute: "The index of metadata, made again from the files' own columns.",
   key_set: "A part of that index.",
@@ -129,14 +130,14 @@ export const MADE_AGAIN: Readonly<Record<string, string>> = {
   shard_size: "How full each shard is: measured again.",
   tenant_move: "None is under way while a backup is made.",
   moving_tenant: "A tenant that moves: none does while a backup is made.",
-  moving_change: "The same.",
-  ended_move: "What keeps late calls of moves from beginning anything.",
+  moving_change: "Files that changed during such a move.",
+  ended_move: "Stops late calls of ended moves; a restored platform gets none.",
   closing: "A change of a client or tenant under way, for a moment: the operator repeats it.",
   restore_point: "The last restore of this database, which a restore of a backup marks anew.",
   d1_migrations: "The schema: a deployment makes it.",
 };
 
-/** Each class of Durable Objects likewise. */
+/** Each class of Durable Objects: backed up, or the reason why not. */
 export const OBJECTS: Readonly<Record<string, string>> = {
   TopicLog: "backed up",
   TopicConsumer: "backed up",
@@ -149,5 +150,5 @@ export const OBJECTS: Readonly<Record<string, string>> = {
   ShardDatabase: "A shard: its tables are backed up like those of another one.",
 };
 
-/** An empty platform has these: the first token makes a key, and each change of the operator a row. */
+/** Tables with rows on an empty platform: the first token makes a key, and each change by an operator an audit row. */
 export const TABLES_OF_AN_EMPTY_PLATFORM: ReadonlySet<string> = new Set<Table>(["signing_key", "audit_entry"]);

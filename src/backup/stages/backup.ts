@@ -17,7 +17,10 @@ export interface StageDeps extends BackupDeps {
   readonly copies: FileCopies;
 }
 
-/** Read before the objects: a waiting event is in the outbox or in a log, and the objects are those of these rows. */
+/**
+ * Tables that are read before the objects of topics. So each waiting event is in the outbox or in a log, and the
+ * objects are those of the rows that were read.
+ */
 const BEFORE_OBJECTS: readonly Table[] = ["outbox", "push_subscription", "topic"];
 
 /** The stages of a backup, in their order. */
@@ -27,7 +30,7 @@ export function backupStages(deps: StageDeps): readonly Stage[] {
   const inDirectory = (tables: readonly Table[]) => tables.map((table) => placed(table, 0));
   const all = [...inDirectory(TABLES), ...tablesOfShards(dumps.length)];
   const ofShards = all.filter(({ table, shard }) => shard > 0 && BEFORE_OBJECTS.includes(table));
-  // Files before the tenants that they belong to.
+  // In the opposite order of a restore (model/tables.ts): files before the tenants that they belong to.
   const rest = all.filter(({ table }) => !BEFORE_OBJECTS.includes(table)).toReversed();
   return [
     earlierBackup(deps),
@@ -45,7 +48,7 @@ export function backupStages(deps: StageDeps): readonly Stage[] {
   ];
 }
 
-/** By the key of the table. */
+/** The greatest numbers of numbered tables, by the key of the table. */
 async function sequencesOf(dumps: readonly DumpStore[]): Promise<Readonly<Record<string, number>>> {
   const found = await Promise.all(dumps.map((dump) => dump.sequences()));
   const ofShards = tablesOfShards(dumps.length).flatMap(({ table, shard, key }) => {
@@ -55,7 +58,7 @@ async function sequencesOf(dumps: readonly DumpStore[]): Promise<Readonly<Record
   return { ...found[0], ...Object.fromEntries(ofShards) };
 }
 
-/** Remembers which events the newest earlier backup has, if it has all that this one wants. */
+/** Lists the event parts of the newest earlier backup, if it covers at least the time that this one wants. */
 function earlierBackup({ manifests, parts, platform, restorePoint }: StageDeps): Stage {
   return {
     name: "earlier_backup",
@@ -65,7 +68,7 @@ function earlierBackup({ manifests, parts, platform, restorePoint }: StageDeps):
       const manifest = newest === undefined ? undefined : await manifests.read(newest);
       if (manifest === undefined || manifest.platform !== platform || manifest.format !== FORMAT)
         return { next: undefined, facts };
-      // After a restore the logs give numbers again that the backup has for other events.
+      // After a restore, logs give numbers again that other events have in the earlier backup.
       if (manifest.generation !== facts.generation) return { next: undefined, facts };
       const [theirs, ours] = [manifest.eventsSince, job.options.eventsSince];
       if (theirs !== null && (ours === null || ours < theirs)) return { next: undefined, facts };
@@ -103,7 +106,7 @@ interface MetricsPlace {
   readonly page: number;
 }
 
-/** After the rows: bytes are there before a file is committed. */
+/** Lists files, after their rows were read: a committed file has its bytes, so those of each row are listed. */
 function listFiles({ copies, parts }: StageDeps): Stage {
   return {
     name: "files",
@@ -114,7 +117,7 @@ function listFiles({ copies, parts }: StageDeps): Stage {
       if (prefix === undefined) return { next: undefined };
       const found = await copies.step(prefix, at.after, job.options.bytes === "copy");
       const lines = found.lines.map((line) => ({ key: line.key, text: JSON.stringify(line) }));
-      // A page of files ends a part: what was copied is listed.
+      // Each page ends with a part, so that every file that was copied is listed.
       const written = await writeParts(parts, SECTIONS.media, lines, true);
       const counts = {
         ...written.counts,

@@ -3,7 +3,7 @@ import { LIMITS } from "../model/limits.ts";
 import { SECTIONS } from "../model/part.ts";
 import type { JobLists, NumberedPart } from "../model/stage.ts";
 
-/** The files of a step, and the position of the next step. Undefined: there are no more. */
+/** The files of a step, and the position of the next step. Undefined: there are no more files. */
 export async function filesAt(
   position: string,
   lists: Pick<JobLists, "partsOf">,

@@ -2,7 +2,7 @@ import type { PartStore } from "../bucket/part-store.ts";
 import type { Part } from "../model/part.ts";
 import { readPart } from "./topic-walk.ts";
 
-/** A page of the list of a backup's parts: one index part. */
+/** Reads a page of the list of a backup's parts: one index part. */
 export async function readIndex(
   parts: PartStore,
   index: readonly string[],

@@ -7,10 +7,10 @@ import { countsOf } from "./table-stage.ts";
 import { createTopicWalk, FIRST_TOPIC, readPart, type TopicPlace } from "./topic-walk.ts";
 
 /**
- * Reads the objects of each topic. In this order nothing points beyond what is read: registers (who reads), cursors of
- * readers and pushes, then events up to the end.
+ * Reads the objects of each topic: the registers of readers, then the cursors of consumers and pushes, then events up
+ * to the end. In this order no cursor is beyond the last event that was read.
  *
- * Events that an earlier backup has are not read again: its parts become parts of this one.
+ * Events that an earlier backup has are not read again: its parts become parts of this backup.
  */
 export function dumpObjects(objects: EventObjects, parts: PartStore): Stage {
   const walk = createTopicWalk(parts);
@@ -33,9 +33,9 @@ interface At {
   readonly place: TopicPlace;
   readonly phase: Phase;
   readonly shard: number;
-  /** The next name of a list. */
+  /** The next name in the list of consumers or pushes. */
   readonly item: number;
-  /** Pages of one object: behind which key, and how many there were. */
+  /** The place in the pages of one object: the last key, and the number of pages so far. */
   readonly after: string | number | null;
   readonly page: number;
 }
@@ -61,7 +61,7 @@ const numberAfter = ({ after }: At): number | undefined => (typeof after === "nu
 const PHASES: Readonly<Record<Phase, (context: PhaseContext, topic: TopicAddress, at: At) => Promise<PhaseResult>>> = {
   async register(context, topic, at) {
     const page = await context.objects.exportRegister(topic, at.shard, textAfter(at));
-    // The topic was deleted since its row was read.
+    // The topic was deleted after its row was read.
     if (isGone(page)) return { next: nextTopic(at) };
     const section = logSection(topic.incarnation, at.shard);
     const written = await context.parts.put(section, [JSON.stringify(page)], infoOf({ kind: "register", end: 0 }));
@@ -145,7 +145,7 @@ function withKnown(counts: ReturnType<typeof countsOf>, known: readonly Part[]) 
   };
 }
 
-/** Parts of the earlier backup with events that are wanted and still kept; none if the log has gone back since. */
+/** Parts of the earlier backup with events that are wanted and still kept. None if the log was reset meanwhile. */
 function usable({ lists, job, nowMs }: StepContext, section: string, page: RegisterPage): readonly Part[] {
   const known = lists.known(section);
   if (page.lastSeq < (endOf(known.at(-1)) ?? 0)) return [];
@@ -153,11 +153,11 @@ function usable({ lists, job, nowMs }: StepContext, section: string, page: Regis
   return known.filter((part) => (logInfo(part).newestMs ?? 0) >= fromMs);
 }
 
-/** The last part with events of this log, read now or by an earlier backup. */
+/** The last part with events of this log, whether this backup or an earlier one read it. */
 const lastEvents = ({ lists }: StepContext, section: string): Part | undefined =>
   lists.partsOf(section, 0, Infinity).findLast((part) => logInfo(part).kind === "events");
 
-/** Names of the registers that were just written, of all shards. */
+/** Names in the registers that this backup wrote, of all shards of the topic. */
 async function registered(
   { lists, parts }: { readonly lists: JobLists; readonly parts: PartStore },
   topic: TopicAddress,

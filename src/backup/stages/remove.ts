@@ -7,8 +7,8 @@ import { readIndex } from "./index-parts.ts";
 import { readPart } from "./topic-walk.ts";
 
 /**
- * Removes backups: first their manifests, then what no manifest needs any more. A removal that is cut short leaves
- * objects that the next one removes. A removal also clears up after backups that never became whole.
+ * Removes backups: first their manifests, then the objects that no manifest needs any more. This includes objects of
+ * backups that never became whole, and of removals that broke off.
  */
 export function removeStages(deps: StageDeps): readonly Stage[] {
   return [
@@ -30,7 +30,7 @@ function removeManifests({ manifests }: StageDeps): Stage {
   };
 }
 
-/** Marks every object that a manifest needs. */
+/** Marks every object that some manifest needs. */
 function markWanted({ manifests, parts }: StageDeps): Stage {
   return {
     name: "mark",

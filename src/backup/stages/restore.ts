@@ -20,11 +20,11 @@ import { createTopicWalk, FIRST_TOPIC, readPart, type TopicPlace } from "./topic
 import { loadIndex, usableManifest } from "./verify.ts";
 
 /**
- * Puts a backup into an empty deployment. Everything is checked before the first write: the platform's name, the seal
- * keys, that the tables are empty and know every column. Rows come first, parents before children; then what is counted
- * or indexed from them; then the objects; then the bytes of files.
+ * Restores a backup into an empty deployment. Before the first write it checks the platform's name, the seal keys, and
+ * that the tables are empty and have every column. Rows come first, parents before children; then the counts and
+ * indexes made from them; then the objects; then the bytes of files.
  *
- * It goes on only while MAINTENANCE is on: nobody else writes, no sweep runs.
+ * Steps run only while MAINTENANCE is on, since then nobody else writes and no sweep runs.
  */
 export function restoreStages(deps: StageDeps): readonly Stage[] {
   const loads = deps.shards.map(({ db }) => createLoadStore(db));
@@ -119,7 +119,7 @@ const loadSequences = (loads: readonly LoadStore[]): Stage => ({
   },
 });
 
-/** All tables of a backup, each behind those that its rows refer to. */
+/** All tables of a backup, each after the tables that its rows refer to. */
 const tablesOf = (loads: readonly LoadStore[]): readonly PlacedTable[] => [
   ...TABLES.map((table) => placed(table, 0)),
   ...tablesOfShards(loads.length),
@@ -127,7 +127,7 @@ const tablesOf = (loads: readonly LoadStore[]): readonly PlacedTable[] => [
 const tablesIn = (shard: number): readonly Table[] =>
   shard === 0 ? TABLES : tablesOfShards(2).map(({ table }) => table);
 
-/** A step of one shard after the other; it gives its next position there. */
+/** A stage that runs in one shard after the other. `step` returns the next position in the shard; undefined: the end. */
 function inEachShard(
   name: string,
   loads: readonly LoadStore[],
@@ -147,7 +147,7 @@ function inEachShard(
   };
 }
 
-/** A part of a table at a time, table after table. */
+/** Loads one table after the other, a part in each step. */
 function loadTables({ parts }: StageDeps, loads: readonly LoadStore[]): Stage {
   const tables = tablesOf(loads);
   return {
@@ -166,7 +166,7 @@ function loadTables({ parts }: StageDeps, loads: readonly LoadStore[]): Stage {
   };
 }
 
-/** Looks which rows did not fit. Own rows of this platform are numbered behind those of the backup. */
+/** Reports rows that were left out. This platform's own rows do not count: their numbers follow those of the backup. */
 const countTables = (loads: readonly LoadStore[]): Stage => ({
   name: "totals",
   async step({ position, job }) {
@@ -188,7 +188,7 @@ interface LogPlace extends TopicPlace {
   readonly page: number;
 }
 
-/** The pages of each log in their order; the last one opens it. */
+/** Loads the pages of each log in their order. The last page opens the log for use. */
 function loadLogs({ parts, objects }: StageDeps, load: LoadStore): Stage {
   const walk = createTopicWalk(parts);
   return {
@@ -202,7 +202,7 @@ function loadLogs({ parts, objects }: StageDeps, load: LoadStore): Stage {
       const nextTopic = { ...place, line: place.line + 1, shard: 0, from: 0, page: 0 };
       const [part, following] = lists.partsOf(logSection(topic.incarnation, at.shard), at.from, 2);
       if (part === undefined) {
-        // The topic was deleted while the backup ran: the sweep finishes that.
+        // The topic was deleted while the backup ran. The sweep finishes the deletion.
         await load.markDeleted(topic.incarnation);
         return { next: JSON.stringify(nextTopic) };
       }
@@ -241,7 +241,7 @@ function refuse(outcome: ImportOutcome, what: string): void {
 
 type Import = readonly [what: string, run: (id: string) => Promise<ImportOutcome>];
 
-/** Objects of a kind: each line of a part is a page of one. */
+/** Loads all objects of a kind. Each line of a part is a page of one object. */
 function loadObjects(
   { parts }: StageDeps,
   name: "consumers" | "push_subscriptions" | "metrics",
@@ -272,7 +272,7 @@ function loadObjects(
 
 const isLastPage = (line: string): boolean => (JSON.parse(line) as [string, { isLast: boolean }])[1].isLast;
 
-/** Puts the bytes of files back, or looks whether they are there. */
+/** Puts the bytes of files back, or checks that they are there. */
 function loadFiles({ copies, parts }: StageDeps): Stage {
   return {
     name: "files",
@@ -297,7 +297,7 @@ function loadFiles({ copies, parts }: StageDeps): Stage {
   };
 }
 
-/** Marks the time when the backup began: what happened since is not in it, and erasures are replayed from then on. */
+/** Notes that the platform is as it was when the backup began. Erasures since then are replayed. */
 const markRestored = ({ restorePoint }: StageDeps): Stage => ({
   name: "restore_point",
   async step({ job: { id, actor, startedAt, facts } }) {

@@ -41,7 +41,10 @@ function readPosition(position: string): { readonly at: number; readonly after: 
   return position === "" ? { at: 0, after: "" } : (JSON.parse(position) as { at: number; after: string });
 }
 
-/** Writes lines in parts that end where they would end in any other backup. Lines behind the last end wait. */
+/**
+ * Writes lines as parts whose ends depend only on the rows (`splitLines`). Lines after the last end wait for the next
+ * page, unless the table ends or the page has no end.
+ */
 export async function writeParts(store: PartStore, section: string, lines: readonly Line[], atEnd: boolean) {
   const split = splitLines(lines, LIMITS.rowsPerPart);
   const whole =

@@ -4,7 +4,7 @@ import { tableSection } from "../model/part.ts";
 import type { TopicAddress } from "../model/ports.ts";
 import { Refused, type JobLists } from "../model/stage.ts";
 
-/** A place among the topics of the backup's own rows: so objects and rows are of the same topics. */
+/** A place in the topics that the backup's own rows list. So the backup has objects and rows of the same topics. */
 export interface TopicPlace {
   /** The number of a part with topics, and the line in it. */
   readonly part: number;
@@ -24,7 +24,7 @@ export function createTopicWalk(parts: PartStore) {
   }
 
   return {
-    /** The topic at a place, and where it is: the first one of the next part if this part has no more. */
+    /** The topic at a place, and its place: after the end of a part, the first one of the next part. */
     async topicAt(
       place: TopicPlace,
       { facts }: JobRecord,
@@ -55,7 +55,7 @@ function topicOf(text: string, columns: readonly string[]): TopicAddress {
   };
 }
 
-/** The lines of a part that has to be there. */
+/** Reads the lines of a part. Fails the job if the part is missing or changed. */
 export async function readPart(parts: PartStore, digest: string): Promise<readonly string[]> {
   const read = await parts.read(digest);
   if (!read.ok) throw new Refused(`${read.error}: part/${digest}. Verify the backup, and use another one.`);

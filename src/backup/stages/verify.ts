@@ -10,7 +10,7 @@ import { filesAt } from "./file-lines.ts";
 import { readIndex } from "./index-parts.ts";
 import { logInfo } from "./object-stage.ts";
 
-/** Reads a backup back: every part and its digest, all counts, and what one part says of another. Writes nothing. */
+/** Verifies a backup: reads every part, and checks digests, counts and references between parts. Writes nothing. */
 export function verifyStages(deps: StageDeps): readonly Stage[] {
   return [
     { name: "check", step: async ({ job }) => ({ next: undefined, facts: await usableManifest(deps, job) }) },
@@ -39,7 +39,7 @@ export async function usableManifest({ manifests, platform, seals }: StageDeps, 
   return manifest;
 }
 
-/** Takes over the list of parts. */
+/** Reads the list of parts from the index. */
 export function loadIndex({ parts }: StageDeps): Stage {
   return {
     name: "index",
@@ -71,7 +71,7 @@ function readParts({ parts }: StageDeps): Stage {
   };
 }
 
-/** Names that other parts refer to: topics and files. */
+/** Marks for the topics and files of a part, to which other parts refer. */
 function marksOf({ section }: Part, lines: readonly string[], { facts }: JobRecord): readonly string[] {
   if (section === SECTIONS.media) return lines.map((line) => `file/${(JSON.parse(line) as FileLine).key}`);
   if (section !== tableSection("topic")) return [];
@@ -107,14 +107,14 @@ function countsOf(page: readonly Part[]) {
   };
 }
 
-/** Reads the bytes of files, or looks whether they are there. */
+/** Checks the bytes of files. */
 function readFiles({ copies, parts }: StageDeps): Stage {
   return {
     name: "files",
     async step({ position, lists }) {
       const page = await filesAt(position, lists, async ({ digest }) => {
         const read = await parts.read(digest);
-        // A part that cannot be read is among the findings already.
+        // The stage `parts` has reported a part that cannot be read.
         return read.ok ? read.value : [];
       });
       if (page === undefined) return { next: undefined };
@@ -129,7 +129,7 @@ function readFiles({ copies, parts }: StageDeps): Stage {
   };
 }
 
-/** Each committed file has bytes, unless it was deleted while the backup ran. Each log belongs to a topic. */
+/** Checks that each committed file has bytes and each log a topic. Deletions while the backup ran can break both. */
 function compareFiles({ parts }: StageDeps): Stage {
   return {
     name: "references",
