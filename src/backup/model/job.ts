@@ -72,7 +72,7 @@ export interface JobRecord {
   readonly error: string;
 }
 
-/** What a job found wrong. `subject` names a table, file, topic or part. */
+/** An error that a job found. `subject` names a table, file, topic or part. */
 export interface Finding {
   readonly kind: FindingKind;
   readonly subject: string;

@@ -3,7 +3,7 @@
  * object, and a part never changes.
  */
 export interface Part {
-  /** What the lines are: `table:client`, `log:{incarnation}:{shard}`, `media` … */
+  /** The kind of the lines: `table:client`, `log:{incarnation}:{shard}`, `media` … */
   readonly section: string;
   readonly digest: string;
   readonly bytes: number;

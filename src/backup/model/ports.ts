@@ -89,7 +89,7 @@ export interface SealProofs {
 /** Port to the record of restores. */
 export interface RestorePoint {
   generation(): Promise<string>;
-  /** Notes that the platform was restored to a time. Isolates drop their copies; repairs keep objects of later times. */
+  /** Notes that the platform was restored to a time. Isolates drop their copies; repairs keep later objects. */
   mark(restored: Restored): Promise<void>;
 }
 export interface Restored {

@@ -127,7 +127,7 @@ const tablesOf = (loads: readonly LoadStore[]): readonly PlacedTable[] => [
 const tablesIn = (shard: number): readonly Table[] =>
   shard === 0 ? TABLES : tablesOfShards(2).map(({ table }) => table);
 
-/** A stage that runs in one shard after the other. `step` returns the next position in the shard; undefined: the end. */
+/** A stage that runs in one shard after the other. `step` returns the next position there; undefined: the end. */
 function inEachShard(
   name: string,
   loads: readonly LoadStore[],

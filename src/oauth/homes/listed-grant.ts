@@ -14,7 +14,7 @@ export interface ListedGrant {
 export interface Application {
   readonly clientId: string;
   readonly clientName: string;
-  /** What its grants allow, without duplicates. */
+  /** The access that its grants give, without duplicates. */
   readonly access: readonly Pick<Authorization, "tenant" | "org" | "openid" | "profile" | "scopes">[];
   /** The time of the oldest grant or consent. */
   readonly createdAtMs: number;
