@@ -20,7 +20,8 @@ import { members } from "./resources/people/members.ts";
 import { organizations } from "./resources/people/organizations.ts";
 import { packages } from "./resources/software/packages.ts";
 import { pushSubscriptionRoutes, type PushSubscriptions } from "./resources/events/push-subscriptions.ts";
-import { resourceRoutes, type ResourceDeps } from "./resources/shared/resource.ts";
+import { resourceRoutes } from "./resources/shared/resource-routes.ts";
+import type { ResourceDeps } from "./resources/shared/resource.ts";
 import { revocationRoutes } from "./resources/keys/revocations.ts";
 import { roles } from "./resources/people/roles.ts";
 import { sealKeyRoute, type SealKeys } from "./resources/keys/seal-keys.ts";
@@ -67,7 +68,7 @@ export interface AdminDeps extends ResourceDeps, Omit<RuleContext, "origin"> {
  * The operator service: who exists on the platform and who may do what.
  *
  * Every route needs the scope `admin`, which only the operator client can get. A file in `resources/` is one resource:
- * its rules, its SQL, its JSON. `resources/resource.ts` has what they share.
+ * its rules, its SQL, its JSON. `resources/shared/` has what they share.
  */
 export function createAdminRoutes(deps: AdminDeps): Route[] {
   return [

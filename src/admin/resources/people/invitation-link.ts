@@ -6,7 +6,7 @@ import { randomSecret, type Random } from "../../../platform/runtime/random.ts";
 import { actorOf } from "../../audit/record.ts";
 import { ADD_USER, INVITATION_LIMITS, schema, statements } from "./invitations.ts";
 import { paramsOf } from "./members.ts";
-import { refuseFaults } from "../shared/resource.ts";
+import { refuseFaults } from "../shared/refusals.ts";
 
 /**
  * An invitation into an organization whose link the operator hands over: for the first operator of a deployment, and

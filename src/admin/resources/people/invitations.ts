@@ -6,7 +6,8 @@ import { randomSecret, type Random } from "../../../platform/runtime/random.ts";
 import { displayName, identifier } from "../../model/fields.ts";
 import type { RuleContext } from "../../model/rules.ts";
 import { faultsOf, ofPerson, refuseRoles, type OwnerNoun } from "./members.ts";
-import { refuseFaults, toList, type Resource } from "../shared/resource.ts";
+import { refuseFaults } from "../shared/refusals.ts";
+import { toList, type Resource } from "../shared/resource.ts";
 import { guard, isOrganization, ownsTenant, type Condition } from "../shared/within-organization.ts";
 
 /**

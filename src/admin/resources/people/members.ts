@@ -5,7 +5,8 @@ import { email, identifier, tenantId } from "../../model/fields.ts";
 import { beyondOrganization, isOrganization, ownsTenant, type TenantOperator } from "../shared/within-organization.ts";
 import type { OAuthPort } from "../../model/ports.ts";
 import type { RuleContext } from "../../model/rules.ts";
-import { refuseFaults, toList, type Params, type Resource, type Row } from "../shared/resource.ts";
+import { refuseFaults } from "../shared/refusals.ts";
+import { toList, type Params, type Resource, type Row } from "../shared/resource.ts";
 
 /** Members of tenants and of organizations: the same rules over two pairs of tables. */
 const OWNERS = {

@@ -3,7 +3,8 @@ import { displayName, identifier } from "../../model/fields.ts";
 import type { OAuthPort } from "../../model/ports.ts";
 import { isOrganization } from "../shared/within-organization.ts";
 import { builtInRefusal, type RuleContext } from "../../model/rules.ts";
-import { DEPENDENTS_LIMIT, refuseDependents, type Resource } from "../shared/resource.ts";
+import { DEPENDENTS_LIMIT, refuseDependents } from "../shared/refusals.ts";
+import type { Resource } from "../shared/resource.ts";
 
 export const params = z.object({ id: identifier });
 export const schema = z.object({ name: displayName });

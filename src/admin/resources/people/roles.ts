@@ -1,7 +1,8 @@
 import * as z from "zod/mini";
 import { flagOrKept, identifier, scopeList, secondFactorFlag } from "../../model/fields.ts";
 import type { OAuthPort } from "../../model/ports.ts";
-import { DEPENDENTS_LIMIT, refuseDependents, toFlag, toList, type Resource } from "../shared/resource.ts";
+import { DEPENDENTS_LIMIT, refuseDependents } from "../shared/refusals.ts";
+import { toFlag, toList, type Resource } from "../shared/resource.ts";
 
 export const params = z.object({ name: identifier });
 export const schema = z.object({ scopes: scopeList, requireSecondFactor: secondFactorFlag });

@@ -4,7 +4,8 @@ import { randomId, type Random } from "../../../platform/runtime/random.ts";
 import { identifier, tenantId } from "../../model/fields.ts";
 import { beyondOrganization, holds, ownsTenant, type Condition } from "../shared/within-organization.ts";
 import type { OutboxPort } from "../../model/ports.ts";
-import { refuseFaults, type Resource } from "../shared/resource.ts";
+import { refuseFaults } from "../shared/refusals.ts";
+import type { Resource } from "../shared/resource.ts";
 
 export const params = z.object({ id: tenantId, packageId: identifier });
 export const schema = z.object({});

@@ -8,14 +8,8 @@ import type { MediaPort, MetricsPort, OAuthPort, ShardsPort } from "../../model/
 import { holds, ownsTenant, tenantOperator } from "../shared/within-organization.ts";
 import { builtInRefusal, refusal, type Fault, type RuleContext } from "../../model/rules.ts";
 import { search } from "../shared/search.ts";
-import {
-  DEPENDENTS_LIMIT,
-  refuseDependents,
-  refuseFaults,
-  toFlag,
-  type Resource,
-  type Row,
-} from "../shared/resource.ts";
+import { DEPENDENTS_LIMIT, refuseDependents, refuseFaults } from "../shared/refusals.ts";
+import { toFlag, type Resource, type Row } from "../shared/resource.ts";
 
 const maximum = z.optional(z.int().check(z.nonnegative()));
 

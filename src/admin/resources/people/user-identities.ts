@@ -1,7 +1,8 @@
 import * as z from "zod/mini";
 import { email, identifier } from "../../model/fields.ts";
 import type { OAuthPort } from "../../model/ports.ts";
-import { refuseFaults, type Resource } from "../shared/resource.ts";
+import { refuseFaults } from "../shared/refusals.ts";
+import type { Resource } from "../shared/resource.ts";
 
 export const params = z.object({ email, provider: identifier });
 /** `sub` of the provider's ID tokens: at most 255 characters of ASCII (OIDC Core 2). */

@@ -6,17 +6,8 @@ import { flagOrKept } from "../../model/fields.ts";
 import { beyondOrganization, ownsClient, type TenantOperator } from "../shared/within-organization.ts";
 import type { EventsPort, MediaPort, OAuthPort } from "../../model/ports.ts";
 import { builtInRefusal, refusal } from "../../model/rules.ts";
-import {
-  DEPENDENTS_LIMIT,
-  findDependents,
-  refuseDependents,
-  refuseFaults,
-  toFlag,
-  toList,
-  type Change,
-  type Resource,
-  type PageRequest,
-} from "../shared/resource.ts";
+import { DEPENDENTS_LIMIT, findDependents, refuseDependents, refuseFaults } from "../shared/refusals.ts";
+import { toFlag, toList, type Change, type Resource, type PageRequest } from "../shared/resource.ts";
 import { search } from "../shared/search.ts";
 import { check, isBuiltIn, params, schema, type Body, type Rules } from "./client-body.ts";
 import { revokeManyFirst } from "../keys/revocations.ts";

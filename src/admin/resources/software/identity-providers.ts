@@ -5,7 +5,8 @@ import { parseOutboundUrl } from "../../../platform/outside/outbound-url.ts";
 import { flagOrKept, identifier, tenantId } from "../../model/fields.ts";
 import type { OAuthPort } from "../../model/ports.ts";
 import { refusal, type Fault, type RuleContext } from "../../model/rules.ts";
-import { refuseFaults, toFlag, toList, type Resource } from "../shared/resource.ts";
+import { refuseFaults } from "../shared/refusals.ts";
+import { toFlag, toList, type Resource } from "../shared/resource.ts";
 
 /** Answers show it in place of the secret. A PUT that sends it back keeps the secret. */
 const PLACEHOLDER = "********";

@@ -2,7 +2,8 @@ import * as z from "zod/mini";
 import { text } from "../../../http/input/validate.ts";
 import { identifier } from "../../model/fields.ts";
 import { builtInRefusal, type RuleContext } from "../../model/rules.ts";
-import { DEPENDENTS_LIMIT, refuseDependents, refuseFaults, toList, type Resource } from "../shared/resource.ts";
+import { DEPENDENTS_LIMIT, refuseDependents, refuseFaults } from "../shared/refusals.ts";
+import { toList, type Resource } from "../shared/resource.ts";
 
 export const params = z.object({ id: identifier });
 export const schema = z.object({

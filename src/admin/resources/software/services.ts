@@ -4,7 +4,8 @@ import { parseOutboundUrl } from "../../../platform/outside/outbound-url.ts";
 import { scopesOverlap } from "../../../platform/model/scope-pattern.ts";
 import { flag, identifier, scopeList, scopePattern, tenantId } from "../../model/fields.ts";
 import { builtInRefusal, refusal, type Fault, type RuleContext } from "../../model/rules.ts";
-import { DEPENDENTS_LIMIT, refuseDependents, refuseFaults, toFlag, toList, type Resource } from "../shared/resource.ts";
+import { DEPENDENTS_LIMIT, refuseDependents, refuseFaults } from "../shared/refusals.ts";
+import { toFlag, toList, type Resource } from "../shared/resource.ts";
 
 /**
  * First parts of the addresses of pages and documents. Everything below them, and below the first parts of the built-in

@@ -1,0 +1,222 @@
+import * as z from "zod/mini";
+import type { Principal } from "../../../http/callers/auth.ts";
+import { noSuch, type Problem } from "../../../http/errors/errors.ts";
+import { checkPreviousPage, invalidCursor, pageLinks, toPage } from "../../../http/input/paging.ts";
+import {
+  defineRoute,
+  empty,
+  json,
+  jsonBody,
+  optionalJsonBody,
+  type Answer,
+  type Call,
+  type Route,
+} from "../../../http/route.ts";
+import type { Schema } from "../../../http/input/validate.ts";
+import { searchText, tenantId } from "../../model/fields.ts";
+import { rowStatement } from "../../audit/change-store.ts";
+import { listRecordOf, recordOf } from "../../audit/record.ts";
+import { beyondOrganization, guard, holds, tenantOperator, type TenantOperator } from "./within-organization.ts";
+import type { Change, PageRequest, Params, Resource, ResourceDeps, Row, WriteWithAudit, Written } from "./resource.ts";
+
+const NO_PARAMS: Schema<Params> = z.object({});
+const NO_SEARCH: Schema<ListQuery> = z.object({});
+const SEARCH: Schema<ListQuery> = z.object({ q: z.optional(searchText) });
+const SEARCH_OF_TENANT: Schema<ListQuery> = z.object({ q: z.optional(searchText), tenant: z.optional(tenantId) });
+
+type ListQuery = Pick<PageRequest, "q" | "tenant">;
+const queryOf = ({ searched, byTenant }: Pick<Resource<never>, "searched" | "byTenant">): Schema<ListQuery> => {
+  if (byTenant === true) return SEARCH_OF_TENANT;
+  return searched === true ? SEARCH : NO_SEARCH;
+};
+
+type AdminCall<B, Q = unknown> = Call<Params, Q, B, Principal>;
+
+export function resourceRoutes<B>(resource: Resource<B>, deps: ResourceDeps): Route[] {
+  const onePath = `${resource.collection}/{${resource.key}}`;
+  const { params, noun } = resource;
+  return [
+    defineRoute({
+      method: "GET",
+      path: resource.collection,
+      summary: `List every ${noun}`,
+      operation: "listResources",
+      params: resource.owner?.params ?? NO_PARAMS,
+      query: queryOf(resource),
+      paged: true,
+      handle: (call) => {
+        const record = listRecordOf(call, resource);
+        if (record !== undefined) call.waitUntil(deps.audit.listed(record));
+        return list(call, resource, deps);
+      },
+    }),
+    defineRoute({
+      method: "PUT",
+      path: onePath,
+      summary: `Make or replace the ${noun}`,
+      operation: "putResource",
+      params,
+      body: resource.bodyOptional === true ? optionalJsonBody(resource.schema) : jsonBody(resource.schema),
+      handle: (call) => put(call, resource, deps),
+    }),
+    defineRoute({
+      method: "GET",
+      path: onePath,
+      summary: `Show the ${noun}`,
+      operation: "readResource",
+      params,
+      handle: async (call) => {
+        const by = tenantOperator(call.principal, deps.names, "see");
+        if (by !== undefined && !(await owns(call.params, by, resource, deps))) return noSuch(noun);
+        const row = await rowStatement(deps.db, resource.row(call.params)).first<Row>();
+        return row === null ? noSuch(noun) : json(200, resource.toJson(row));
+      },
+    }),
+    defineRoute({
+      method: "DELETE",
+      path: onePath,
+      summary: `Remove the ${noun}`,
+      operation: "deleteResource",
+      params,
+      produces: "any",
+      handle: (call) => remove(call, resource, deps),
+    }),
+  ];
+}
+
+/** True if the path names something of the organization. A resource without `within` has nothing of it. */
+const owns = async (
+  params: Params,
+  { organization }: TenantOperator,
+  { within }: Pick<Resource<never>, "within">,
+  { db }: Pick<ResourceDeps, "db">,
+): Promise<boolean> => within !== undefined && (await holds(db, within.owns(params, organization)));
+
+async function list<B>(
+  call: AdminCall<unknown, ListQuery>,
+  resource: Resource<B>,
+  deps: ResourceDeps,
+): Promise<Answer> {
+  const { cursor, pageSize, skip } = call.paging;
+  const after = cursor?.[0] ?? "";
+  if (typeof after !== "string" || (cursor?.length ?? 1) !== 1) return invalidCursor();
+  const { owner, within, noun } = resource;
+  const by = tenantOperator(call.principal, deps.names, "see");
+  if (by !== undefined && within === undefined) return beyondOrganization(by, `The list ${resource.collection}`);
+  const pageWithin = by === undefined ? undefined : within?.page;
+  if (by !== undefined && pageWithin === undefined && !(await owns(call.params, by, resource, deps)))
+    return noSuch(owner?.noun ?? noun);
+  if (owner !== undefined && (await owner.exists(call.params).first()) === null) return noSuch(owner.noun);
+  const read = async (range: PageRequest): Promise<readonly Row[]> => {
+    const all = () => resource.page(call.params, range);
+    return (await (by === undefined ? all() : (pageWithin?.(by.organization, range) ?? all())).all<Row>()).results;
+  };
+  const rows = await read({ ...call.query, after, limit: pageSize + 1, skip });
+  const found = toPage(rows, call.paging, (row) => [row["page_key"] ?? null]);
+  const page = await checkPreviousPage(found, call.paging, (range) => read({ ...call.query, after: "", ...range }));
+  return json(200, page.items.map(resource.toJson), { link: pageLinks(call.url, call.paging, page) });
+}
+
+async function put<B>(call: AdminCall<B | undefined>, resource: Resource<B>, deps: ResourceDeps): Promise<Answer> {
+  const { params, body, nowMs, url } = call;
+  const change: Change<B> = { params, body: body ?? ({} as B), nowMs, origin: url.origin, call };
+  const by = tenantOperator(call.principal, deps.names, "run");
+  const permitted = by && resource.within?.change?.permits(change, by.organization);
+  const validate = async () => (by && (await refuseWithin(change, by, resource, deps))) ?? resource.validate?.(change);
+  const refused = await validate();
+  if (refused !== undefined) return refused;
+  return writeOrExplain(call, resource, deps, validate, async () => {
+    const first = permitted === undefined ? [] : [guard(deps.db, permitted)];
+    const write: WriteWithAudit = (statements) => writeWithAudit(call, resource, deps, first, statements);
+    const written = await resource.put(change, write);
+    const { isNew, row, shownOnce } = written;
+    const headers: Record<string, string> = shownOnce === undefined ? {} : { "cache-control": "no-store" };
+    return json(isNew ? 201 : 200, { ...resource.toJson(row), ...shownOnce }, headers);
+  });
+}
+
+/** Returns the reason to refuse a PUT by somebody who runs the tenants of one organization. */
+async function refuseWithin<B>(
+  change: Change<B>,
+  by: TenantOperator,
+  { within, noun }: Resource<B>,
+  { db }: ResourceDeps,
+): Promise<Problem | undefined> {
+  if (within?.change === undefined) return beyondOrganization(by, `Changing the ${noun}`);
+  const { refuse, permits, validate } = within.change;
+  const refused = refuse?.(change, by);
+  if (refused !== undefined) return refused;
+  if (!(await holds(db, permits(change, by.organization)))) return beyondOrganization(by, `The ${noun}`);
+  return validate?.(change, by);
+}
+
+async function writeWithAudit<B>(
+  call: AdminCall<unknown>,
+  resource: Resource<B>,
+  { db, audit }: ResourceDeps,
+  first: readonly D1PreparedStatement[],
+  statements: readonly D1PreparedStatement[],
+): Promise<Written> {
+  const query = resource.row(call.params);
+  const found = rowStatement(db, query);
+  const { before, row, end } = audit.change("put", recordOf(call, "put", resource), query, resource.logged);
+  const results = (await db.batch<Row>([...first, found, before, ...statements, row, end, found])).slice(first.length);
+  const after = results.at(-1)?.results[0];
+  if (after === undefined) throw new Error(`${resource.noun} is missing after it was written`);
+  const changes = results.slice(2, 2 + statements.length).map(({ meta }) => meta.changes);
+  return { isNew: results[0]?.results.length === 0, row: after, changes };
+}
+
+async function remove<B>(call: AdminCall<unknown>, resource: Resource<B>, deps: ResourceDeps): Promise<Answer> {
+  const { params, nowMs } = call;
+  const { within, noun } = resource;
+  const by = tenantOperator(call.principal, deps.names, "run");
+  if (by !== undefined && within?.change === undefined) return beyondOrganization(by, `Changing the ${noun}`);
+  const condition = by && within?.owns(params, by.organization);
+  const first = condition === undefined ? [] : [guard(deps.db, condition)];
+  const validate = async () => {
+    if (by === undefined) return resource.validateRemoval?.(params);
+    if (!(await owns(params, by, resource, deps))) return noSuch(noun);
+    return (await within?.change?.validateRemoval?.(params, by)) ?? resource.validateRemoval?.(params);
+  };
+  const refused = await validate();
+  if (refused !== undefined) return refused;
+  const record = recordOf(call, "delete", resource);
+  return writeOrExplain(call, resource, deps, validate, async () => {
+    const removed = await resource.remove(
+      { params, nowMs, record, call },
+      async (removal, { before = [], after } = {}) => {
+        const audit = deps.audit.change("delete", record, resource.row(params), resource.logged);
+        const behind = after === undefined ? [] : [after];
+        const statements = [...first, audit.before, ...before, removal, audit.row, ...behind, audit.end];
+        const results = await deps.db.batch(statements);
+        return results[statements.indexOf(removal)]?.meta.changes !== 0;
+      },
+    );
+    if (typeof removed !== "boolean") return removed;
+    if (removed) return empty(204);
+    // Either nothing was there, or a change in between made something depend on it.
+    return (await validate()) ?? noSuch(resource.noun);
+  });
+}
+
+/** If the database refuses a write because of a change in between, `validate` finds the cause. */
+async function writeOrExplain<B>(
+  call: AdminCall<unknown>,
+  resource: Resource<B>,
+  deps: ResourceDeps,
+  validate: () => Promise<Problem | undefined>,
+  write: () => Promise<Answer>,
+): Promise<Answer> {
+  try {
+    return await write();
+  } catch (thrown) {
+    const cause = await validate();
+    if (cause !== undefined) return cause;
+    throw thrown;
+  } finally {
+    // Even if it failed, it may have been written.
+    deps.recordsChanged();
+    if (resource.afterChange !== undefined) call.waitUntil(resource.afterChange());
+  }
+}
