@@ -10,7 +10,8 @@
  * part of passkeys (parts/passkey-script.ts). `markup.ts` escapes every
  * value on them.
  */
-import type { ErrorView, FormPostView, PageContext, Pages } from "../oauth/pages/port.ts";
+import type { ErrorView, FormPostView, PageContext } from "../oauth/pages/views/page.ts";
+import type { Pages } from "../oauth/pages/port.ts";
 import { devicePage } from "./pages/device-page.ts";
 import { accountPage } from "./pages/account-page.ts";
 import { legalLinks } from "./parts/legal-links.ts";

@@ -1,17 +1,15 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import type { AccountView } from "../../src/oauth/pages/views/account.ts";
+import type { ConfirmLinkView, SignInView } from "../../src/oauth/pages/views/sign-in.ts";
 import type {
-  AccountView,
-  ConfirmLinkView,
-  ConsentView,
-  ErrorView,
-  NewPasskeyView,
   PasskeyRequestView,
+  NewPasskeyView,
   SecondFactorView,
   SetUpView,
-  SignInView,
-  TenantChooserView,
-} from "../../src/oauth/pages/port.ts";
+} from "../../src/oauth/pages/views/factors.ts";
+import type { ConsentView, TenantChooserView } from "../../src/oauth/pages/views/consent.ts";
+import type { ErrorView } from "../../src/oauth/pages/views/page.ts";
 import { formAction } from "../../src/ui/parts/layout.ts";
 import { createPages } from "../../src/ui/pages.ts";
 import { LANGUAGES, type Language } from "../../src/ui/texts/languages.ts";

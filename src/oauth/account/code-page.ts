@@ -2,7 +2,7 @@ import type { AnyCall } from "../model/call.ts";
 import { askForPasskey } from "../passkeys/check.ts";
 import { brandOfPerson } from "../pages/brand.ts";
 import { pageContext } from "../pages/page.ts";
-import type { CodeFault } from "../pages/port.ts";
+import type { CodeFault } from "../pages/views/factors.ts";
 import { csrfToken } from "../sign-in/browser.ts";
 import type { Session } from "../sign-in/sessions.ts";
 import type { AccountDeps } from "./deps.ts";

@@ -1,7 +1,7 @@
 import type { AnyCall } from "../model/call.ts";
 import { redirect, redirectStatus, withParameters } from "../model/redirect.ts";
 import { refusedPage } from "../pages/page.ts";
-import { ACCOUNT_NOTICES, type AccountNotice } from "../pages/port.ts";
+import { ACCOUNT_NOTICES, type AccountNotice } from "../pages/views/account.ts";
 import { readRawCookie, deleteCookie, setCookie, withCookie } from "../sign-in/browser.ts";
 import type { AccountDeps } from "./deps.ts";
 

@@ -16,7 +16,7 @@ import { hasTwoFactors, withPasskey } from "../model/methods.ts";
 import type { Parameters } from "../model/parameters.ts";
 import { brandOfPerson } from "../pages/brand.ts";
 import { pageContext } from "../pages/page.ts";
-import type { NewPasskeyView } from "../pages/port.ts";
+import type { NewPasskeyView } from "../pages/views/factors.ts";
 import { verifyAttestation } from "../passkeys/ceremony.ts";
 import { makeChallenge, openChallenge } from "../passkeys/challenge.ts";
 import { newUserHandle } from "../passkeys/check.ts";

@@ -4,7 +4,7 @@ import { hashPassword, PASSWORD_CHARS, samePassword } from "../../platform/secre
 import { newPasswordFault } from "../../platform/secrets/password-rules.ts";
 import { BY_PASSWORD, hasTwoFactors } from "../model/methods.ts";
 import type { Parameters } from "../model/parameters.ts";
-import type { AccountFault } from "../pages/port.ts";
+import type { AccountFault } from "../pages/views/account.ts";
 import { withCookie } from "../sign-in/browser.ts";
 import { deviceCookie, knownDevice } from "../sign-in/device.ts";
 import { startSession, type Session } from "../sign-in/sessions.ts";

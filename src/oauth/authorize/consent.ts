@@ -4,7 +4,7 @@ import { consentRule, isAllowed, requestedConsent } from "../consent/consent.ts"
 import { toScopeView } from "../consent/scope-words.ts";
 import type { AnyCall } from "../model/call.ts";
 import { pageContext, shownName } from "../pages/page.ts";
-import type { ScopeView } from "../pages/port.ts";
+import type { ScopeView } from "../pages/views/consent.ts";
 import { csrfToken } from "../sign-in/browser.ts";
 import type { Granted } from "../tokens/issue.ts";
 import type { UserRecord } from "../users/user-store.ts";

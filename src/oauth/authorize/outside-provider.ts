@@ -9,7 +9,7 @@
 import { DEFAULT_PROVIDER } from "../../platform/model/names.ts";
 import type { AnyCall } from "../model/call.ts";
 import { pageContext, shownName } from "../pages/page.ts";
-import type { OutsideProviderView } from "../pages/port.ts";
+import type { OutsideProviderView } from "../pages/views/sign-in.ts";
 import type { AuthorizeDeps } from "./deps.ts";
 import { toParametersWithoutHint, type AuthorizationRequest } from "./request.ts";
 

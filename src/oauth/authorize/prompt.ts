@@ -9,7 +9,7 @@ import { BY_PASSKEY } from "../model/methods.ts";
 import { askForPasskey } from "../passkeys/check.ts";
 import { redirect, redirectStatus } from "../model/redirect.ts";
 import { pageContext, shownName } from "../pages/page.ts";
-import type { SignInFault } from "../pages/port.ts";
+import type { SignInFault } from "../pages/views/sign-in.ts";
 import { csrfToken, recognizeBrowser, withCookie } from "../sign-in/browser.ts";
 import { isUnmet } from "./acr.ts";
 import type { AuthorizeDeps } from "./deps.ts";

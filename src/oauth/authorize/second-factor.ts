@@ -3,7 +3,7 @@ import { makeOffer, type Offer } from "../factors/set-up.ts";
 import type { AnyCall } from "../model/call.ts";
 import { askForPasskey } from "../passkeys/check.ts";
 import { pageContext, shownName } from "../pages/page.ts";
-import type { CodeFault } from "../pages/port.ts";
+import type { CodeFault } from "../pages/views/factors.ts";
 import { csrfToken } from "../sign-in/browser.ts";
 import type { AuthorizeDeps } from "./deps.ts";
 import { refused } from "./failure.ts";

@@ -1,6 +1,6 @@
 import type { Names } from "../../platform/model/names.ts";
 import { scopeMatches } from "../../platform/model/scope-pattern.ts";
-import type { ScopeView } from "../pages/port.ts";
+import type { ScopeView } from "../pages/views/consent.ts";
 
 /** Words by scope, as services registered them; a scope that ends in `*` covers every ending. */
 export type ScopeWords = ReadonlyMap<string, string>;

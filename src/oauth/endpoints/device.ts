@@ -15,7 +15,7 @@ import { deviceParameter, readAuthorizationParameters, readParameters } from "..
 import { joinResources } from "../model/resource.ts";
 import { redirect, withParameters } from "../model/redirect.ts";
 import { pageContext, refusedPage } from "../pages/page.ts";
-import type { DeviceView } from "../pages/port.ts";
+import type { DeviceView } from "../pages/views/consent.ts";
 import { csrfToken, readCookie, recognizeBrowser, verifyCsrfToken, withCookie } from "../sign-in/browser.ts";
 import type { GuessGuard } from "../sign-in/guess-guard.ts";
 import type { PageEndpointDeps, TokenEndpointDeps } from "./deps.ts";

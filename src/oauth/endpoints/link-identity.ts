@@ -10,7 +10,7 @@ import type { AnyCall } from "../model/call.ts";
 import { BY_PASSWORD } from "../model/methods.ts";
 import { readParameters } from "../model/parameters.ts";
 import { pageContext, refusedPage, shownName } from "../pages/page.ts";
-import type { ConfirmLinkView } from "../pages/port.ts";
+import type { ConfirmLinkView } from "../pages/views/sign-in.ts";
 import { isCrossSite, recognizeBrowser, readCookie, withCookie, CROSS_SITE_FORM } from "../sign-in/browser.ts";
 import { rememberDevice, signInByPassword } from "../sign-in/device.ts";
 import type { PageEndpointDeps } from "./deps.ts";

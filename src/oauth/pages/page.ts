@@ -2,7 +2,8 @@ import { PROBLEM_TYPES, invalid, type Problem } from "../../http/errors/errors.t
 import type { ProblemRenderer } from "../../http/service.ts";
 import type { Brand } from "../../platform/model/brand.ts";
 import type { AnyCall, Refusals } from "../model/call.ts";
-import type { ErrorView, PageContext, Pages } from "./port.ts";
+import type { ErrorView, PageContext } from "./views/page.ts";
+import type { Pages } from "./port.ts";
 
 /** Dependencies of an error page. */
 export interface RefusedPageDeps extends Pick<Refusals, "noteRefusal"> {

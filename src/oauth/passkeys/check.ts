@@ -1,6 +1,6 @@
 import { randomSecret } from "../../platform/runtime/random.ts";
 import type { AnyCall } from "../model/call.ts";
-import type { PasskeyRequestView } from "../pages/port.ts";
+import type { PasskeyRequestView } from "../pages/views/factors.ts";
 import type { Refused } from "../sign-in/accounts.ts";
 import { knownDevice } from "../sign-in/device.ts";
 import type { UserRecord } from "../users/user-store.ts";

@@ -2,7 +2,7 @@ import { checkCode } from "../factors/check.ts";
 import type { AnyCall } from "../model/call.ts";
 import { withCode, withPasskey, type Methods } from "../model/methods.ts";
 import type { Parameters } from "../model/parameters.ts";
-import type { CodeFault } from "../pages/port.ts";
+import type { CodeFault } from "../pages/views/factors.ts";
 import type { Session } from "../sign-in/sessions.ts";
 import { checkPasskey } from "./check.ts";
 import type { PasskeyDeps } from "./passkeys.ts";

@@ -1,7 +1,7 @@
 import { PASSWORD_CHARS } from "../../platform/secrets/password-hash.ts";
 import { newPasswordFault } from "../../platform/secrets/password-rules.ts";
 import type { Parameters } from "../model/parameters.ts";
-import type { NewPasswordFault } from "../pages/port.ts";
+import type { NewPasswordFault } from "../pages/views/links.ts";
 import type { RecoveryDeps } from "./recovery.ts";
 
 /** Checks a new password that is typed in twice. The rules are those of the operator service. */

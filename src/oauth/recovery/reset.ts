@@ -3,7 +3,7 @@ import type { AnyCall } from "../model/call.ts";
 import { withParameters } from "../model/redirect.ts";
 import { brandOfRequest } from "../pages/brand.ts";
 import { pageContext } from "../pages/page.ts";
-import type { NewPasswordFault } from "../pages/port.ts";
+import type { NewPasswordFault } from "../pages/views/links.ts";
 import { csrfToken, verifyCsrfToken, withCookie } from "../sign-in/browser.ts";
 import { deviceCookie } from "../sign-in/device.ts";
 import { allExpiredSec } from "../tokens/access-token.ts";

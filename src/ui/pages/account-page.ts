@@ -1,10 +1,5 @@
-import type {
-  AccountApplication,
-  AccountFault,
-  AccountSession,
-  AccountView,
-  ScopeView,
-} from "../../oauth/pages/port.ts";
+import type { AccountApplication, AccountFault, AccountSession, AccountView } from "../../oauth/pages/views/account.ts";
+import type { ScopeView } from "../../oauth/pages/views/consent.ts";
 import { afterFault, type Page } from "../parts/layout.ts";
 import { alert, notice } from "../parts/message.ts";
 import { INVALID, passwordField } from "../parts/password-field.ts";

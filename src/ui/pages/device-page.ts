@@ -1,4 +1,4 @@
-import type { DeviceView } from "../../oauth/pages/port.ts";
+import type { DeviceView } from "../../oauth/pages/views/consent.ts";
 import { afterFault, type Page } from "../parts/layout.ts";
 import { hiddenFields, html } from "../parts/markup.ts";
 import { alert } from "../parts/message.ts";

@@ -1,4 +1,4 @@
-import type { NewPasskeyView } from "../../oauth/pages/port.ts";
+import type { NewPasskeyView } from "../../oauth/pages/views/factors.ts";
 import { afterFault, type Page } from "../parts/layout.ts";
 import { fill, given, hiddenFields, html } from "../parts/markup.ts";
 import { alert } from "../parts/message.ts";

@@ -6,7 +6,7 @@ import type {
   LinkVoidView,
   NewPasswordFault,
   NewPasswordView,
-} from "../../oauth/pages/port.ts";
+} from "../../oauth/pages/views/links.ts";
 import { emailField } from "../parts/email-field.ts";
 import { afterFault, type Page } from "../parts/layout.ts";
 import { fill, given, hiddenFields, html, type Markup } from "../parts/markup.ts";

@@ -1,10 +1,5 @@
-import type {
-  ConfirmLinkView,
-  ConsentView,
-  OutsideProviderView,
-  SignInView,
-  TenantChooserView,
-} from "../../oauth/pages/port.ts";
+import type { ConfirmLinkView, OutsideProviderView, SignInView } from "../../oauth/pages/views/sign-in.ts";
+import type { ConsentView, TenantChooserView } from "../../oauth/pages/views/consent.ts";
 import { emailField } from "../parts/email-field.ts";
 import { afterFault, type Page } from "../parts/layout.ts";
 import { fill, given, hiddenFields, html, type Markup } from "../parts/markup.ts";

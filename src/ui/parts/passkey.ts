@@ -1,4 +1,4 @@
-import type { NewPasskeyView, PasskeyRequestView } from "../../oauth/pages/port.ts";
+import type { NewPasskeyView, PasskeyRequestView } from "../../oauth/pages/views/factors.ts";
 import type { Texts } from "../texts/texts.ts";
 import { html, type Markup } from "./markup.ts";
 

@@ -1,4 +1,4 @@
-import type { ScopeView } from "../../oauth/pages/port.ts";
+import type { ScopeView } from "../../oauth/pages/views/consent.ts";
 import { fill, html, type Markup } from "./markup.ts";
 import type { Texts } from "../texts/texts.ts";
 

@@ -1,15 +1,11 @@
 import type { MailNotice } from "../../platform/ports/mail.ts";
-import type {
-  DeviceView,
-  AccountFault,
-  AccountNotice,
-  CodeFault,
-  ErrorView,
-  LinkUsedView,
-  LinkVoidView,
-  Mails,
-  SignInFault,
-} from "../../oauth/pages/port.ts";
+import type { DeviceView } from "../../oauth/pages/views/consent.ts";
+import type { AccountFault, AccountNotice } from "../../oauth/pages/views/account.ts";
+import type { CodeFault } from "../../oauth/pages/views/factors.ts";
+import type { ErrorView } from "../../oauth/pages/views/page.ts";
+import type { LinkUsedView, LinkVoidView } from "../../oauth/pages/views/links.ts";
+import type { Mails } from "../../oauth/pages/port.ts";
+import type { SignInFault } from "../../oauth/pages/views/sign-in.ts";
 
 /** The platform's own scopes that people can give. */
 export type OwnScope =
