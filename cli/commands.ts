@@ -59,7 +59,7 @@ export function allCommands(): readonly Command[] {
   return words.flatMap((word) => commands.filter(({ words: [one] }) => one === word));
 }
 
-/** One line about each first word. */
+/** A line of help for each first word. */
 export const SUMMARIES: Readonly<Record<string, string>> = {
   ...Object.fromEntries(
     Object.values(RESOURCES)

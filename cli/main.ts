@@ -27,7 +27,7 @@ import { clean } from "./terminal/values.ts";
  * `plinth <resource> <verb> …`, in a checkout also `npm run plat -- …`: a thin client of a platform. The answer goes to
  * the standard output, everything else to the standard error.
  *
- * Exit codes: 0 done, 1 refused or failed, 2 not understood.
+ * Exit codes: 0 done, 1 refused or failed, 2 not understood. `apply` has more (apply/apply.ts).
  */
 export async function main(argv: readonly string[], io: Io, about: About): Promise<number> {
   const commands = allCommands();
@@ -82,7 +82,7 @@ function invocationOf(options: Given, io: Io, about: About): Omit<Invocation, "a
   let client: Promise<OperatorClient> | undefined;
   const { root } = about;
   const target = findTarget(options.value("url"), io.env, root, readEnvFile(io.cwd));
-  /** By the operator's secret, else as the person who signed in for an organization. */
+  /** Connects with the operator's secret, else as the person who signed in for an organization. */
   const connect = async (): Promise<OperatorClient> => {
     const file = options.value("operator-secret-file");
     const given = file === undefined ? undefined : await input.readSecret(file, "--operator-secret-file");

@@ -3,8 +3,8 @@ import { main } from "./main.ts";
 import { processIo } from "./terminal/io.ts";
 
 /**
- * Runs the command line in this process and ends it. Errors of the output reach the command that writes to it. The end
- * does not wait for connections that are kept for reuse, but for what was written.
+ * Runs the command line in this process, then ends the process. Errors of the output reach the command that writes. The
+ * process ends when all output is written; it does not wait for connections that are kept open for reuse.
  */
 export async function run(about: About): Promise<void> {
   process.stdout.on("error", () => {});

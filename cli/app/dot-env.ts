@@ -5,13 +5,13 @@ import { ENV_FILE, readTextIfThere } from "../client/env-file.ts";
 
 export type Values = Readonly<Record<string, string>>;
 
-/** Names that `.env` has already with another value. */
+/** Names that `.env` already has, with other values. */
 export function findConflicts(folder: string, values: Values): string[] {
   const found = parseEnv(readTextIfThere(join(folder, ENV_FILE)));
   return Object.keys(values).filter((name) => found[name] !== undefined && found[name] !== values[name]);
 }
 
-/** Sets the values, and leaves everything else in the file as it is. A new file is its owner's alone. */
+/** Sets the values, and leaves everything else in the file as it is. Only its owner can read a new file. */
 export function writeEnvFile(folder: string, values: Values): void {
   const file = join(folder, ENV_FILE);
   let text = readTextIfThere(file);
@@ -24,7 +24,7 @@ export function writeEnvFile(folder: string, values: Values): void {
   writeFileSync(file, text, { mode: 0o600 });
 }
 
-/** Keeps `.env` out of version control. True if this call added it. */
+/** Keeps `.env` out of version control. Returns true if this call added it to `.gitignore`. */
 export function ignoreEnvFile(folder: string): boolean {
   const file = join(folder, ".gitignore");
   const text = readTextIfThere(file);

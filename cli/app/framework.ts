@@ -19,7 +19,7 @@ export interface Framework {
   readonly port?: number;
 }
 
-/** The first one found counts: a Next.js application may bring others along. */
+/** The first match counts, since a Next.js application may depend on others of these too. */
 const OF_NODE: readonly (Framework & { readonly dependency: string })[] = [
   { id: "nextjs", title: "Next.js", dependency: "next", kind: "server", port: 3000 },
   { id: "fastify", title: "Fastify", dependency: "fastify", kind: "server", port: 3000 },

@@ -19,12 +19,12 @@ import { snippetFor, type Snippet } from "./snippets.ts";
 const DEMO_TENANT = "demo";
 
 /**
- * `init`: from a folder to an application of the platform.
+ * `init`: makes the application in a folder a client of the platform.
  *
- *   look at the folder ──▶ ask what is not told ──▶ look for conflicts ──▶ make the client ──▶ .env ──▶ snippet
+ *   look at the folder ──▶ ask what is missing ──▶ look for conflicts ──▶ make the client ──▶ .env ──▶ snippet
  *
- * Nothing is made before everything is known: a conflict or an answer "no" leaves the platform and the folder as they
- * were. If `.env` cannot be written, the client is removed again.
+ * The questions come first: after a conflict or the answer "no", the platform and the folder are as they were. If
+ * `.env` cannot be written, the client is removed again.
  */
 export const initCommand: Command = {
   words: ["init"],
@@ -116,7 +116,7 @@ async function wantsInstall({ io, options }: Invocation, { install }: Snippet): 
   return !/^n(o)?$/i.test((await io.ask(`Run ${shownInstall(install)} now? [Y/n] `)).trim());
 }
 
-/** A folder's name in the form that the platform takes: small letters, digits and dashes. */
+/** A folder's name in the form of a client's name: small letters, digits and dashes. */
 function nameFrom(folder: string): string {
   const name = folder
     .toLowerCase()
@@ -127,7 +127,7 @@ function nameFrom(folder: string): string {
   return name.length >= 2 ? name : "my-app";
 }
 
-/** The page of a bundler sees only variables with its own prefix. */
+/** The variables of `.env`. Bundlers such as Vite show a page only variables with their own prefix. */
 const valuesFor = (kind: Kind, url: string, id: string, secret: string | undefined): Values => ({
   PLINTH_URL: url,
   PLINTH_CLIENT_ID: id,
@@ -175,7 +175,7 @@ function clientFor(kind: Kind, { tenant, secret, client, invocation: { options }
   };
 }
 
-/** Without the package, topics and files are refused, and nobody sees why. */
+/** Warns if the tenant lacks the package `platform`: without it, topics and files are refused. */
 async function warnWithoutPackage({ io, about }: Invocation, { opts }: OperatorClient, tenant: string): Promise<void> {
   const subscription = await find(ok(api.getSubscription(tenant, "platform", opts))).catch(() => null);
   if (subscription !== undefined) return;
@@ -185,7 +185,7 @@ async function warnWithoutPackage({ io, about }: Invocation, { opts }: OperatorC
   );
 }
 
-/** From a checkout, the packages come from there: they need no registry. */
+/** The sources of the SDK packages. A checkout of Plinth has them, so that no registry is needed. */
 function sourcesOf({ about: { root }, io }: Invocation) {
   const from = (folder: string, name: string): string =>
     root === undefined ? name : relative(io.cwd, join(root, "packages", folder)) || ".";

@@ -9,7 +9,7 @@ export interface Install {
   readonly args: readonly string[];
 }
 
-/** Package managers by their lock file. npm is the one without another's. */
+/** Package managers by their lock file. Without one of these files, it is npm. */
 const MANAGERS: readonly (readonly [lockFile: string, program: string])[] = [
   ["pnpm-lock.yaml", "pnpm"],
   ["yarn.lock", "yarn"],
@@ -29,19 +29,19 @@ export const pipInstall = (packages: readonly string[]): Install => ({
   args: ["install", ...packages],
 });
 
-/** As a line for a shell. */
+/** The command as a line for a shell. */
 export const shownInstall = ({ program, args }: Install): string =>
   [program, ...args]
     .map((word) => (/^[\w@./:=^~+-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`))
     .join(" ");
 
-/** Runs it in the folder; its output is the person's to see. */
+/** Runs the installation in the folder. Its output goes to the standard error, for the person to see. */
 export async function runInstall(install: Install, folder: string): Promise<void> {
   const { program, args } = install;
   const failure = await new Promise<string | undefined>((resolve) => {
     const child = spawn(program, args, {
       cwd: folder,
-      // The answer of `init` is the only thing on its standard output.
+      // The standard output of `init` holds only its answer.
       stdio: ["ignore", process.stderr, process.stderr],
       shell: process.platform === "win32",
     });

@@ -1,21 +1,21 @@
 import type { Framework, Kind } from "./framework.ts";
 import { npmInstall, pipInstall, type Install } from "./install.ts";
 
-/** Code that runs as it stands with the values that `init` wrote to `.env`. */
+/** Example code that runs unchanged, with the values that `init` wrote to `.env`. */
 export interface Snippet {
-  /** What it imports. */
+  /** The packages that it imports. */
   readonly install: Install;
   readonly file: string;
   readonly code: string;
   readonly run: string;
-  /** The page of the documentation that goes on from there. */
+  /** The page of the documentation to read next. */
   readonly page: string;
 }
 
 export interface Sources {
   /** The application's folder. */
   readonly folder: string;
-  /** The name or folder that npm installs the SDK from; `python`: the same of pip. */
+  /** The name or folder from which npm installs the SDK. `python`: the same for pip. */
   readonly sdk: string;
   readonly python: string;
 }

@@ -48,7 +48,7 @@ interface Plan {
   readonly steps: readonly Step[];
   readonly given: ReadonlyMap<Step, string>;
   readonly secretsFile: SecretsFile | undefined;
-  /** Missing secrets for sending, found by a dry run. */
+  /** Secrets that are missing for sending. Only a dry run goes on without them. */
   readonly needs: readonly Mistake[];
   readonly description: Description;
   /** Number of records that the file does not name and that stay. */

@@ -1,4 +1,7 @@
-/** Adds base64 and hex of ES2026, which the service's code uses and Node has from 25 on. Import it before that code. */
+/**
+ * Adds the base64 and hex methods of ES2026. The service's code uses them, and Node has them from 25 on. Import this
+ * module before that code.
+ */
 interface Encodes {
   toBase64?(options?: { alphabet?: string; omitPadding?: boolean }): string;
   toHex?(): string;

@@ -9,11 +9,11 @@ import { nameOf, nodeAt, toPlain, type Entry, type Mapping, type Tree } from "./
 export interface Description {
   /** Items without mistakes. */
   readonly wanted: readonly Wanted[];
-  /** Items with a mistake. Of their fields only a valid unique one. */
+  /** Items with a mistake. Of their fields, only a unique one is kept, if it is valid. */
   readonly flawed: readonly Wanted[];
   /** References of all items, so that one run finds every mistake. */
   readonly references: readonly Reference[];
-  /** All keys of a kind in the file, so that a reference to a wrong item is no second mistake. */
+  /** All keys of a kind in the file, so that a reference to a flawed item is not a second mistake. */
   readonly named: ReadonlyMap<KindName, ReadonlySet<string>>;
   /** Collections in the file, by `kind` or `kind owner`; `--prune` removes their other records. */
   readonly described: ReadonlyMap<string, Place>;
@@ -42,7 +42,7 @@ const SECTIONS: Readonly<
   identityProviders: { kind: "identityProviders", inside: {} },
 };
 
-/** Stands in for a secret from a variable; it passes every rule. */
+/** A placeholder for a secret from a variable. It passes every rule. */
 const ANY_SECRET = "any-secret-that-keeps-every-rule-1";
 const VARIABLE = /^[A-Za-z_][A-Za-z0-9_]*$/;
 

@@ -16,7 +16,7 @@ export interface FoundItem extends Item {
 /** By kind and key: whole collections if the file describes them, otherwise referenced records. */
 export type Found = ReadonlyMap<KindName, ReadonlyMap<string, FoundItem>>;
 
-/** Concurrent calls. The platform has one database, so more would not be faster. */
+/** Concurrent calls. These records are all in one database, so more calls would not be faster. */
 const CALLS_AT_ONCE = 8;
 /** The longest page of the service. */
 const PAGE_SIZE = 1000;
@@ -83,7 +83,7 @@ function toItem(kind: KindName, owner: string, row: Body, rules: Rules): FoundIt
   };
 }
 
-/** Runs the work for all items, some at a time. A failure stops it after the calls in flight. */
+/** Runs the work for all items, `CALLS_AT_ONCE` at a time. After a failure, no further call begins. */
 export async function inParallel<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
   let next = 0;
   let failed = false;

@@ -15,7 +15,7 @@ export interface Mistake {
 
 export const START: Place = { line: 1, column: 1 };
 
-/** A reason quotes the file, which may hold anything. */
+/** The longest reason: it may quote the file, which may contain anything. */
 export const REASON_CHARS = 1_000;
 
 /** Sorts by place. */

@@ -15,7 +15,7 @@ export interface Outcome {
 export interface RunOptions {
   /** The secret to send with a step. */
   secretOf(step: Step): string | undefined;
-  /** Called after each step with the number of finished ones; `last` in its wave or not. */
+  /** Called after each step, with the number of finished steps. `last`: the step was the last one of its wave. */
   progress(done: number, step: Step, last: boolean): void;
   /** Called if the service generated a secret by itself, which it shows only once. */
   surprised(step: Step, secret: string): void;

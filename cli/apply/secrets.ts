@@ -49,12 +49,12 @@ export function openSecretsFile(path: string, platform: string): SecretsFile {
 function readSecrets(path: string, platform: string): Map<string, string> {
   const secrets = new Map<string, string>();
   const text = readIfThere(path);
-  // Text after the last line break is left of a crash, before anybody was told.
+  // Text after the last line break was left by a crash. That secret was never sent, so it is ignored.
   for (const [index, line] of text.split("\n").slice(0, -1).entries()) {
     if (line === "") continue;
     const secret = parseLine(line);
     if (secret === undefined) {
-      // After a line that a crash cut off, the next one follows on the same line.
+      // A crash cut off this line, and the next run appended its own line to the rest.
       if (isCut(line)) continue;
       throw new UserError(`${path}:${index + 1}:1: this is no file of secrets. Name another one for --secrets.`);
     }

@@ -68,7 +68,7 @@ function toMistake(step: Step, error: unknown, description: Description): Mistak
   throw error;
 }
 
-/** Status, type and request id are those of the first failure; others were in flight with it. */
+/** Combines failures. Status, type and request id are those of the first one; the others were in flight with it. */
 function inOne(failures: Outcome["failures"], message: string, description: Description): Failure {
   const [first] = failures;
   if (first === undefined) return ownFailure("interrupted", message);

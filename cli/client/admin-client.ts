@@ -16,9 +16,9 @@ import { asFetch, hasJson, send, Unreachable } from "./send.ts";
  * client.opts))`. A refusal throws an `AdminRefusal`, a missing answer an `Unreachable`.
  *
  * GET, PUT and DELETE are retried after a lost connection, a timeout, and 429, 502, 503 and 504, because repeating
- * them does no harm. A POST is sent once: after a lost answer the person has to look. An expired token is replaced and
- * the call sent again, whatever its method, because a 401 did nothing. A repeated DELETE that answers 404 counts as
- * done.
+ * them does no harm. A POST is sent once: after a lost answer, the person must check what happened. After a 401, which
+ * did nothing, the token is replaced and the call sent again, whatever its method. A repeated DELETE that answers 404
+ * counts as done.
  */
 export interface AdminClient {
   /** The platform's address with its path prefix, without a trailing slash. */
@@ -30,7 +30,7 @@ export interface AdminClient {
 
 /** The operator, who can also call as another client if it has that client's secret. */
 export interface OperatorClient extends AdminClient {
-  /** A token, for an operation whose refusals are answers. */
+  /** An access token, for a call that handles refusals itself. */
   bearer(): Promise<string>;
   as(who: Identity): AdminClient;
 }
@@ -72,9 +72,9 @@ export interface AdminClientOptions {
   readonly platform: string;
   /** The operator client's secret. */
   readonly secret?: string;
-  /** Instead of a secret: tokens of a person who may run the platform, or an organization's tenants. */
+  /** Instead of a secret: tokens of a person who may operate the platform or an organization. */
   readonly token?: (refused?: string) => Promise<string>;
-  /** Limit of one attempt, in milliseconds; 30 s unless told. */
+  /** Limit of one attempt, in milliseconds; 30 s by default. */
   readonly timeoutMs?: number;
   /** Called before a retry, with a sentence for the person at the terminal. */
   onRepeat?(why: string): void;
@@ -84,7 +84,7 @@ export interface AdminClientOptions {
 
 const ATTEMPTS = 4;
 const FIRST_PAUSE_MS = 250;
-/** Waiting longer is up to the person. */
+/** The longest pause that the client waits by itself. After a longer `Retry-After`, the person decides. */
 const LONGEST_PAUSE_MS = 20_000;
 const TIMEOUT_MS = 30_000;
 /** Replaces tokens early, so that none expires during a long call. */

@@ -9,16 +9,16 @@ export interface Target {
   readonly platform: string;
   /** True for the platform that `npm start` starts with this environment. */
   readonly isLocal: boolean;
-  /** A `.env` named it, which may be somebody else's: secrets from elsewhere are not sent there. */
+  /** The address is from `.env`, which somebody else may have written: secrets from elsewhere are not sent there. */
   readonly isFromFile: boolean;
 }
 
 type Env = Readonly<Record<string, string | undefined>>;
 
 /**
- * Takes `url`, else PLINTH_URL, else that of `.env`, else the local platform. Its PORT, PATH_PREFIX and PLATFORM come
- * from the environment, `.dev.vars` or wrangler.toml as for `npm start`; without a checkout (`root`) it is the usual one.
- * Reads wrangler.toml by itself, because loading wrangler takes longer than the whole command.
+ * Takes `url`, else PLINTH_URL, else that of `.env`, else the local platform, whose PORT, PATH_PREFIX and PLATFORM
+ * come from the environment, `.dev.vars` or wrangler.toml, as for `npm start`; without a checkout (`root`) the
+ * defaults count. Reads wrangler.toml by itself, because loading wrangler takes longer than the whole command.
  */
 export function findTarget(url: string | undefined, env: Env, root: string | undefined, file: Env = {}): Target {
   const local = readLocal(env, root);

@@ -1,6 +1,6 @@
 /**
- * `fetch` that tells how much of a body was sent. The body of an upload goes as a stream whose length is announced, so
- * that a presigned address takes it too.
+ * `fetch` that reports how much of a body was sent. The body is sent as a stream with a Content-Length, which presigned
+ * URLs require.
  */
 export function fetchWithProgress(onSent: (sentBytes: number, totalBytes: number) => void): typeof globalThis.fetch {
   return async (input, init) => {
@@ -17,7 +17,7 @@ export function fetchWithProgress(onSent: (sentBytes: number, totalBytes: number
       },
     });
     const body = init.body.stream().pipeThrough(counting);
-    // A stream is sent while it is read.
+    // Node requires `duplex` for a body that is a stream.
     const streamed = { ...init, headers, body, duplex: "half" };
     return fetch(input, streamed);
   };

@@ -16,11 +16,11 @@ export interface Command {
   /** Without the leading `npm run plat -- `. */
   readonly examples: readonly string[];
   /**
-   * The command changes something. If nobody reads its output, it fails; a command that only reads (`| head`) does
+   * The command changes something. It fails if its output is closed early; a command that only reads (`| head`) does
    * not.
    */
   readonly changes?: true;
-  /** Returns the exit code; 0 if nothing. */
+  /** Returns the exit code; nothing means 0. */
   run(invocation: Invocation): Promise<number | void>;
 }
 

@@ -23,7 +23,7 @@ export const GLOBAL_OPTIONS: readonly Option[] = [
   },
 ];
 
-/** Names that other programs give to a verb. */
+/** Verbs of other programs, by which people may look for ours. */
 const SYNONYMS: Readonly<Record<string, string>> = {
   put: "set",
   create: "set",
@@ -224,7 +224,7 @@ function sentence(message: string): string {
   return `${text.charAt(0).toUpperCase()}${text.slice(1)}${/[.)]$/.test(text) ? "" : "."}`;
 }
 
-/** `help tenant set`, `tenant help set` and `-h tenant set` mean `tenant set --help`; `version` and `-v` mean `--version`. */
+/** `help tenant set`, `tenant help set` and `-h tenant set` mean `tenant set --help`; `version`, `-v`: `--version`. */
 export function withCommonWords(argv: readonly string[], commands: readonly Command[]): readonly string[] {
   const line = argv[0] === "--" ? argv.slice(1) : argv;
   const [first = "", second] = line;

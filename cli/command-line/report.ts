@@ -70,7 +70,7 @@ const isUnread = (error: unknown): boolean =>
   error instanceof Error && /^(EPIPE|ERR_STREAM_DESTROYED)$/.test((error as NodeJS.ErrnoException).code ?? "");
 
 function refusalLines({ status, message, details, requestId }: AdminRefusal, paint: Io["paintErr"]): readonly string[] {
-  // A detail that the message says already is left out.
+  // A detail that the message contains is left out.
   const isList = details.length > 1 && message === details.map((detail) => detail.message).join(" ");
   const told = isList ? details : details.filter((detail) => !message.includes(detail.message));
   return [

@@ -245,7 +245,7 @@ const REVOCATIONS = [
   },
 ] as const;
 
-/** Four ways to revoke what was issued until now. None takes the right to get more. */
+/** Revokes the tokens that were issued until now. It does not take the right to get new ones. */
 const revoke = ({ word, arg, operation, ends, id }: (typeof REVOCATIONS)[number]): Command => ({
   words: [word, "revoke"],
   summary: `End ${ends}, everywhere within seconds.`,

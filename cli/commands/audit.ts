@@ -8,7 +8,7 @@ import { clean, formatTime, readTime, toJson } from "../terminal/values.ts";
 
 const USUAL_ROWS = 50;
 const POLL_MS = 2_000;
-/** A row has the time at which its request began, so it can appear after newer rows. */
+/** How late a row may appear. A row has the time at which its request began, so it can appear after newer ones. */
 const LATE_MS = 60_000;
 
 type Filters = NonNullable<Parameters<typeof listAudit>[0]>;

@@ -22,7 +22,7 @@ const COLUMNS: readonly Column<api.Backup>[] = [
   { field: "counts.partBytes", title: "PART BYTES" },
 ];
 
-/** Backups of the platform, and the way back. */
+/** Backups of the platform, and restores. */
 export const backupCommands = (): Command[] => [
   {
     words: ["platform", "backup"],
@@ -147,7 +147,7 @@ async function follow(invocation: Invocation, start: Start): Promise<number> {
   return 0;
 }
 
-/** Shows each stage as it comes, then the result. 1: the job failed, was cancelled, or found something wrong. */
+/** Shows each stage when it begins, then the result. Returns 1 if the job failed, was cancelled or found errors. */
 async function watch(invocation: Invocation, begun: api.BackupJob): Promise<number> {
   const { io } = invocation;
   const { opts } = await invocation.client();
@@ -166,7 +166,7 @@ async function watch(invocation: Invocation, begun: api.BackupJob): Promise<numb
   return job.state === "done" && job.findingsInAll === 0 ? 0 : 1;
 }
 
-/** A person sees what is worth seeing, a script everything. */
+/** Shows a job: the main fields for people, all of them as JSON. */
 async function show(invocation: Invocation, job: api.BackupJob): Promise<void> {
   const { io, options } = invocation;
   if (options.has("json")) return printRecord(invocation, { ...job });

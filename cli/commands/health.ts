@@ -8,7 +8,7 @@ import { toJson } from "../terminal/values.ts";
 
 const TIMEOUT_MS = 10_000;
 
-/** Without `--deep` it asks a public endpoint, and needs no secret. */
+/** `health` asks a public endpoint and needs no secret. `--deep` asks as an operator. */
 export const healthCommand: Command = {
   words: ["health"],
   summary: "Check whether the platform answers; with --deep, whether its parts work.",
@@ -32,7 +32,7 @@ export const healthCommand: Command = {
   },
 };
 
-/** A failed check is an answer, so that it is not asked again like other 503s. */
+/** Runs the deep check. A failed check is a 503, which is an answer here: it is not retried like others. */
 async function runDeep({ io, options, client }: Invocation): Promise<number> {
   const { base, bearer } = await client();
   const found = await getDeepHealth({
@@ -40,7 +40,7 @@ async function runDeep({ io, options, client }: Invocation): Promise<number> {
     headers: { authorization: `Bearer ${await bearer()}` },
     fetch: asFetch((url, request) => send(url, request, TIMEOUT_MS)),
   });
-  // The server at this address may not be a platform, or one without this operation.
+  // The server at this address may not be a platform, or an older one without this operation.
   const health = found.data as Partial<DeepHealth & { type: string; message: string }> | undefined;
   if (health?.checks === undefined) {
     const why = health?.message ?? "not as a platform does: is it one?";

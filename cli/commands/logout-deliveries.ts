@@ -19,7 +19,7 @@ const COLUMNS: readonly Column<api.LogoutDelivery>[] = [
 const STATES = ["pending", "dead"] as const;
 const CLIENT = { name: "client", help: "the client's id" };
 
-/** Logout tokens that clients have still to get, or never got. */
+/** Logout tokens that were not delivered: they are still being sent, or were given up. */
 export const logoutDeliveryCommands = (): Command[] => [
   {
     words: ["client", "logouts"],

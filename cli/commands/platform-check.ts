@@ -20,7 +20,7 @@ const COLUMNS: readonly Column<Shown>[] = [
 ];
 const POLL_MS = 500;
 
-/** Checks what the parts of the platform say of each other, and opens what does not exist. */
+/** Commands that check whether the parts of the platform agree, and that reopen logs which do not exist. */
 export const platformCheckCommands = (): Command[] => [
   {
     words: ["platform", "check"],

@@ -42,7 +42,7 @@ const SEARCH_OPTIONS: readonly Option[] = [
 ];
 const TENANT_OPTION: Option = { flag: "tenant", value: "<id>", help: "only those of this tenant" };
 
-/** The service has no list of them alone: all are read. */
+/** Keeps the disabled rows. The service has no such filter, so all rows are read. */
 async function* disabledOf<Row extends object>(rows: AsyncIterable<Row>): AsyncGenerator<Row> {
   for await (const row of rows) if ("disabled" in row && row.disabled === true) yield row;
 }

@@ -4,7 +4,7 @@ import type { Command } from "../command-line/command.ts";
 import { confirm, printRecord, sayDone, YES_OPTION } from "../command-line/print.ts";
 import { UsageError } from "../terminal/usage-error.ts";
 
-/** What follows a restore of the database: docs/operate/restore.md. */
+/** Steps after a restore of the database (docs/operate/restore.md). */
 export const restorePointCommands = (): Command[] => [
   {
     words: ["platform", "restored"],

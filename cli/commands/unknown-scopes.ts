@@ -6,9 +6,9 @@ import { didYouMean } from "../terminal/nearest.ts";
 import { clean } from "../terminal/values.ts";
 
 /**
- * Tells of scopes that no service offers. They are stored all the same, because the service may be registered later.
- * Until then nobody gets them. The change is made by then, so a list that cannot be read (operators of an organization
- * may not see all services) leaves the warning out.
+ * Warns of scopes that no service offers. The platform stores them, because the service may be registered later, but
+ * until then nobody gets them. This runs after the change was made, so it stays silent if the services cannot be listed
+ * (operators of an organization may not see all of them).
  */
 export async function warnOfUnknownScopes(
   client: OperatorClient,

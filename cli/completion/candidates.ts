@@ -6,8 +6,8 @@ export interface Candidate {
 }
 
 /**
- * The words that may stand at the end of a line, by the table of commands. `words`: the line without the program, the
- * last one as far as it is typed. None: the shell offers files.
+ * The words that may complete a line, from the table of commands. `words`: the words after the program's name; the last
+ * one may be incomplete. If there are no candidates, the shell offers files.
  */
 export function candidatesFor(
   words: readonly string[],
@@ -40,7 +40,7 @@ export function candidatesFor(
   }
 }
 
-/** The choices that a placeholder names: `<app|person>`. One with a word for any text, `<file|->`, has none. */
+/** The choices in a placeholder: `app` and `person` of `<app|person>`. One for any text, `<file|->`, has none. */
 function choicesOf({ value = "" }: Option): readonly Candidate[] {
   const choices = value.slice(1, -1).split("|");
   const isList = choices.length > 1 && !choices.some((one) => /^(file|-|time|url)$/.test(one));

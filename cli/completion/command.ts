@@ -1,7 +1,7 @@
 import type { Command } from "../command-line/command.ts";
 import { UsageError } from "../terminal/usage-error.ts";
 
-/** The hidden word by which a shell asks: `plinth __complete topic pu`. It answers a line each, a tab before the help. */
+/** The hidden command that a shell calls: `plinth __complete topic pu`. It prints a line for each word, with its help. */
 export const ASK = "__complete";
 
 const SCRIPTS: Readonly<Record<string, string>> = {

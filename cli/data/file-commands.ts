@@ -54,7 +54,7 @@ const put: Command = {
     const metadata = await readMetadata(invocation);
     const [type, name] = [options.value("type"), options.value("name")];
     if (name !== undefined && rest.length > 1) throw new UsageError("--name names one file, and there are several.");
-    // Each is looked at before the first is sent.
+    // All files are checked before the first one is sent.
     for (const path of rest) if (path !== "-") checkFile(resolve(io.cwd, path), path);
     const stored: { id: string; link: string; path: string }[] = [];
     for (const path of rest) {
@@ -105,7 +105,7 @@ async function readMetadata({ options, input }: Invocation): Promise<Record<stri
   return { ...whole, ...Object.fromEntries(pairs) };
 }
 
-/** JSON, else the text itself. */
+/** The value of a JSON text; any other text itself. */
 function parsed(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -148,7 +148,7 @@ const get: Command = {
       }
       const file = resolve(io.cwd, wanted);
       if (existsSync(file)) throw new UserError(`${wanted} is there already. Name another file: --out <file>.`);
-      // Whole or not at all.
+      // The file gets its name when it is complete.
       const making = join(`${file}.part`);
       try {
         await pipeline(body, counting, createWriteStream(making));
@@ -164,7 +164,7 @@ const get: Command = {
   },
 };
 
-/** The name without folders, so that no answer chooses where it is written. */
+/** The file name in the answer, without folders, so that the answer cannot choose the folder. */
 function nameIn({ headers }: Response, id: string): string {
   const [, encoded] = /filename\*=UTF-8''([^;]+)/i.exec(headers.get("content-disposition") ?? "") ?? [];
   const [, plain] = /filename="([^"]+)"/i.exec(headers.get("content-disposition") ?? "") ?? [];

@@ -2,12 +2,12 @@ import type { Io } from "../terminal/io.ts";
 import { formatBytes } from "../terminal/values.ts";
 
 const WIDTH = 24;
-/** More often is not seen. */
+/** The shortest time between two drawings. More often is not visible. */
 const REDRAW_MS = 80;
 
-/** A line on the terminal that shows how far something is; nothing without a terminal. */
+/** A line on the terminal that shows the progress of a transfer. Without a terminal there is none. */
 export interface Progress {
-  /** `total` is undefined if nobody knows it. */
+  /** `total`: undefined if it is not known. */
   show(done: number, total: number | undefined): void;
   /** Removes the line. */
   end(): void;

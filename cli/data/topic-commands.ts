@@ -159,9 +159,9 @@ const tail: Command = {
     const caller = findCaller(invocation);
     const consumer = `tail-${randomBytes(4).toString("hex")}`;
     const topic = topicOf(caller, invocation.args["topic"] ?? "", { consumer });
-    // Fails here, with a plain refusal, if there is no such topic.
+    // Refuses a topic that does not exist before the reading begins.
     await topic.status();
-    // A person has no right to move a cursor, so it reads from the oldest event and leaves out what is before.
+    // A person may not move a cursor. Then the command reads from the oldest event and skips those before `--from`.
     const sinceMs = typeof from === "number" ? from : from === "newest" ? io.nowMs() : 0;
     const isMoved = await topic.seek(from).then(() => true, notAllowed);
     const stop = stopOnInterrupt();
@@ -201,7 +201,7 @@ function readFrom(text: string, nowMs: number): "oldest" | "newest" | number {
   return text === "oldest" || text === "newest" ? text : readTime(text, "--from", nowMs);
 }
 
-/** Ctrl-C ends the work in good order; a second one ends the program. */
+/** The first Ctrl-C aborts the signal, so that the work ends in order; a second one ends the program. */
 export function stopOnInterrupt(): { readonly signal: AbortSignal; end(): void } {
   const controller = new AbortController();
   const stop = (): void => controller.abort();

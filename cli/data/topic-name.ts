@@ -7,7 +7,7 @@ export const TOPIC_ARG = {
   help: "its event type, for a topic of your application; or <owner>/<event type>",
 } as const;
 
-/** `orderPlaced` of the application itself, or `demo.shop/orderPlaced`. */
+/** The topic of a name: `orderPlaced` of the application itself, or `demo.shop/orderPlaced` of another client. */
 export function topicOf({ who, plinth }: Caller, text: string, options?: TopicOptions): Topic {
   const parts = text.split("/");
   const [owner, eventType] = parts.length === 1 ? [who.kind === "app" ? who.clientId : undefined, text] : parts;

@@ -4,7 +4,7 @@ import { AdminRefusal, allRows, type AdminClient } from "../client/admin-client.
 import { clean } from "../terminal/values.ts";
 import { countOf, filesOf } from "./plan.ts";
 
-/** Requested deletions. Counts of files come from the dry runs before them. */
+/** The number of deletions that were requested. The number of files is from the dry run before each. */
 export interface Gone {
   readonly topics: number;
   readonly files: number;

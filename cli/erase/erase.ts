@@ -55,7 +55,7 @@ export async function eraseTenant(operator: OperatorClient, plan: Plan, say: Say
   return gone;
 }
 
-/** Makes the client act for this command alone, by a secret that is sent to the platform and stored nowhere. */
+/** Replaces the client's secret by one that only this command has, and that is stored nowhere. */
 async function cutOff(operator: OperatorClient, client: api.Client): Promise<AdminClient> {
   const { platform, opts } = operator;
   const { clientId, name, tenant, service } = client;
@@ -86,7 +86,7 @@ async function open({ opts }: AdminClient, { tenant, subscriptions }: Plan, say:
   say.done("Enabled meanwhile: nobody gets a token for a disabled tenant.");
 }
 
-/** If this fails too, the first error is still the one to report. */
+/** Disables the tenant again after a failure. If this fails too, the first error is still the one to report. */
 async function closeAgain({ opts }: AdminClient, tenant: api.Tenant, say: Saying): Promise<void> {
   try {
     // Disabling a tenant that is gone would make it again.

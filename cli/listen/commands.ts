@@ -16,13 +16,13 @@ const LONGEST_PAUSE_MS = 30_000;
 const CONSUMER = "listen";
 
 /**
- * `listen`: events of a topic reach a server on this machine, as a push would.
+ * `listen`: sends the events of a topic to a server on this machine, as a push would.
  *
- *   waiting read ──event──▶ post ──2xx──▶ the next one; the platform learns that this one is done
+ *   waiting read ──event──▶ POST ──2xx──▶ commit, then the next event
  *                             │
- *                             └─ else ──▶ a pause that doubles, and the same event again (or the next, if told so)
+ *                             └─ else ──▶ a pause that doubles, then the same event again (or the next, by option)
  *
- * A stop, a crash or a lost lock leaves the event undone: it comes again, as a push may come twice.
+ * A stop, a crash or a lost lock leaves the event uncommitted, so it is sent again, as a push may be.
  */
 const listen: Command = {
   words: ["listen"],
@@ -75,7 +75,7 @@ const listen: Command = {
   },
 };
 
-/** True if the event is done with; false if the person stopped before. */
+/** Sends one event until it is accepted or skipped. Returns false if the person stopped before that. */
 async function deliver(
   endpoint: Endpoint,
   event: ConsumedEvent,
@@ -119,7 +119,7 @@ const pause = (ms: number, signal: AbortSignal): Promise<void> =>
     }
   });
 
-/** A new cursor begins behind the newest event. One that is there goes on, unless `--from` moves it. */
+/** Places the cursor: a new one after the newest event; an existing one stays, unless `--from` moves it. */
 async function placeCursor(topic: Topic, consumer: string, { options, io }: Invocation): Promise<void> {
   const from = options.value("from");
   const isKnown = (await topic.consumers()).includes(consumer);

@@ -3,7 +3,7 @@ import type { StoredEvent } from "../../packages/sdk/src/index.ts";
 import { send, Unreachable } from "../client/send.ts";
 import { UsageError } from "../terminal/usage-error.ts";
 
-/** As long as a push of the platform waits for an answer. */
+/** The timeout of a push by the platform. */
 const TIMEOUT_MS = 15_000;
 const PREFIX = "whsec_";
 

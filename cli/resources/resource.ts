@@ -12,7 +12,7 @@ import { rowsOf, type AdminClient, type Page } from "../client/admin-client.ts";
 export interface Resource {
   /** The singular: `tenant`. */
   readonly noun: string;
-  /** Its word on the command line; a nested resource has its owner's: `tenant`. */
+  /** The first word of its commands. A nested resource has the word of its owner: `tenant`. */
   readonly word: string;
   /** The parts of its path. The last one identifies it within its collection. */
   readonly keys: readonly Key[];
@@ -40,7 +40,7 @@ export interface Resource {
 
 export interface Searched {
   readonly pageSize: number;
-  /** Only what begins so. */
+  /** Only rows whose id or name begins with this text. */
   readonly q?: string | undefined;
   readonly tenant?: string | undefined;
 }

@@ -6,7 +6,7 @@ import { createSessionStore, type Session } from "./store.ts";
 import { createSessionTokens } from "./tokens.ts";
 
 /**
- * Whoever a command acts as, apart from operators:
+ * The caller of a command that is not for operators:
  *
  *   app      PLINTH_CLIENT_ID and PLINTH_CLIENT_SECRET of the environment, else those of `.env`, which `init` writes
  *   person   who signed in by `login`

@@ -73,7 +73,7 @@ const login: Command = {
       scope: [placeScope, ...scopes].join(" "),
       signal: AbortSignal.timeout(LOGIN_MS),
     };
-    // The platform sends nobody back to a client that it does not know.
+    // The platform shows an error page for an unknown client, so the browser would never come back here.
     const hint = `  If it does not know ${clientId}, an operator runs: ${enableLine(tenant, about)}\n`;
     const byDevice = () =>
       signInByDevice({
@@ -115,7 +115,7 @@ const login: Command = {
     const store = createSessionStore(io.env);
     const before = store.read(target.base, kind);
     store.write(session);
-    // The sign-in that this one replaces would live on unseen. A failure here changes nothing for the person.
+    // Ends the sign-in that this one replaces, since nobody would see it any more. A failure here does no harm.
     if (before !== undefined) await revoke(discovered, before.clientId, before.refreshToken).catch(() => undefined);
     sayDone(io, `${clean(session.user)} is signed in for ${kind} ${place}.`);
     if (options.has("json")) await printRecord(invocation, shownSession(session));
@@ -125,7 +125,7 @@ const login: Command = {
 const enableLine = (tenant: string | undefined, about: Invocation["about"]): string =>
   inWordsOf(about, `npm run plat -- tenant enable-login ${tenant ?? "<tenant>"}`);
 
-/** The browser never came back. */
+/** Explains that the browser never came back. */
 function toSlow(error: unknown): never {
   if (error instanceof Error && error.name === "TimeoutError")
     throw new UserError(`Nobody signed in within ${LOGIN_MS / 60_000} minutes. Try again: npm run plat -- login`);
@@ -152,7 +152,7 @@ const logout: Command = {
     if (sessions.length === 0) return sayDone(io, `Nobody is signed in at ${target.base}.`);
     const failed: string[] = [];
     for (const session of sessions) {
-      // The tokens leave this machine, whatever the platform says.
+      // Removes the tokens from this machine first, even if the platform cannot be reached.
       store.remove(session);
       try {
         await revoke(await discover(session.base), session.clientId, session.refreshToken);

@@ -5,7 +5,7 @@ import { asFetch, hasJson, send } from "../client/send.ts";
 
 const TIMEOUT_MS = 15_000;
 
-/** A platform's own account of itself: addresses, and the prefix of its scopes. */
+/** The platform's metadata: its addresses, and the prefix of its scopes. */
 export interface Discovered {
   readonly server: oauth.AuthorizationServer;
   /** `plat` */
@@ -14,7 +14,7 @@ export interface Discovered {
   readonly links: Readonly<Record<string, string>>;
 }
 
-/** Requests of the OAuth library: plain http is for this machine alone, which `findTarget` made sure of. */
+/** Options of the OAuth library. It may use plain http, since `findTarget` allows that only for this machine. */
 export const REQUEST = {
   [oauth.allowInsecureRequests]: true,
   [oauth.customFetch]: (url: string, request: object) => send(url, request, TIMEOUT_MS),
@@ -47,7 +47,7 @@ export async function readLinks(base: string): Promise<Readonly<Record<string, s
   return links ?? {};
 }
 
-/** The operator chooses the prefix of scopes. */
+/** The prefix of scopes, which the operator chose: `plat` of `plat.no_tenant`. */
 function prefixOf({ scopes_supported: scopes = [] }: oauth.AuthorizationServer): string {
   const known = scopes.find((scope) => scope.endsWith(".no_tenant"));
   return known?.slice(0, -".no_tenant".length) ?? "plat";

@@ -2,10 +2,9 @@
 export const loginClientOf = (tenant: string): string => `${tenant}.cli`;
 
 /**
- * The record of that client: a native application, which comes back to any port of this machine (RFC 8252), or
- * shows a code for another device (RFC 8628). It lists all
- * that a person can have, so the person's roles alone decide. Scopes of operators are listed by name, since no pattern
- * covers them.
+ * The record of that client: a native application, to which the browser returns at any port of this machine (RFC 8252),
+ * or which shows a code for another device (RFC 8628). It lists every scope that a person can have, so that only the
+ * person's roles decide. Scopes of operators are listed by name, since no pattern covers them.
  */
 export const loginClient = (tenant: string, platform: string) => ({
   tenant,

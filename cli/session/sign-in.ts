@@ -52,7 +52,7 @@ export async function signIn({ discovered, clientId, scope, open, signal }: Sign
       code_challenge_method: "S256",
     }).toString();
     const answer = waitForAnswer(listener, redirectUri, state, signal);
-    // Both wait: an answer that fails while the browser opens is not unhandled.
+    // Awaited together, so that an answer that fails while the browser opens is not an unhandled rejection.
     const [callback] = await Promise.all([answer, open(address.href)]);
     const code = readAnswer(platform, client, callback.address, state);
     const response = await oauth.authorizationCodeGrantRequest(
@@ -71,7 +71,7 @@ export async function signIn({ discovered, clientId, scope, open, signal }: Sign
   }
 }
 
-/** The next tokens of a sign-in. `scope`: fewer than all that was granted. Undefined: the sign-in has ended. */
+/** Gets new tokens of a sign-in. `scope`: fewer scopes than were granted. Undefined: the sign-in has ended. */
 export async function renew(
   { server }: Discovered,
   clientId: string,
@@ -132,7 +132,7 @@ function waitForAnswer(
   });
 }
 
-/** The address of the page has the code, so nothing may be told or kept. */
+/** Sends a page that is not cached and gives no referrer, since its address contains the code. */
 function sendPage(response: ServerResponse, status: number, title: string, text: string): void {
   response.writeHead(status, {
     "content-type": "text/html; charset=utf-8",

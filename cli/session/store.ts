@@ -9,9 +9,9 @@ import { UserError } from "../../scripts/lib/user-error.ts";
  *
  *   <folder>/sessions/<digest of platform and kind>.json
  *
- * A platform has at most one sign-in for a tenant and one for an organization. A file is replaced whole, by a rename.
- * Two programs that renew the same sign-in at once get the same next refresh token from the platform, so the later
- * write says what the earlier one said.
+ * A platform has at most one sign-in for a tenant and one for an organization. A file is replaced as a whole, by a
+ * rename. Two programs that renew a sign-in at the same time get the same next refresh token from the platform, so both
+ * write the same one.
  */
 export interface Session {
   /** The platform's address with its path prefix. */

@@ -6,7 +6,7 @@ import type { Session, SessionStore } from "./store.ts";
 /** Renews a token this much before its end, so that it outlives the request that it is for. */
 const EARLY_MS = 60_000;
 
-/** Another sign-in is needed. */
+/** The sign-in has ended: the person must sign in again. */
 class SignedOut extends UserError {
   override name = "SignedOut";
 }
@@ -27,13 +27,13 @@ export function createSessionTokens(
     const tokens = await renew(await discover(base), session.clientId, session.refreshToken, scope);
     if (tokens === undefined) return afterEnd(session);
     const { accessToken, expiresInSec, refreshToken } = tokens;
-    // A token with fewer scopes is for the caller alone.
+    // A token with fewer scopes is for one caller, so it is not stored.
     const kept = scope === undefined ? { accessToken, expiresAtMs: nowMs() + expiresInSec * 1_000 } : {};
     store.write({ ...session, ...kept, refreshToken });
     return accessToken;
   }
 
-  /** The refresh token does not work. Another program may have replaced it, or the sign-in is over. */
+  /** Handles a refused refresh token: another program has replaced it, or the sign-in has ended. */
   function afterEnd(used: Session): string {
     const session = store.read(base, kind);
     if (session !== undefined && session.refreshToken !== used.refreshToken) return session.accessToken;
@@ -48,14 +48,14 @@ export function createSessionTokens(
   }
 
   return {
-    /** `refused`: a token that the platform did not take. */
+    /** A valid token. `refused`: a token that the platform refused, and that must not be returned again. */
     async get(refused?: string): Promise<string> {
       const { accessToken, expiresAtMs } = readSession();
       if (accessToken !== refused && nowMs() < expiresAtMs - EARLY_MS) return accessToken;
       renewing ??= next().finally(() => (renewing = undefined));
       return renewing;
     },
-    /** A token with these scopes alone. */
+    /** A token with only these scopes. */
     narrow: (scope: string): Promise<string> => next(scope),
   };
 }

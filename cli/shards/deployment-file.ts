@@ -1,9 +1,9 @@
 import { MOST_SHARDS } from "../../src/platform/storage/object-shards.ts";
 import { UsageError } from "../terminal/usage-error.ts";
 
-/** `shards = 4`, also where it is a comment, as the file is when it is made. */
+/** `shards = 4`. In a new file the line is a comment, which counts too. */
 const LINE = /^(#\s*)?shards\s*=\s*(\d+)[^\S\n]*(#.*)?$/m;
-/** A table begins, and no key of the file itself comes after it. */
+/** The beginning of a TOML table. Keys of the file itself come before it. */
 const TABLE = /^\[/m;
 
 export interface Changed {
@@ -12,7 +12,7 @@ export interface Changed {
   readonly after: number;
 }
 
-/** The text of a deployment's file with more shards; `wanted`: so many in all, undefined: one more. */
+/** The text of a deployment's file with more shards. `wanted`: their number; undefined: one more. */
 export function withMoreShards(text: string, wanted: number | undefined): Changed {
   const end = TABLE.exec(text)?.index ?? text.length;
   const [keys, tables] = [text.slice(0, end), text.slice(end)];

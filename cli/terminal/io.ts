@@ -15,7 +15,7 @@ export interface Io {
   outBytes(bytes: Uint8Array): Promise<void>;
   /** Writes everything else. */
   err(text: string): void;
-  /** Width of the terminal; undefined if `out` is none. */
+  /** Width of the terminal; undefined if `out` is not a terminal. */
   readonly columns: number | undefined;
   /** A person sees what `err` writes, so that progress can be drawn. */
   readonly isTerminal: boolean;

@@ -1,4 +1,4 @@
-/** A longer text is no typing error, and comparing it would take minutes. */
+/** The longest text that is compared. A longer one is not a typing error, and comparing it would take minutes. */
 const LONGEST = 300;
 
 /** The most similar candidate; undefined if none is near. */

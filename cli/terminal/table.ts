@@ -47,7 +47,7 @@ function cellOf({ field, kind }: Column, row: Body): string {
   return formatValue(kind === "time" ? "at" : field, value);
 }
 
-/** The first column and times, which identify a row, are shortened last. What is copied from the table is left whole. */
+/** Chooses the widths. The first column and times identify a row, so they are shortened last; `whole` columns never. */
 function fit(natural: readonly number[], columns: readonly Column[], terminal: number | undefined): number[] {
   const widths = [...natural];
   if (terminal === undefined) return widths;
