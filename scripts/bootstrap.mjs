@@ -74,7 +74,7 @@ function readPackages(path) {
 
 async function install() {
   const startedMs = Date.now();
-  // Those that this machine gets, in folders of their own.
+  // Counts top-level packages for this machine.
   const locked = Object.entries(readPackages(join(ROOT, "package-lock.json")) ?? {});
   const total = locked.filter(([path, one]) => path.split("node_modules/").length === 2 && !isForOthers(one)).length;
   console.error(`Installing ${total} locked packages (once, about 30 s, 1 GB)…`);
@@ -102,7 +102,7 @@ async function install() {
   console.error(`Installed in ${Math.round((Date.now() - startedMs) / 1000)} s.`);
 }
 
-/** Counts the packages that npm has unpacked: drawn each second at a terminal, a line each ten seconds elsewhere. */
+/** Shows how many packages npm has unpacked: drawn each second at a terminal, a line each ten seconds elsewhere. */
 function showProgress(startedMs, total) {
   const isTerminal = process.stderr.isTTY;
   let lines = 0;
@@ -123,7 +123,7 @@ function showProgress(startedMs, total) {
   };
 }
 
-/** Packages that are unpacked so far; npm makes their folders first, and may remove some meanwhile. */
+/** Counts the packages that are unpacked so far. npm makes their folders first, and may remove some meanwhile. */
 function countPackages() {
   const list = (folder) => {
     try {
@@ -187,7 +187,7 @@ function run([node, ...flags]) {
     },
   });
   for (const signal of SIGNALS) process.on(signal, () => child.kill(signal));
-  // A killed npm passes no signal on. Its end shows as another parent.
+  // A killed npm passes no signal on. Another parent process shows that it has ended.
   const npm = process.ppid;
   if (process.env.npm_lifecycle_event !== undefined)
     setInterval(() => process.ppid !== npm && child.kill("SIGTERM"), 250).unref();

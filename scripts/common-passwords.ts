@@ -5,8 +5,8 @@ import { COMMON, bitPositionsOf, comparedForm, FILTER_PATH } from "../src/platfo
 import { ROOT } from "./lib/root.ts";
 
 /**
- * `node scripts/common-passwords.ts <file>` makes site/unbuilt/common-passwords.bin again: a Bloom filter over the most
- * common passwords of a published list. The list itself is not kept; its digest names it.
+ * `node scripts/common-passwords.ts <file>` makes site/unbuilt/common-passwords.bin again: a Bloom filter of the most
+ * common passwords in a published list. The list itself is not in the repository; its digest identifies it.
  *
  * The file is Passwords/Common-Credentials/xato-net-10-million-passwords-100000.txt of SecLists
  * (github.com/danielmiessler/SecLists, commit c205c36a445bff37f8e58a9ec829105cd4975c58, MIT). SecLists made it of "10

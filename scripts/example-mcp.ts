@@ -8,8 +8,8 @@ import { requireFreePort } from "./lib/local/state.ts";
 import { UserError } from "./lib/user-error.ts";
 
 /**
- * `npm run example -- mcp`: registers examples/mcp-server at the platform at PORT, which runs already, and serves it at
- * MCP_PORT (8791) until Ctrl-C. Then it removes the service and the role again, unless `keeps`.
+ * `npm run example -- mcp`: registers examples/mcp-server at a running platform (PORT), and serves it at MCP_PORT
+ * (8791) until Ctrl-C. Then it removes the service and the role again, except with `keeps`.
  */
 export async function exampleMcp(
   { host, port, config }: Settings,

@@ -28,9 +28,9 @@ import { createSession } from "../examples/tour/session.ts";
  *
  * platform (the one at PORT, else one of its own) → `plat apply` → service → the walk, told like the tour → removal
  *
- * `-- --serve` keeps it running and prints lines to try. The service listens at CATALOG_PORT (8790); its secrets and
- * its database are in STATE_DIR, in `catalog-service`. Everything that it started ends with this program, and what it
- * made is removed (examples/walk/removal.ts), also when it fails or is stopped; not with `--keep`.
+ * `-- --serve` keeps the service running and prints lines to try. It listens at CATALOG_PORT (8790); its secrets and
+ * its database are in STATE_DIR, in `catalog-service`. Processes that this program started end with it. It also removes
+ * the records that it made (examples/walk/removal.ts), even if it fails or is stopped; `--keep` leaves them.
  */
 const START_MS = 120_000;
 /** One Ctrl-C arrives several times: from the terminal, from npm, from npm's child. */
@@ -45,10 +45,10 @@ The platform is the one at PORT; if none is there, the example starts one.
   --keep   leaves what it made; the next run without --keep removes it
 
 Example: CATALOG_PORT=8791 npm run example -- --serve`;
-/** For the MCP server alone: the agents that come to this machine have no document at an https address. */
+/** Settings for the MCP server: agents on this machine register, since they have no document at an https address. */
 const AGENTS = process.argv.includes("mcp") ? { UNREGISTERED_CLIENTS: "registration" } : {};
 const started: Program[] = [];
-/** What a signal does: ends this program, or, when there are records to remove, has it end in order. */
+/** Runs on a signal: ends this program; once there are records to remove, lets it end in order. */
 let onStop = (): void => void end(0);
 
 interface Stage {
@@ -102,7 +102,7 @@ async function example(): Promise<void> {
   };
   const note = (text: string): void => console.log(`  ${paint.dim(text)}`);
   const remove = async (): Promise<readonly string[]> => {
-    // A second Ctrl-C gives the removal up.
+    // A second Ctrl-C abandons the removal.
     isStopped = true;
     console.log(`\n${paint.bold("What the example made is removed")}`);
     return removeMade(operator, directory, { done: note, waiting: note, wait });
@@ -172,7 +172,7 @@ async function use({ settings, operator, directory, sourceUrl, servicePort, serv
     if (!isStopped) console.error(paint.dim(`\nThe catalog's log:\n${service.output()}`));
     throw error;
   } finally {
-    // It stores pictures and publishes as long as it runs.
+    // The service stores pictures and publishes as long as it runs, so it stops before the removal.
     await service.stop();
   }
   const requests = session.counts.requests + direct.counts.requests;
@@ -186,7 +186,7 @@ const KEPT = `
 What the example made stays: tenants, clients, and the service catalog, where nothing listens from now on.
 Start it again: npm run example -- --serve --keep. Remove it: npm run example`;
 
-/** In a group of its own: the platform has to outlive Ctrl-C, until the records are removed. */
+/** Starts a program in a process group of its own: the platform must survive Ctrl-C until the records are removed. */
 const start = (file: string, options: Omit<ProgramOptions, "patienceMs">): Promise<Program> =>
   startProgram(file, {
     ...options,

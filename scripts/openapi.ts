@@ -9,8 +9,8 @@ import { ROOT } from "./lib/root.ts";
 
 /**
  * `npm run openapi` writes api/openapi.json from the route tables and api/, and generates api/plinth.ts and
- * docs/reference/scopes.md from it. With
- * `--check` it only compares. The document must be complete and pass two validators.
+ * docs/reference/scopes.md from it. With `--check` it only compares. The document must be complete and pass two
+ * validators.
  */
 const isCheck = process.argv.includes("--check");
 

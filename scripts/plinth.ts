@@ -1,5 +1,5 @@
 import { run } from "../cli/run.ts";
 import { PLINTH } from "./lib/about-plat.ts";
 
-/** `npm run plinth -- …`, and `plinth` as long as it comes from a checkout (packages/cli). */
+/** `npm run plinth -- …`, and the program `plinth` of packages/cli in a checkout. */
 await run(PLINTH);

@@ -7,8 +7,8 @@ import { findPython, inVenv, makePython, PYTHON_PACKAGE } from "./lib/local/pyth
 import { ROOT } from "./lib/root.ts";
 
 /**
- * `npm run test:python`: packages/python against a platform of its own: types by mypy, then its tests. Packages come
- * from PyPI into `.build/python`. Without Python 3.10 it says so and ends well.
+ * `npm run test:python`: checks the types of packages/python with mypy, then runs its tests against a platform of its
+ * own. Packages come from PyPI into `.build/python`. Without Python 3.10 it says so and ends with success.
  */
 const OPERATOR_SECRET = "an-operator-secret-for-python-tests";
 const READY_MS = 120_000;

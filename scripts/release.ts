@@ -9,10 +9,9 @@ import { ROOT } from "./lib/root.ts";
 import { failWith, UserError } from "./lib/user-error.ts";
 
 /**
- * `npm run release -- <commit>` keeps what a release deploys in test/upgrade/released/, in the place of the release
- * before it: `npm test` runs it beside today's Worker. A checkout may be shallow and without tags, so it is kept as
- * files: the bundle as it is uploaded, its configuration, the digests of its migrations, and the types of its objects'
- * methods.
+ * `npm run release -- <commit>` stores a release in test/upgrade/released/, in place of the one before it. `npm test`
+ * runs it beside today's Worker. It is stored as files, since a checkout may be shallow and without tags: the bundle as
+ * it is uploaded, its configuration, the digests of its migrations, and the types of its objects' methods.
  */
 function release(commit: string): void {
   const folder = mkdtempSync(join(tmpdir(), "plinth-release-"));
@@ -69,20 +68,20 @@ function makeBundle(checkout: string, to: string): Buffer {
   return readFileSync(join(to, "worker.js"));
 }
 
-/** The notices that go with the bundle, whoever hands it on. */
+/** The licence notices that must accompany the bundle. */
 function makeNotices(checkout: string): string {
   execFileSync(process.execPath, ["scripts/dependencies.ts"], { cwd: checkout, stdio: "ignore" });
   const text = readFileSync(join(checkout, ".build", "licences.md"), "utf8");
   return text.slice(text.indexOf("## Notices of the packages in the bundle")).replace("##", "#");
 }
 
-/** Messages of the queue wait while the version changes. */
+/** The type of queue messages: one that the old version sent may be read by the new one. */
 const QUEUED = ["media/model/job.ts", "MediaJob"] as const;
 
-/** Members of an object's class that no caller sees. The types behind them are many. */
+/** Members of an object's class that no caller uses. They are left out, with the many types that they refer to. */
 const NOT_CALLED = /^ +(#private|constructor\(.*\)|readonly ports: .*);\n/gm;
 
-/** The declarations of messages, of the objects' classes and of all that their methods take and give, by path below src. */
+/** Declarations by path below src: queue messages, the objects' classes, and every type that their methods use. */
 function makeTypes(checkout: string, to: string): Map<string, string> {
   const emit = ["--noEmit", "false", "--declaration", "--emitDeclarationOnly", "--removeComments", "--outDir", to];
   tool(checkout, "typescript/bin/tsc", ["-p", ".", ...emit]);

@@ -4,8 +4,8 @@ import { ROOT } from "./lib/root.ts";
 import { migrationNames, plainSql } from "../tools/deploy/migrations.ts";
 
 /**
- * `npm run schema` writes the migrations to where the Worker finds them, which brings them to shards that are objects.
- * A test fails while they are not those of migrations/.
+ * `npm run schema` writes the migrations into a file of the Worker, which applies them to shards that are objects. A
+ * test fails while the file differs from migrations/.
  */
 const PATH = "src/platform/storage/migrations.json";
 

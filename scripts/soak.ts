@@ -51,6 +51,6 @@ try {
 } catch (error) {
   if (!stopping.signal.aborted) failWith(error);
   console.error("\nstopped");
-  // Requests may still wait for an answer that will not come.
+  // Exits at once, since requests may still wait for answers that will not come.
   process.exit(130);
 }

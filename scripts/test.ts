@@ -13,13 +13,13 @@ import { UserError } from "./lib/user-error.ts";
 import { inParallel } from "../src/platform/runtime/parallel.ts";
 
 /**
- * `npm test`: every check that a change must pass, quick stages first and beside each other. Stops at the first failing
- * stage and shows its output.
- * `npm test -- lint worker` runs these stages only; `npm test -- --changed [commit]` runs the quick ones and the tests
- * beside the files that differ from a commit (default HEAD), and names the nightly ones. `npm run nightly` runs the
- * stages that only run if they are named: benches, crashes, deployments, examples and the site, longer searches, and files
- * in shards that are objects. The last line is
- * `N passed, N failed`; a stage without tests counts as one.
+ * `npm test`: every check that a change must pass. Quick stages come first, at the same time. Stops at the first
+ * failing stage and shows its output. The last line is `N passed, N failed`; a stage without tests counts as one.
+ *
+ * `npm test -- lint worker` runs only these stages. `npm test -- --changed [commit]` runs the quick stages and the
+ * tests beside the files that differ from a commit (default HEAD), and names the nightly tests. `npm run nightly` runs
+ * the stages that `npm test` leaves out: benches, crashes, deployments, examples and the site, longer searches, and
+ * tests with shards that are objects.
  */
 interface Outcome {
   readonly passed: number;
@@ -56,14 +56,14 @@ const stages: Readonly<Record<string, () => Promise<Outcome>>> = {
   objects: () => inRuntime(ON_SHARDS, { SHARDS: "objects" }),
 };
 
-/** These only run if they are named. */
+/** Stages that run only if they are named. */
 const NIGHTLY = ["nightly", "searches", "objects"];
-/** These come after all others. */
+/** Stages that run after all others. */
 const TESTS = ["worker", "acceptance"];
 /** The tests that try random cases or every case of many; test/support/model-runs.ts says how many. */
 const SEARCHES = filesThat(/support\/model-runs\.ts"/);
 
-/** The tests of what lies in shards, which run with shards that are objects too. */
+/** Tests of services with data in shards. They run with shards that are objects too. */
 const ON_SHARDS = ["test/media/", "test/shards/", "test/backup/", "test/oauth/homes/"];
 
 let vitestRuns = 0;

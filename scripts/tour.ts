@@ -29,7 +29,7 @@ Example: PORT=9411 npm run tour`;
  * with status and time, and every comparison. Ends with exit code 1 at the first wrong result. Always removes its
  * records at the end.
  *
- * `-- --sweep` removes what tours left that were killed, and ends.
+ * `-- --sweep` removes the records of tours that were killed, and ends.
  *
  * The platform is that of `npm start` (PORT, PATH_PREFIX, PLATFORM), or `-- --url <origin>`, with
  * OPERATOR_CLIENT_SECRET from the environment or `.dev.vars`.

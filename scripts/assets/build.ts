@@ -6,7 +6,7 @@ import { buildSite, type SiteSettings } from "../site/build.ts";
 import { builtOnce } from "../lib/build-cache.ts";
 import { ROOT } from "../lib/root.ts";
 
-/** The Worker's static assets: documentation and console, each built once for its sources, together in one folder. */
+/** The Worker's static assets in one folder: documentation and console. Each is built again when its sources change. */
 export async function buildAssets(settings: SiteSettings, say: (line: string) => void = () => {}): Promise<string> {
   const [site, console_] = await Promise.all([buildSite(settings, say), buildConsole(settings, say)]);
   const digest = createHash("sha256")
@@ -20,7 +20,7 @@ export async function buildAssets(settings: SiteSettings, say: (line: string) =>
   return builtOnce({ home: join(ROOT, ".build", "assets"), digest, what: "the assets", make }, () => {});
 }
 
-/** The same files under another name. They are copied only where another file system makes it necessary. */
+/** Puts hard links to the files into another folder. Where the file system cannot link them, they are copied. */
 function linkAll(from: string, to: string): void {
   for (const file of globSync("**/*", { cwd: from, withFileTypes: true })) {
     if (!file.isFile()) continue;

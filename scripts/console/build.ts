@@ -11,10 +11,10 @@ export interface ConsoleSettings {
 }
 
 const HOME = join(ROOT, ".build", "console");
-/** Everything that the console is made of. */
+/** Files and folders that the console is built from. */
 const SOURCES = ["console", "api/plinth.ts", "packages/sdk/src", "scripts/console", "package-lock.json"];
 
-/** Makes the console for a deployment and gives its folder, whose files are served below `/console`. */
+/** Builds the console for a deployment. Returns its folder, whose files are served below `/console`. */
 export const buildConsole = (
   { pathPrefix }: ConsoleSettings,
   say: (line: string) => void = () => {},
@@ -29,7 +29,7 @@ export const buildConsole = (
     say,
   );
 
-/** Runs Vite in a process of its own, whose memory is free again when it ends. */
+/** Runs Vite in a process of its own, so that its memory is free again afterwards. */
 function vite(out: string, pathPrefix: string): void {
   const program = join(ROOT, "node_modules/vite/bin/vite.js");
   const { PATH, HOME: home, TMPDIR } = process.env;

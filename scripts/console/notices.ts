@@ -3,7 +3,7 @@ import { join } from "node:path";
 import type { Plugin } from "vite";
 import { ROOT } from "../lib/root.ts";
 
-/** Writes `licences.txt`: the licences of all packages whose code is in the console, with the names of their owners. */
+/** Writes `licences.txt`: the licences, with their owners, of all packages whose code is in the console. */
 export function notices(): Plugin {
   return {
     name: "plinth-notices",

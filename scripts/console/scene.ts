@@ -29,7 +29,7 @@ export interface Scene {
   readonly end: () => void;
 }
 
-/** What the pictures show beyond the demo: orders, an endpoint that fails, photographs, a deletion and a comparison. */
+/** Adds to the demo what the pictures show: orders, an endpoint that fails, photographs, a deletion, a comparison. */
 export async function setScene(url: string): Promise<Scene> {
   const clientSecret = localSecret("OPERATOR_CLIENT_SECRET");
   const { operations } = createPlinth({ url, credentials: { clientId: "plat.operator", clientSecret } });
@@ -67,7 +67,7 @@ export async function setScene(url: string): Promise<Scene> {
     await done(createOperatedVariants(made.id, { clip: "320x320" }, operations));
     ids.push(made.id);
   }
-  // A page shows a variant as soon as it is made, and the pictures are of one moment.
+  // Waits for all variants, so that every picture shows the same state.
   while ((await done(countWaitingVariants("demo", "demo.shop", "private", operations))).waiting > 0) await sleep(100);
   const [file = "", deleted = ""] = ids;
   await done(deleteOperatedFile(deleted, operations));

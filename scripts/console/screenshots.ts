@@ -9,8 +9,8 @@ import { setScene, type Scene } from "./scene.ts";
 
 /**
  * The table of pages and states in docs/console.md: a contact sheet for each theme and width, taken in Chromium at a
- * platform that it starts. A state is made by answering the console's own requests: never (loading), with nothing
- * (empty), with a 403 (refused), with a 500 (failed); full is what the platform has.
+ * platform that it starts. For each state, the script answers the console's requests: never (loading), without rows
+ * (empty), with a 403 (refused), with a 500 (failed); or the platform itself does (full).
  */
 const STATES = ["full", "loading", "empty", "refused", "failed"] as const;
 type State = (typeof STATES)[number];
@@ -61,7 +61,7 @@ const SIDE = 118;
 const FOLDER = join(ROOT, "docs", "pictures", "console");
 const DOCUMENT = join(ROOT, "docs", "console.md");
 const [BEGIN, END] = ["<!-- screenshots -->", "<!-- /screenshots -->"];
-/** For looking at them: every picture in its full size. */
+/** The folder for every picture in its full size, to look at. */
 const LARGE = join(ROOT, ".build", "screenshots");
 
 export async function takeScreenshots(): Promise<void> {
@@ -73,7 +73,7 @@ export async function takeScreenshots(): Promise<void> {
   try {
     scene = await setScene(platform.url);
     const pages = pagesOf(scene);
-    // At the same time: most of it is waiting.
+    // The sheets are made at the same time, since most of the time is waiting.
     const sections = SHEETS.map(async (sheet): Promise<readonly string[]> => {
       const { theme: colorScheme, width, height } = sheet;
       const context = await browser.newContext({ locale: "en-GB", colorScheme, viewport: { width, height } });
@@ -155,7 +155,7 @@ async function settle(page: Page, state: State): Promise<void> {
   for (let looks = 0; looks < 20 && !(await isReady()); looks++) await page.waitForTimeout(250);
 }
 
-/** Of the images in view: drawn, not only fetched. Those below are loaded when somebody scrolls. */
+/** Waits until the images in view are drawn. Images further down load only when somebody scrolls. */
 const ALL_LOADED = `Promise.all([...document.images]
   .filter((image) => image.getBoundingClientRect().top < innerHeight)
   .map(async (image) => image.naturalWidth > 0 && (await image.decode().then(() => true, () => false))))
@@ -171,12 +171,12 @@ const PROBLEMS = {
   failed: { type: "internal_service_error", message: "Something failed on our side.", details: [] },
 } as const;
 
-/** A single record is there or missing. */
+/** Tells whether the address is of a single record, which is there or missing, but never empty. */
 const isRecord = (address: string): boolean => RECORDS.test(new URL(address).pathname);
 const RECORDS =
   /\/(tenants\/demo|organizations\/demo|users\/[^/]+|clients\/[^/]+|roles\/[^/]+|topics\/[^/]+\/[^/]+|push-subscriptions\/[^/]+|v1\/files\/[^/]+|v1\/erasures\/[^/]+|explain|media\/consistency\/[^/]+)$/;
 
-/** What a new platform would answer. */
+/** The answer of a new platform. */
 function emptyOf(address: string): unknown {
   const { pathname } = new URL(address);
   if (pathname.endsWith("/health/deep")) return { status: "ok", checkedAt: Date.now(), checks: [] };

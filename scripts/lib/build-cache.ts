@@ -15,13 +15,13 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { UserError } from "./user-error.ts";
 
 export interface Build {
-  /** Below it, a folder for each digest. */
+  /** The folder with a folder for each digest. */
   readonly home: string;
-  /** Of everything that the result depends on: 24 hexadecimal digits. */
+  /** The digest of everything that the result depends on: 24 hexadecimal digits. */
   readonly digest: string;
   /** `the documentation`, for messages. */
   readonly what: string;
-  /** Writes the result to `out` below the given folder, in which it may leave other files. */
+  /** Writes the result to `out` in the given folder. Other files there are ignored. */
   readonly make: (making: string) => Promise<void>;
 }
 
@@ -29,7 +29,7 @@ const LOCK_WAIT_MS = 180_000;
 /** Results that are kept: a platform may still serve an older one. */
 const KEPT = 4;
 
-/** A folder that is made once for its digest. One process makes it at a time; the others wait and find it. */
+/** Returns the folder of a digest, which is made once. One process makes it at a time; the others wait for it. */
 export async function builtOnce({ home, digest, what, make }: Build, say: (line: string) => void): Promise<string> {
   const folder = join(home, digest);
   if (isThere(folder)) return folder;
@@ -90,7 +90,7 @@ function readLock(lock: string): number | undefined {
   }
 }
 
-/** A file without a number is being written. */
+/** Tells whether the process of a lock runs. A lock file without a number is just being written. */
 function isRunning(pid: number | undefined): boolean {
   if (pid === undefined) return true;
   try {

@@ -8,7 +8,7 @@ import { remember } from "./remember.ts";
 import { ROOT } from "./root.ts";
 import { UserError } from "./user-error.ts";
 
-/** The compressed size that the Worker may have. An isolate's start time depends on it. */
+/** The largest compressed size of the Worker. The start time of an isolate depends on it. */
 export const BUNDLE_BUDGET_GZIP_BYTES = 490 * 1024;
 
 export interface Bundle {
@@ -22,21 +22,21 @@ export interface Bundle {
 
 export interface BundleOptions {
   readonly minify: boolean;
-  /** Of another Worker, relative to the checkout. */
+  /** The configuration of another Worker, relative to the checkout. */
   readonly config?: string;
-  /** Another file than the config's, relative to the checkout and named `worker.ts`. */
+  /** The main file in place of the configuration's, relative to the checkout and named `worker.ts`. */
   readonly main?: string | undefined;
 }
 
 const CONFIG = "wrangler.toml";
-/** All that the platform's Worker is made of, besides packages. */
+/** The sources of the platform's Worker, besides packages. */
 const SOURCES = ["src", "api/openapi.json", "tsconfig.json"];
-/** Other Workers are tools, which borrow from the scripts and the tests. */
+/** More sources of other Workers: these are tools, which import from scripts and tests. */
 const OTHER_SOURCES = ["tools", "scripts", "test/support"];
 
 /**
- * Bundles the Worker offline, like `wrangler deploy`, unless no source has changed since the last time. Throws wrangler's
- * message if that fails.
+ * Bundles the Worker offline, like `wrangler deploy`, unless no source has changed since the last time. Throws
+ * wrangler's message if that fails.
  */
 export async function bundleWorker(outDir: string, { minify, config = CONFIG, main }: BundleOptions): Promise<Bundle> {
   const sources = [config, ...SOURCES, ...(config === CONFIG && main === undefined ? [] : OTHER_SOURCES)];

@@ -56,8 +56,8 @@ const PRODUCTS: readonly (readonly [folder: string, test: string])[] = [
 ];
 
 /**
- * The tests beside the changed files. test/ mirrors src/: `src/events/push/x.ts` has its tests in `test/events/push/`,
- * or loose in a folder above if there is none. Other breakage is found by `npm test`.
+ * Finds the tests beside the changed files. test/ mirrors src/: `src/events/push/x.ts` has its tests in
+ * `test/events/push/`; without such a folder, directly in the one above. Only `npm test` finds other breakage.
  */
 export function testsFor(changed: readonly string[]): ChosenTests {
   const paths = new Set<string>();
@@ -78,7 +78,7 @@ export function testsFor(changed: readonly string[]): ChosenTests {
 const isTest = (path: string): boolean => path.endsWith(".test.ts");
 const folderOf = (path: string): string => path.slice(0, path.lastIndexOf("/") + 1);
 
-/** Tests of the deepest folder that mirrors the source's folder and has some. */
+/** Tests of the deepest folder that mirrors the source's folder and has tests. */
 function mirrorsOf(path: string): readonly string[] {
   for (
     let folder = folderOf(path.replace(/^src\//, "test/"));
@@ -92,7 +92,7 @@ function mirrorsOf(path: string): readonly string[] {
   return ["test/http/"];
 }
 
-/** The folder, if there is none below it: a prefix names also what lies deeper. */
+/** The folder as a prefix. If it has folders, its own files one by one, since the prefix would include theirs. */
 function testsIn(folder: string): readonly string[] {
   if (!existsSync(join(ROOT, folder))) return [];
   const all = readdirSync(join(ROOT, folder), { recursive: true }).map(String).filter(isTest);

@@ -3,13 +3,13 @@
  * the rows (test/specification.txt) and the tags above the tests, `// shows: <service>/<section>/<row>`.
  */
 export interface Row {
-  /** As the tags name it: `oauth/post-token/no-scope`. */
+  /** The id in the tags: `oauth/post-token/no-scope`. */
   readonly id: string;
   readonly service: string;
   readonly section: string;
   readonly name: string;
   readonly said: string;
-  /** Why no test shows it: it is not built. */
+  /** Why it is not built, so that no test shows it. Undefined: it is built. */
   readonly reason: string | undefined;
 }
 

@@ -43,18 +43,18 @@ export interface Package {
 const PERMISSIVE = ["0BSD", "Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "CC0-1.0", "ISC", "MIT", "Unlicense"];
 const ALLOWED: Readonly<Record<Use, ReadonlySet<string>>> = {
   runtime: new Set(PERMISSIVE),
-  // These run as published and are not redistributed.
+  // Tools run as published and are not redistributed, so they may have more licences.
   direct: new Set([...PERMISSIVE, "MPL-2.0"]),
   indirect: new Set([...PERMISSIVE, "BlueOak-1.0.0", "LGPL-3.0-or-later", "MPL-2.0", "PSF-2.0", "Python-2.0"]),
 };
 
-/** Licences that npm does not find in a package.json. */
+/** Licences of packages whose package.json does not name one. */
 const KNOWN_LICENCES: Readonly<Record<string, string>> = {
   "@react-aria/optimize-locales-plugin": "Apache-2.0",
   "passport-strategy": "MIT",
 };
 
-/** Packages whose install script was read: each puts its program for this system in place. */
+/** Packages whose install scripts were reviewed: each installs its program for this system. */
 const INSTALL_SCRIPTS = ["esbuild", "workerd"];
 
 const EXACT = /^(npm:(@[\w.-]+\/)?[\w.-]+@)?\d+\.\d+\.\d+(-[\w.]+)?$/;
@@ -86,7 +86,7 @@ export function faultsOf(manifest: Manifest, lock: Lockfile): string[] {
   return faults;
 }
 
-/** Looks where Node does: below the folder, then below each folder above it. */
+/** Tells whether a package is locked where Node looks for it: below the folder, then below each folder above. */
 function isLocked({ packages }: Lockfile, folder: string, name: string): boolean {
   for (let at = folder; ; at = at.slice(0, Math.max(0, at.lastIndexOf("/node_modules/")))) {
     if (Object.hasOwn(packages, `${at === "" ? "" : `${at}/`}node_modules/${name}`)) return true;
@@ -94,7 +94,7 @@ function isLocked({ packages }: Lockfile, folder: string, name: string): boolean
   }
 }
 
-/** A tool's program for another system. A mirror may lack it, and then its digest is not known. */
+/** A tool's program for another system. A registry mirror may lack it, so the lockfile may lack its digest. */
 const isForOthers = ({ optional, dev, os, cpu }: Locked): boolean =>
   optional === true && dev === true && !(os?.includes("linux") === true && cpu?.includes("x64") === true);
 

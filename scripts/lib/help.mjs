@@ -1,6 +1,6 @@
 /**
- * What `npm run <script> -- --help` prints for scripts that have no help of their own, by the name of their file. Plain
- * JavaScript, since bootstrap.mjs reads it with nothing installed.
+ * Help texts of `npm run <script> -- --help`, by the name of the script's file. Other scripts have help of their own.
+ * Plain JavaScript, since bootstrap.mjs reads it with nothing installed.
  */
 export const HELP = {
   test: `npm test [-- <stage> …]

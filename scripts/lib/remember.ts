@@ -3,12 +3,12 @@ import { globSync, mkdirSync, readFileSync, renameSync, statSync, writeFileSync 
 import { join } from "node:path";
 import { ROOT } from "./root.ts";
 
-/** Decides which packages do the work. */
+/** A source of every result, since packages do the work. */
 const PACKAGES = "package-lock.json";
 
 /**
- * Makes something of sources, or takes it from `.build/` if none of them has changed. `sources` are files and folders of
- * the checkout. The result must survive JSON. (Loading wrangler and bundling takes longer than the rest of a start.)
+ * Returns the result of `make`, kept in `.build/` until a source changes. `sources`: files and folders of the checkout.
+ * The result must survive JSON. (Loading wrangler and bundling takes longer than the rest of a start.)
  */
 export async function remember<T>(name: string, sources: readonly string[], make: () => Promise<T>): Promise<T> {
   const dir = join(ROOT, ".build", "made");
@@ -18,7 +18,7 @@ export async function remember<T>(name: string, sources: readonly string[], make
   if (known?.digest === digest) return known.made as T;
   const made = await make();
   mkdirSync(dir, { recursive: true });
-  // Whole or not at all: another process may read or make it at the same time.
+  // Written under another name first: another process may read or write the result at the same time.
   writeFileSync(`${path}.${process.pid}`, JSON.stringify({ digest, made }));
   renameSync(`${path}.${process.pid}`, path);
   return made;

@@ -15,7 +15,7 @@ export interface SiteSettings {
 
 const HOME = join(ROOT, ".build", "site");
 
-/** Makes the documentation site for a deployment and gives its folder, in which `docs/` is served below the path prefix. */
+/** Builds the documentation site of a deployment. Returns its folder, whose `docs/` is served below the path prefix. */
 export const buildSite = (settings: SiteSettings, say: (line: string) => void = () => {}): Promise<string> =>
   builtOnce(
     {
@@ -28,7 +28,7 @@ export const buildSite = (settings: SiteSettings, say: (line: string) => void = 
   );
 
 async function make(making: string, { pathPrefix, platform }: SiteSettings): Promise<void> {
-  // They take a moment to load, which a start with a built site does not have to spend.
+  // Imported only here, since a start with a built site does not need these modules.
   const [{ stagePages, llmsText }, { finishPages }, { sidebarOf }, { writeReference }, { noticesText }] =
     await Promise.all([
       import("./stage.ts"),
@@ -53,10 +53,10 @@ async function make(making: string, { pathPrefix, platform }: SiteSettings): Pro
   writeFileSync(join(making, "out", "llms.txt"), llmsText(pages, base, sidebar));
 }
 
-/** Runs the generator in a process of its own: it changes the process, and must not stay in the platform's memory. */
+/** Runs the generator in a process of its own, since it changes process state and takes much memory. */
 function astro(settings: object): void {
   const program = join(ROOT, "node_modules/astro/bin/astro.mjs");
-  // Variables of a test runner would make the pages of a development server.
+  // Passes few variables on: those of a test runner would make it build development pages.
   const { PATH, HOME: home, TMPDIR } = process.env;
   const { status, stdout, stderr } = spawnSync(process.execPath, [program, "build", "--root", join(ROOT, "site")], {
     encoding: "utf8",

@@ -3,8 +3,8 @@ import { globSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
 /**
- * Moves inline scripts and styles of the pages into files, so that the pages work under a policy that allows neither.
- * Equal ones share a file.
+ * Moves inline scripts and styles of the pages into files, so that the pages work under a content security policy that
+ * forbids inline code. Equal ones share a file.
  */
 export function finishPages(out: string, base: string): void {
   const styles = new Map<string, string>();
@@ -23,7 +23,7 @@ export function finishPages(out: string, base: string): void {
     rmSync(join(out, unused));
 }
 
-/** The highlighter's sheet finds the words of code by their style attributes, which are classes now. */
+/** Rewrites the highlighter's style sheet: it selects code by style attributes, which have become classes. */
 function matchClasses(out: string): void {
   const byStyle = "span[style^='--']:not([class])";
   const sheets = globSync("site/ec.*.css", { cwd: out }).map((name) => join(out, name));

@@ -2,7 +2,7 @@ import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { ROOT } from "../lib/root.ts";
 
-/** Packages whose scripts and styles are files of the site, which hands them on. */
+/** Packages whose scripts and styles are part of the site. */
 const HANDED_ON = [
   "@astrojs/starlight",
   "@expressive-code/core",
@@ -12,7 +12,7 @@ const HANDED_ON = [
   "pagefind",
 ];
 
-/** Their licences, with the names of their owners. A package of a repository with one licence brings none: it is named. */
+/** Their licences, with the names of their owners. A package without a licence file gets its licence's name. */
 export const noticesText = (): string =>
   HANDED_ON.map((name) => {
     const folder = join(ROOT, "node_modules", name);

@@ -27,7 +27,7 @@ const BESIDE: Readonly<Record<string, string>> = {
   "examples/catalog-service/README.md": "examples/catalog-service",
 };
 
-/** Rows for those who change the code; half as long as all other pages together. */
+/** Pages that are not on the site: a long table that only contributors need. */
 const LEFT_OUT = ["docs/coverage.md"];
 
 /** The index, whose sections are those of the sidebar. */
@@ -68,7 +68,7 @@ function readPage(file: string): Page {
   return { file, slug: slugOf(file), title: plain(title), description: descriptionOf(body), body };
 }
 
-/** Marks of test/acceptance/samples.test.ts are for those who change the page. */
+/** Removes the marks for test/acceptance/samples.test.ts, which readers of the site do not need. */
 const withoutMarks = (body: string): string => body.replaceAll(/^ *<!-- not run: .* -->\n+/gm, "");
 
 /** The first paragraph that is text, cut at a sentence. */
@@ -107,7 +107,7 @@ export function rewriteLinks(
   );
 }
 
-/** Changes what is not in a fenced block. */
+/** Changes only the text outside of fenced blocks. */
 export const outsideCode = (markdown: string, change: (text: string) => string): string =>
   markdown
     .split(/(^```[^]*?^```$)/m)

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import plugin from "@scalar/fastify-api-reference";
 import { ROOT } from "../lib/root.ts";
 
-/** What the plugin calls of a server. */
+/** The part of a server that the plugin uses. */
 interface Route {
   readonly url: string;
   readonly handler: (request: unknown, reply: Reply) => unknown;
@@ -14,8 +14,8 @@ interface Reply {
 }
 
 /**
- * Writes the reference of operations: Scalar's component and a page that loads it. The script is taken from the plugin
- * for Fastify: it brings the whole in one package, where the component's own brings two hundred others.
+ * Writes the reference of operations: Scalar's component and a page that loads it. The script is from the plugin for
+ * Fastify, which is one package; the component's own package depends on two hundred others.
  */
 export function writeReference(out: string, base: string): void {
   writeFileSync(join(out, "scalar.js"), scalarScript());

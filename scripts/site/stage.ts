@@ -44,7 +44,7 @@ export function stagePages(pages: ReadonlyMap<string, Page>, { base, platform, c
   }
 }
 
-/** `/llms.txt`: what there is to read, for programs. */
+/** The text of `/llms.txt`: a list of the pages, for programs. */
 export function llmsText(pages: ReadonlyMap<string, Page>, base: string, sections: readonly Section[]): string {
   const bySlug = new Map(Array.from(pages.values(), (page) => [page.slug, page]));
   const lines = sections.flatMap(({ label, items }) => [
@@ -76,7 +76,7 @@ function frontMatter({ file, slug, title, description }: Page, base: string): st
   return `---\n${JSON.stringify({ ...fields, head })}\n---`;
 }
 
-/** Puts the deployment's own name in front of scopes, clients and parameters. */
+/** Replaces the prefix `plat` of scopes, clients and parameters by the deployment's own name. */
 const withPlatform = (text: string, platform: string): string =>
   platform === "plat" ? text : text.replaceAll(/(?<![\w/.-])plat(?=[._][a-z])/g, platform);
 

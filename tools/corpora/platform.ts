@@ -23,7 +23,7 @@ export interface MadeVariant {
   readonly width: number;
   readonly height: number;
   readonly reason?: string;
-  /** Present if it is ready. */
+  /** The bytes of the variant; present if it is ready. */
   readonly bytes: Buffer | undefined;
 }
 

@@ -14,22 +14,22 @@ import { appliedMigrations, findDatabaseId, type Found } from "./found.ts";
 import { writePlainMigrations } from "./migrations.ts";
 
 /**
- * Brings the account to what the file says. Each step looks before it makes and may be repeated, so a deployment that
+ * Brings the account to the state that the file describes. Each step makes only what is missing, so a deployment that
  * broke off anywhere is simply run again.
  *
- * Order: what the new Worker needs comes first (database, bucket, queues, migrations), then the Worker, then its
- * hosts. So nothing is served that has no database, and until the last step the old version answers.
+ * The resources of the new Worker come first (databases, bucket, queues, migrations), then the Worker, then its hosts.
+ * So no host leads to a Worker without a database, and until the Worker is replaced the old version answers.
  */
 export interface Steps {
   readonly cloudflare: Cloudflare;
   readonly deployment: Deployment;
   readonly found: Found;
-  /** Uploaded with the Worker. */
+  /** The secrets to upload with the Worker. */
   readonly secrets: Readonly<Record<string, string>>;
   readonly say: (line: string) => void;
 }
 
-/** Cloudflare's default lets objects run old code for five minutes; all callers of ours take a reset. */
+/** Objects take the new code within 30 s. The default is five minutes; our callers can handle the reset. */
 export const OBJECT_UPDATE = ["--durable-objects-code-update-mode", "deferred 30s"];
 /** Names the release in the list of versions. */
 const TAG = ["--tag", VERSION, "--message", `Plinth ${VERSION}`];
@@ -52,7 +52,7 @@ async function makeBucket({ cloudflare, deployment, say }: Steps, name: string):
   await cloudflare.within(jurisdiction).send("POST", "/r2/buckets", { name, ...hint });
 }
 
-/** Everything but the Worker itself; gives the path of wrangler's configuration. */
+/** Makes everything but the Worker itself. Returns the path of wrangler's configuration. */
 export async function prepare(steps: Steps): Promise<string> {
   const { cloudflare, deployment, found, say } = steps;
   const there = [found.database, ...found.shards];
@@ -76,7 +76,7 @@ export async function prepare(steps: Steps): Promise<string> {
   say("apply migrations");
   for (const { name, id } of databases) {
     await wrangler(["d1", "migrations", "apply", name, "--remote", "--config", config]);
-    // wrangler ends with 0 where D1 says that a statement failed.
+    // Checked here, since wrangler ends with 0 even if a statement failed in D1.
     const applied = await appliedMigrations(cloudflare, id);
     const missing = migrations.filter((one) => !applied.includes(one));
     if (missing.length > 0)
@@ -85,18 +85,18 @@ export async function prepare(steps: Steps): Promise<string> {
   return config;
 }
 
-/** All requests go to the new version at once. */
+/** Deploys the new version for all requests. */
 export async function deployWorker({ secrets, say, deployment, cloudflare }: Steps, config: string): Promise<void> {
   say(`deploy worker ${deployment.worker}, release ${VERSION}`);
   await withSecretsFile(deployment, secrets, (args) =>
     wrangler(["deploy", "--config", config, ...OBJECT_UPDATE, ...TAG, ...args]),
   );
-  // wrangler only warns where these are refused, and they keep tokens in queries out of the logs.
+  // These settings keep tokens in queries out of the logs. wrangler only warns if they are refused; this call fails.
   const { observability } = parse(readFileSync(WRANGLER_CONFIG, "utf8"));
   await cloudflare.account.send("PATCH", `/workers/scripts/${deployment.worker}/script-settings`, { observability });
 }
 
-/** The new version beside the one that runs; `percent` of the requests go to it. */
+/** Deploys the new version beside the running one. `percent` of the requests go to it. */
 export async function deployCanary(
   { secrets, say, deployment, cloudflare }: Steps,
   config: string,
@@ -129,7 +129,7 @@ const split = (deployment: Deployment, config: string, parts: readonly string[])
     ...OBJECT_UPDATE,
   ]);
 
-/** Newest first. */
+/** The versions of the Worker, the newest first. */
 export async function versions({ account }: Cloudflare, { worker }: Deployment): Promise<string[]> {
   const found = await account.find<{ items: { id: string; number: number }[] }>(`/workers/scripts/${worker}/versions`);
   return (found?.items ?? []).toSorted((one, other) => other.number - one.number).map(({ id }) => id);
@@ -167,7 +167,7 @@ export async function attachHosts({ cloudflare, deployment, found, say }: Steps)
 
 const within = ({ jurisdiction }: Deployment): object => (jurisdiction === undefined ? {} : { jurisdiction });
 
-/** D1 ignores the hint where a jurisdiction is named. */
+/** Makes a database. D1 ignores the location if a jurisdiction is named. */
 async function makeDatabase({ cloudflare, deployment, say }: Steps, database: string): Promise<string> {
   const { location } = deployment;
   say(`make database ${database}`);
@@ -183,8 +183,8 @@ interface Rule {
 }
 
 /**
- * Uploads may come from any page, and what a broken upload leaves goes after two days: under incoming/, and parts of
- * multipart uploads anywhere. Rules of others stay: ours are known by their ids.
+ * Allows uploads from any page, and removes the rest of a broken upload after two days: objects under incoming/, and
+ * parts of multipart uploads anywhere. Other rules stay; ours are known by their ids.
  */
 async function setBucketRules({ cloudflare, deployment, say }: Steps): Promise<void> {
   const account = cloudflare.within(deployment.jurisdiction);
@@ -216,7 +216,7 @@ async function setBucketRules({ cloudflare, deployment, say }: Steps): Promise<v
   ] as const) {
     const there = (await account.find<{ rules?: Rule[] }>(`${base}/${path}`))?.rules ?? [];
     const ids = new Set<string | undefined>(ours.map(({ id }) => id));
-    // R2's own rule for parts (seven days) would stand beside ours.
+    // Removes R2's default rule for parts (seven days), which ours replaces.
     const others = there.filter(({ id }) => !ids.has(id) && id !== "Default Multipart Abort Rule");
     const rules = [...others, ...ours];
     if (JSON.stringify(rules) === JSON.stringify(there)) continue;
@@ -233,7 +233,7 @@ interface Made {
   readonly site: string;
 }
 
-/** The database of a shard that is none in an object. */
+/** The database of a shard that is not an object. */
 interface BoundDatabase {
   readonly shard: number;
   readonly name: string;

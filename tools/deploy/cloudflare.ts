@@ -1,17 +1,17 @@
 import { UserError } from "../../scripts/lib/user-error.ts";
 
-/** Cloudflare's API, as far as a deployment needs it. What wrangler does well (bundling, uploading) is left to it. */
+/** The part of Cloudflare's API that a deployment needs. Bundling and uploading are left to wrangler. */
 export interface Cloudflare {
   readonly accountId: string;
-  /** Paths are below the account. */
+  /** Takes paths below the account. */
   readonly account: Api;
   readonly root: Api;
-  /** The account as the buckets of a jurisdiction see it: without its header they are not there. */
+  /** The account, with the header that makes buckets of a jurisdiction visible. */
   within(jurisdiction: string | undefined): Api;
 }
 
 export interface Api {
-  /** The result, or undefined where the answer is 404. Every other failure throws: "not there" is never guessed. */
+  /** The result; undefined if the answer is 404. Every other failure throws, so that absence is never guessed. */
   find<T>(path: string): Promise<T | undefined>;
   /** All pages. */
   list<T>(path: string): Promise<T[]>;
@@ -20,7 +20,7 @@ export interface Api {
 
 export class CloudflareError extends UserError {
   override name = "CloudflareError";
-  /** Cloudflare's own. */
+  /** Error codes of Cloudflare. */
   readonly codes: readonly number[];
   constructor(message: string, codes: readonly number[]) {
     super(message);
@@ -37,7 +37,7 @@ interface Envelope {
 
 const TIMEOUT_MS = 60_000;
 const PER_PAGE = 100;
-/** Answers of a Cloudflare that is busy. Each of our calls may be sent twice. */
+/** Statuses after which a call is repeated. Each of our calls may be sent twice. */
 const BUSY = new Set([429, 502, 503, 504]);
 const ATTEMPTS = 4;
 
@@ -115,6 +115,6 @@ export function createCloudflare(options: {
   };
 }
 
-/** Most lists are the result; some are the one array in it. */
+/** The rows of a list. Most lists are the result itself; some are an array in it. */
 const itemsOf = (result: unknown): unknown[] =>
   Array.isArray(result) ? result : (Object.values(result ?? {}).find((value) => Array.isArray(value)) ?? []);

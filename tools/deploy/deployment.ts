@@ -15,9 +15,9 @@ import {
 import { readWranglerConfig } from "../../scripts/lib/local/wrangler-config.ts";
 
 /**
- * A deployment is a file, `deploy/<name>.toml`, which is kept and reviewed like code. It alone says what a platform
- * is: its hosts, its place and its variables. Nothing of it is taken from the shell, so what somebody forgot to export
- * cannot turn 365 days of events into 7.
+ * A deployment is a file, `deploy/<name>.toml`, which is kept and reviewed like code. It alone describes a platform:
+ * its hosts, its place and its variables. Nothing is taken from the shell, so a forgotten `export` cannot turn 365 days
+ * of events into 7.
  *
  * Every resource of the account is named after `worker`, so deployments stand beside each other in one account.
  */
@@ -30,19 +30,19 @@ export interface Deployment {
   readonly bucket: string;
   readonly backupBucket: string;
   readonly queues: readonly [jobs: string, dead: string];
-  /** Those of PUBLIC_URL, CONTENT_URL and AUTH_URL. The first one is the platform's. */
+  /** The hosts of PUBLIC_URL, CONTENT_URL and AUTH_URL. The first one is the platform's. */
   readonly hosts: readonly string[];
   readonly publicUrl: string;
   readonly location: string | undefined;
-  /** All that stores data stays within it. */
+  /** The jurisdiction of everything that stores data. */
   readonly jurisdiction: string | undefined;
   /** Where the Worker runs; undefined: near each caller. */
   readonly placement: Placement | undefined;
-  /** All of wrangler.toml's, with the file's in place. */
+  /** The variables of wrangler.toml, replaced by those of the file. */
   readonly vars: Readonly<Record<string, string>>;
   /** The address of the first person who operates the platform; undefined: none is invited. */
   readonly operator: string | undefined;
-  /** First of the ids that the rate limits use; they are shared by all Workers of the account. */
+  /** The first of the ids of the rate limits. All Workers of an account share these ids. */
   readonly rateLimitIds: number;
   /** File for the secrets that a deployment makes. Not committed. */
   readonly secretsPath: string;
@@ -52,7 +52,7 @@ export type Placement = { readonly mode: "smart" } | { readonly region: string }
 
 /** Cloudflare's hints for a database and a bucket. */
 const LOCATIONS = ["wnam", "enam", "weur", "eeur", "apac", "oc"] as const;
-/** Those that databases, buckets, queues and objects have in common. */
+/** The jurisdictions that databases, buckets, queues and objects all have. */
 const JURISDICTIONS = ["eu", "us", "fedramp"] as const;
 const PLACEMENT = /^(smart|(aws|gcp|azure):[a-z0-9-]+)$/;
 const HOST = /^[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)+$/;
@@ -76,7 +76,7 @@ const file = z.strictObject({
   vars: z.record(z.string(), z.union([z.string(), z.number(), z.boolean()])).default({}),
 });
 
-/** Variables that the file says in another way. */
+/** Variables that are set by other fields of the file. */
 const FIELDS = {
   PUBLIC_URL: "host",
   CONTENT_URL: "content_host",
@@ -192,7 +192,7 @@ function variables(
 const asTexts = (values: Readonly<Record<string, unknown>>): Record<string, string> =>
   Object.fromEntries(Object.entries(values).map(([key, value]) => [key, String(value)]));
 
-/** R2 shows the buckets of a jurisdiction at an address of their own alone. */
+/** Refuses the endpoint of another jurisdiction: R2 has the buckets of each one at its own address. */
 function checkS3Jurisdiction(name: string, endpoint: string, jurisdiction: string | undefined): void {
   const said = /^https:\/\/[^./]+(?:\.([a-z]+))?\.r2\.cloudflarestorage\.com\b/.exec(endpoint);
   if (said === null || said[1] === jurisdiction) return;
@@ -246,7 +246,7 @@ export interface NewDeployment {
   readonly operator?: string | undefined;
 }
 
-/** FNV-1a of the name, in steps of 100 so that the ten ids of two deployments do not overlap. */
+/** FNV-1a of the name, in steps of 100, so that the ids of two deployments do not overlap. */
 function rateLimitIds(worker: string): number {
   let hash = 0x811c9dc5;
   for (const character of worker) hash = Math.imul(hash ^ character.charCodeAt(0), 0x01000193) >>> 0;

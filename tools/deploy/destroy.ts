@@ -2,7 +2,7 @@ import { CloudflareError, type Cloudflare } from "./cloudflare.ts";
 import type { Deployment } from "./deployment.ts";
 import type { Found } from "./found.ts";
 
-/** Everything that a destruction deletes, in order: first what the outside sees, last what holds the data. */
+/** Everything that a destruction deletes, in order: first the public hosts, last the data. */
 export function destruction(deployment: Deployment, found: Found): string[] {
   const { worker, databases, bucket, backupBucket, queues, hosts } = deployment;
   return [
@@ -25,7 +25,7 @@ export function destruction(deployment: Deployment, found: Found): string[] {
 const AT_ONCE = 20;
 const NOT_EMPTY = 10_008;
 
-/** May be repeated where it broke off. */
+/** Destroys a deployment. May be repeated after it broke off. */
 export async function destroy(
   { account, within }: Cloudflare,
   deployment: Deployment,
@@ -46,7 +46,7 @@ export async function destroy(
   for (const name of deployment.queues) {
     const id = ids.get(name);
     if (id === undefined) continue;
-    // A queue with a consumer cannot go, and a Worker that consumes cannot either.
+    // Neither a queue with a consumer nor a Worker that consumes can be deleted.
     const consumers = await account.list<{ consumer_id: string }>(`/queues/${id}/consumers`);
     for (const { consumer_id: consumer } of consumers)
       await account.send("DELETE", `/queues/${id}/consumers/${consumer}`);
@@ -60,9 +60,9 @@ export async function destroy(
     await account.send("DELETE", `/queues/${ids.get(name)!}`);
   }
   if (found.bucket !== undefined) await destroyBucket(within(deployment.jurisdiction), deployment.bucket, say);
-  // Backups outlive what they are of. Whoever wants them gone empties their bucket.
+  // Backups outlive the platform: their bucket is deleted only if it is empty.
   if (found.backupBucket?.isEmpty) await destroyBucket(within(deployment.jurisdiction), deployment.backupBucket, say);
-  // The directory last: it says what there was.
+  // The directory comes last, since it lists what there was.
   for (const [shard, database] of [...databasesOf(found).entries()].toReversed()) {
     if (database === undefined) continue;
     say(`delete database ${deployment.databases[shard]}`);
@@ -72,7 +72,7 @@ export async function destroy(
 
 const databasesOf = ({ database, shards }: Found) => [database, ...shards];
 
-/** A bucket goes when it is empty, so its objects go first, a page at a time. */
+/** Deletes a bucket. Its objects are deleted first, a page at a time, since it must be empty. */
 async function destroyBucket(account: Cloudflare["account"], name: string, say: (line: string) => void): Promise<void> {
   let gone = 0;
   for (;;) {
@@ -90,7 +90,7 @@ async function destroyBucket(account: Cloudflare["account"], name: string, say: 
         say(`delete bucket ${name}`);
         return void (await account.send("DELETE", `/r2/buckets/${name}`));
       } catch (error) {
-        // An upload by a link that is still valid came between.
+        // A link that is still valid was used meanwhile, so the bucket is not empty: repeat.
         if (!(error instanceof CloudflareError && error.codes.includes(NOT_EMPTY))) throw error;
       }
   }

@@ -4,12 +4,12 @@ import type { Deployment } from "./deployment.ts";
 import type { Answer, Ask } from "./reach.ts";
 
 /**
- * The first person who operates a platform: made by a link that works once, for a day, and asks for a password.
+ * Invites the first person who operates a platform, by a link that works once, for a day, and asks for a password.
  *
  *   no such member ── each deployment prints a link, which voids the one before ──▶ a member, once it is used
  *   a member ── nothing happens
  *
- * What the console needs (its client, roles, an organization) is made with the first link and never changed afterwards.
+ * The console's records (client, roles, organization) are made with the first link and never changed afterwards.
  */
 interface First {
   readonly ask: Ask;
@@ -48,7 +48,7 @@ export async function firstOperator({ ask, deployment, operatorSecret, say }: Fi
   const { link } = JSON.parse((await done(send("POST", path, { roles: [OPERATORS.role] }), path)).body) as {
     link: string;
   };
-  // A member of the console's tenant is not asked whether the console may be used.
+  // As a member of the console's tenant, the operator is not asked to consent to the console.
   await put(`tenants/${OPERATORS.tenant}/members/${operator}`, { roles: [] });
   say(`\n${operator} becomes its first operator by this link. It works once, for a day, and asks for a password:`);
   say(`\n  ${link}\n\nThen sign in at ${place}, for the organization "${OPERATORS.organization}".`);

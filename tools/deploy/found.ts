@@ -10,14 +10,14 @@ export interface Found {
   readonly shards: readonly (FoundDatabase | undefined)[];
   readonly bucket: FoundBucket | undefined;
   readonly backupBucket: FoundBucket | undefined;
-  /** Those of the deployment's queues that are there. */
+  /** The deployment's queues that exist. */
   readonly queues: ReadonlyMap<string, FoundPlace>;
   readonly worker: FoundWorker | undefined;
-  /** One for each host of the deployment, then those that the Worker answers at and the file does not name. */
+  /** One for each host of the deployment, then hosts of the Worker that the file does not name. */
   readonly hosts: readonly FoundHost[];
 }
 
-/** Undefined: the API does not say it. */
+/** The place of a resource. Undefined: the API does not tell it. */
 export interface FoundPlace {
   readonly jurisdiction?: string | null | undefined;
 }
@@ -59,7 +59,7 @@ export interface FoundHost {
   readonly service: string | undefined;
   /** Id of the custom domain, to detach it. */
   readonly domainId: string | undefined;
-  /** DNS records that are there and not made by a custom domain, as `A 192.0.2.1`. */
+  /** DNS records of the host that no custom domain made, as `A 192.0.2.1`. */
   readonly records: readonly string[];
 }
 

@@ -143,7 +143,7 @@ async function deployAll(name: string, options: Options): Promise<void> {
   await test(cloudflare, deployment, options);
 }
 
-/** Stand-ins for secrets that the Worker has: they cannot be read back, and the settings are checked as a whole. */
+/** Placeholders for secrets that the Worker has and nobody can read back. The settings are checked as a whole. */
 const PLACEHOLDER_SECRETS = {
   OPERATOR_CLIENT_SECRET: "a-secret-that-the-worker-has-already",
   SEAL_KEYS: `k0:${Buffer.alloc(32).toString("base64")}`,
@@ -206,7 +206,7 @@ async function destroyAll(name: string, options: Options): Promise<void> {
   say(`Deleted. deploy/${name}.toml is still here.`);
 }
 
-/** Asks the person at a terminal. Elsewhere --yes has to say it; a deletion needs --host too. */
+/** Asks the person at a terminal. Elsewhere --yes is required, and --host for a deletion. */
 async function confirm(options: Options, question: string, expected: string): Promise<void> {
   if (options.yes === true) return;
   if (!isTerminal)
@@ -222,7 +222,7 @@ async function confirm(options: Options, question: string, expected: string): Pr
   if (answer.trim().toLowerCase() !== expected) throw new UserError("Nothing was changed.");
 }
 
-/** wrangler knows who is signed in; its token serves our own calls too. */
+/** Signs in with wrangler's token, which our own calls use too. */
 async function signIn(): Promise<Cloudflare> {
   const baseUrl = process.env["CLOUDFLARE_API_BASE_URL"] || "https://api.cloudflare.com/client/v4";
   const token = process.env["CLOUDFLARE_API_TOKEN"] || (await wranglerToken());
@@ -253,7 +253,7 @@ async function test(cloudflare: Cloudflare, deployment: Deployment, options: Opt
     process.env["OPERATOR_CLIENT_SECRET"] || readDevVars(secretsPathOf(deployment, options))["OPERATOR_CLIENT_SECRET"];
   const { hosts } = await inspect(cloudflare, deployment);
   const faults = report(await smokeTest({ ask, deployment, operatorSecret: secret }));
-  // The zone has other users, so its settings are reported and fail nothing.
+  // A zone may have other users, so its settings are only reported.
   report(await checkZones(cloudflare, hosts));
   if (faults > 0) throw new UserError(`\n${deployment.publicUrl} is deployed, and ${faults} of the checks failed.`);
   if (options.tour === true) await takeTour(deployment, options.at ?? deployment.publicUrl, secret);

@@ -11,9 +11,9 @@ export const migrationNames = (): string[] =>
     .toSorted();
 
 /**
- * D1 splits a migration into statements on its own side, and its splitter is another program than the one that all
- * tests use: comments with odd quotes or semicolons and triggers over several lines have confused it. So it is sent
- * what leaves it nothing to guess: no comments, one statement a line.
+ * Writes the migrations without comments, one statement on each line. D1 splits a migration into statements by a
+ * program of its own, not the one that all tests use. Comments with odd quotes or semicolons, and triggers over several
+ * lines, have confused it.
  */
 export function writePlainMigrations(to: string): string[] {
   rmSync(to, { recursive: true, force: true });
@@ -23,7 +23,7 @@ export function writePlainMigrations(to: string): string[] {
   return names;
 }
 
-/** Texts and quoted names, comments, the words that open and close a trigger, white space, all else. */
+/** Tokens: texts and quoted names, comments, white space, words (some open and close a trigger), other characters. */
 const TOKEN = /'(?:[^']|'')*'|"(?:[^"]|"")*"|--[^\n]*|\/\*[^]*?\*\/|\s+|[A-Za-z_][A-Za-z0-9_]*|[^]/g;
 
 export function plainSql(sql: string): string {

@@ -5,13 +5,13 @@ import type { Found, FoundDatabase, FoundPlace } from "./found.ts";
 
 /**
  * The difference between a deployment's file and the account, as sentences: new resources, changes, changes that lose
- * data, and changes that are impossible. Pure: the same file and account give the same plan.
+ * data, and impossible changes. Pure: the same file and account give the same plan.
  */
 export interface Plan {
   readonly changes: readonly string[];
-  /** Each needs a flag of its own, beside --yes. */
+  /** Changes that need a flag of their own, besides --yes. */
   readonly dangers: readonly Danger[];
-  /** Any of these ends the deployment before it has begun. */
+  /** Reasons to stop before anything is changed. */
   readonly refusals: readonly string[];
 }
 
@@ -67,7 +67,7 @@ interface Part {
   readonly refusals?: readonly string[];
 }
 
-/** A shard that is left out, or becomes of another kind, would take the files of its tenants with it. */
+/** Plans the shards. A shard that is left out or changes its kind would lose the files of its tenants. */
 function shards({ databases, vars }: Deployment, { worker: running }: Found): Part {
   const objects = parseObjectShards(vars["OBJECT_SHARDS"] ?? "") ?? new Map<number, undefined>();
   const before = parseObjectShards(running?.vars["OBJECT_SHARDS"] ?? "") ?? new Map<number, undefined>();
@@ -154,7 +154,7 @@ const queues = ({ queues: names }: Deployment, found: Found): Part => ({
   changes: names.filter((name) => !found.queues.has(name)).map((name) => `+ queue ${name}`),
 });
 
-/** A jurisdiction is for ever: nothing of Cloudflare's moves, so under another one everything begins empty. */
+/** Plans the jurisdiction, which is permanent: Cloudflare moves no data, so another one would begin empty. */
 function jurisdiction(
   { jurisdiction: wanted, queues: names }: Deployment,
   { database: there, shards: others, queues: found, worker: running }: Found,

@@ -5,14 +5,14 @@ import { text } from "node:stream/consumers";
 import { setTimeout as sleep } from "node:timers/promises";
 import { UserError } from "../../scripts/lib/user-error.ts";
 
-/** An answer, as far as a check looks at it. */
+/** The part of an answer that a check reads. */
 export interface Answer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   readonly body: string;
 }
 
-/** Asks the platform: a path below its origin, and what `fetch` would take. */
+/** Sends a request to the platform: a path below its origin, and the options of `fetch`. */
 export type Ask = (
   path: string,
   options?: { readonly method?: string; readonly headers?: Readonly<Record<string, string>>; readonly body?: string },
@@ -24,8 +24,8 @@ const TIMEOUT_MS = 15_000;
 const DNS_OVER_HTTPS = "https://cloudflare-dns.com/dns-query";
 
 /**
- * Asks a platform at its own address. The name is looked up at Cloudflare, past the resolver of this machine: that one
- * may have been asked before the name was there, and remembers its absence for half an hour.
+ * Asks a platform at its own address. Cloudflare's resolver looks the name up, instead of this machine's: that one may
+ * have been asked before the name existed, and would remember its absence for half an hour.
  */
 export const askHost =
   (publicUrl: string): Ask =>
@@ -46,7 +46,7 @@ export const askHost =
     return { status: response.statusCode ?? 0, headers: response.headers, body: await text(response) };
   };
 
-/** Asks it somewhere else: behind a proxy, or before its name leads there. */
+/** Asks the platform at another address: behind a proxy, or before its name leads there. */
 export const askAt =
   (origin: string): Ask =>
   async (path, options = {}) => {
@@ -58,7 +58,7 @@ export const askAt =
     return { status: response.status, headers: Object.fromEntries(response.headers), body: await response.text() };
   };
 
-/** The name itself where Cloudflare's resolver does not answer or does not know it. */
+/** The address of a name; the name itself if Cloudflare's resolver does not answer or does not know it. */
 async function addressOf(name: string): Promise<string> {
   try {
     const url = `${DNS_OVER_HTTPS}?name=${encodeURIComponent(name)}&type=A`;
@@ -73,7 +73,7 @@ async function addressOf(name: string): Promise<string> {
   }
 }
 
-/** A new custom domain needs its DNS record and its certificate first, which takes seconds to minutes. */
+/** Waits for the platform. A new custom domain gets its DNS record and certificate within seconds to minutes. */
 export async function waitUntilReachable(ask: Ask, say: (line: string) => void, waitMs = WAIT_MS): Promise<void> {
   const deadline = Date.now() + waitMs;
   let told = "";

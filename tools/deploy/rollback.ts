@@ -7,19 +7,19 @@ import { WRANGLER_CONFIG, type Deployment } from "./deployment.ts";
 import { classesOf, type Binding, type FoundWorker } from "./found.ts";
 
 /**
- * The way back to the version before. Cloudflare does not go back over a change of the classes of objects, since the old
- * code could not run the new ones. So a deployment that brings a class says so before, takes no canary, and a rollback
- * over it is refused here, with the way that is left.
+ * A rollback to the version before. Cloudflare refuses one over a change of the classes of objects, since the old code
+ * could not run the new ones. So a deployment with a new class says so first and takes no canary, and a rollback over
+ * it is refused here, with the remaining way.
  */
 export interface WayBack {
   readonly versionId: string;
-  /** The number of the release, where it is known. */
+  /** The number of the release, if known. */
   readonly release: string | undefined;
 }
 
 export const NO_WAY_BACK = `No rollback goes back over that. The way back is a release that has the old code and the new classes.`;
 
-/** Classes of objects that this release has and the running version has not. A first deployment has no version yet. */
+/** Classes of objects that this release has and the running version lacks. None for a first deployment. */
 export function newClasses(running: FoundWorker | undefined): readonly string[] {
   if (running === undefined) return [];
   const config = parse(readFileSync(WRANGLER_CONFIG, "utf8")) as {
@@ -29,7 +29,7 @@ export function newClasses(running: FoundWorker | undefined): readonly string[] 
   return wanted.filter((name) => !running.classes.has(name));
 }
 
-/** Finds the version that all requests went to before. Refuses if objects stand in the way. */
+/** Finds the version that had all requests before. Refuses if classes of objects have changed since. */
 export async function findWayBack(
   cloudflare: Cloudflare,
   deployment: Deployment,

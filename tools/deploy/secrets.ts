@@ -9,16 +9,17 @@ import type { SecretPlan } from "./plan.ts";
 /**
  * The secrets that a deployment uploads.
  *
- * Cloudflare shows a secret to nobody. So a made secret is written to a file before it is uploaded. Secrets are made
- * only for an empty database: new keys would not open stored records, which is worse than no deployment.
+ * Nobody can read a secret back from Cloudflare. So a generated secret is written to a file before it is uploaded.
+ * Secrets are generated only for an empty database: new keys would not open stored records, which is worse than no
+ * deployment.
  *
- * A value comes from the environment, else from that file. A value from the environment is always uploaded, so a leaked
- * secret is replaced by giving another one.
+ * A value comes from the environment, else from that file. A value from the environment is always uploaded: this is how
+ * a leaked secret is replaced.
  */
 export interface Secrets extends SecretPlan {
-  /** To be uploaded. */
+  /** The secrets to upload. */
   readonly values: Readonly<Record<string, string>>;
-  /** Made here: `keepSecrets` writes them. */
+  /** Generated secrets, which `keepSecrets` writes. */
   readonly made: Readonly<Record<string, string>>;
   /** True if the file has the only copy of one of them. */
   readonly isOnlyCopy: boolean;
@@ -32,7 +33,7 @@ const OPTIONAL = ["OPERATOR_CLIENT_SECRET_PREVIOUS", "OTLP_HEADERS", "R2_ACCESS_
 
 export interface SecretSources {
   readonly env: NodeJS.ProcessEnv;
-  /** File for made secrets. */
+  /** The file for generated secrets. */
   readonly path: string;
   /** True if somebody will know the file: a person at a terminal, or a caller who named it. */
   readonly mayMake: boolean;
@@ -85,7 +86,7 @@ function sealKeysThatAreMissing(keys: string | undefined, used: readonly string[
   return used.filter((id) => !ids.has(id));
 }
 
-/** Writes made secrets beside those that the file has already. Before they are uploaded: an upload may break off. */
+/** Adds generated secrets to the file, before they are uploaded, since an upload may break off. */
 export function keepSecrets(path: string, made: Readonly<Record<string, string>>): void {
   if (Object.keys(made).length === 0) return;
   const lines = Object.entries({ ...readDevVars(path), ...made }).map(([name, value]) => `${name}="${value}"\n`);

@@ -4,31 +4,31 @@ import type { FoundHost } from "./found.ts";
 import type { Ask } from "./reach.ts";
 
 /**
- * Checks a deployed platform in seconds and leaves nothing behind: it runs, it names itself as the file says, its
- * database answers, its operator gets a token, and nothing in the zone refuses programs.
+ * Checks a deployed platform in seconds and leaves nothing behind: it runs, it has the name in the file, its database
+ * answers, its operator gets a token, and no setting of the zone refuses programs.
  */
 export interface Check {
   readonly name: string;
   /** The fault and its remedy; undefined: the check passed. */
   readonly fault: string | undefined;
-  /** Nobody could look: a token without the right. */
+  /** The check was not possible, since the token lacks the right. */
   readonly unknown?: boolean;
 }
 
 interface SmokeTarget {
   readonly ask: Ask;
   readonly deployment: Deployment;
-  /** Undefined: nobody here knows it, and the checks that need it are left out. */
+  /** Undefined: it is not known here, so checks that need it are left out. */
   readonly operatorSecret: string | undefined;
 }
 
-/** User agents of programs, those that Browser Integrity Check is known to refuse among them. */
+/** User agents of programs. Browser Integrity Check is known to refuse some of them. */
 const PROGRAMS = ["Python-urllib/3.13", "libwww-perl/6.77", "Go-http-client/2.0", "curl/8.16.0", ""];
 const BROWSER = "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0";
 const SEE_ZONE = 'See "Zone features" in docs/operate/deploy.md.';
 /** A page with an e-mail address. */
 const PAGE = "/docs/quickstart";
-/** Marks of what Cloudflare puts into a page: obfuscated addresses, detection of bots, analytics, Rocket Loader. */
+/** Traces of Cloudflare's changes to a page: obfuscated addresses, bot detection, analytics, Rocket Loader. */
 const INJECTED = /\/cdn-cgi\/|data-cfemail|__cf_email__|cloudflareinsights\.com|rocket-loader/;
 
 export async function smokeTest({ ask, deployment, operatorSecret }: SmokeTarget): Promise<Check[]> {
@@ -95,8 +95,8 @@ async function check(name: string, look: () => Promise<string | undefined>): Pro
 }
 
 /**
- * Settings of a zone that break clients that are no browsers, or change bodies: each is on by default in some plan.
- * They belong to the whole zone, so they are told and not changed.
+ * Settings of a zone that break clients other than browsers, or change bodies. Each is on by default in some plan. They
+ * belong to the whole zone, so they are reported and not changed.
  */
 interface ZoneSetting {
   readonly path: string;
@@ -154,6 +154,6 @@ export async function checkZones({ root }: Cloudflare, hosts: readonly FoundHost
   );
 }
 
-/** Bots are told apart before rules run, so those settings belong to the zone alone. */
+/** How to turn a setting off. Bot detection runs before rules, so its settings exist only for the whole zone. */
 const remedy = (path: string, host: string): string =>
   path === "bot_management" ? `for the zone of ${host}` : `for ${host} by a configuration rule`;

@@ -1,6 +1,6 @@
 import { faults } from "./faults.ts";
 
-/** Errors in the words of D1 and R2, which the platform tells apart. */
+/** Error messages of D1 and R2. The platform distinguishes errors by these texts. */
 const OVERLOADED = "D1_ERROR: D1 DB is overloaded. Requests queued for too long.";
 const FULL = "D1_ERROR: Exceeded maximum DB size: SQLITE_FULL";
 const DOWN = "We encountered an internal error. Please try again. (10001)";

@@ -1,17 +1,19 @@
-/** Faults that a drill can begin, and the ways of each. */
+/** The faults of a drill, with the ways of each. */
 const WAYS = {
   /** `stall`: answers come when it is over. `overloaded`: refused at once. `full`: writes are refused. */
   database: ["stall", "overloaded", "full"],
   bucket: ["down"],
   queue: ["fail"],
-  /** Of topics, consumers, push subscriptions and sign-in. `abort`: each call resets its object. */
+  /** The objects of topics, consumers, push subscriptions and sign-in. `abort`: each call resets its object. */
   objects: ["stall", "abort"],
 } as const;
 
 export type FaultName = keyof typeof WAYS;
 
 const begun = new Map<FaultName, { readonly how: string; readonly untilMs: number }>();
-/** A promise per look, since a request must not wait for another one's. */
+/**
+ * The pause between two looks at a fault. Each request waits for itself: it must not wait for another one's promise.
+ */
 const STEP_MS = 100;
 
 export const faults = {
@@ -19,7 +21,7 @@ export const faults = {
     .flatMap(([what, ways]) => ways.map((how) => `/drill/${what}/${how}`))
     .join(" "),
 
-  /** False if there is no such fault. */
+  /** Begins a fault. Returns false if there is no such fault. */
   begin(what: FaultName, how: string, seconds: number): boolean {
     const ways: readonly string[] = WAYS[what] ?? [];
     if (!ways.includes(how)) return false;
@@ -34,7 +36,7 @@ export const faults = {
     return fault !== undefined && fault.untilMs > Date.now() ? fault.how : undefined;
   },
 
-  /** Returns when the part does not stall, or no more. */
+  /** Waits while the part stalls. */
   async stalled(what: FaultName): Promise<void> {
     while (this.now(what) === "stall") await new Promise((resolve) => setTimeout(resolve, STEP_MS));
   },

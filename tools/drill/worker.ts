@@ -12,13 +12,13 @@ import { faults, type FaultName } from "./faults.ts";
 let wrapped: { readonly given: Env["DB"]; readonly env: Env } | undefined;
 
 function withFaults(env: Env): Env {
-  // Made once: the platform keeps what it made for a database.
+  // Wrapped only once, since the platform caches objects by their database.
   if (wrapped?.given !== env.DB)
     wrapped = { given: env.DB, env: { ...env, DB: faultyDatabase(env.DB), MEDIA: faultyBucket(env.MEDIA) } };
   return wrapped.env;
 }
 
-/** A method of an object is running up to its first `await`. */
+/** True while a method of an object runs, up to its first `await`. */
 let isInside = false;
 
 // TypeScript extends a class of unknown parameters only by `any`.
@@ -43,7 +43,7 @@ function faulty<T extends new (...args: any[]) => DurableObject<any>>(Class: T):
             isInside = outer;
           }
         };
-        // A call inside the object, from one method to another, is no call of the runtime's.
+        // A method called by another method of the object is not a call from outside.
         if (isInside) return run();
         if (faults.now("objects") === "abort") this.ctx.abort("drill: the object was reset");
         return faults.now("objects") === "stall" ? faults.stalled("objects").then(run) : run();
@@ -56,7 +56,7 @@ function faulty<T extends new (...args: any[]) => DurableObject<any>>(Class: T):
 const isPublic = (name: string): boolean =>
   ["publish", "read", "peek", "commit", "attempt", "wake", "stats"].includes(name);
 
-/** All other classes are the platform's own; a name that is exported below wins. */
+/** Exports the platform's own classes. A name that is exported below replaces one of them. */
 export * from "../../src/worker.ts";
 export const TopicLog = faulty(objects.TopicLog);
 export const TopicConsumer = faulty(objects.TopicConsumer);

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { ROOT } from "../root.ts";
 import { UserError } from "../user-error.ts";
 
-/** The part of D1 that is needed here. */
+/** The methods of D1 that are used here. */
 interface Database {
   prepare(sql: string): Statement;
   batch(statements: Statement[]): Promise<unknown>;
@@ -14,7 +14,7 @@ interface Statement {
   all(): Promise<{ results: unknown[] }>;
 }
 
-/** The table of `wrangler d1 migrations`, so that both can continue each other's work. */
+/** The table that `wrangler d1 migrations` uses too, so that each can continue the other's work. */
 const CREATE_TABLE =
   "CREATE TABLE IF NOT EXISTS d1_migrations (id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT UNIQUE, " +
   "applied_at TIMESTAMP DEFAULT CURRENT_TIMESTAMP NOT NULL)";
@@ -35,7 +35,7 @@ export async function applyMigrations(db: Database, known = migrationNames()): P
       `The stored state was made by another version of Plinth (${foreign.join(", ")}). Start that version, or name a new STATE_DIR.`,
     );
   const files = known.filter((name) => !applied.has(name)).toSorted();
-  // One text, since each statement of its own would be a call from Node into the runtime: a thousand in a new database.
+  // Sent as one text: a call from Node into the runtime for each statement would be a thousand for a new database.
   if (files.length > 0) await db.batch([db.prepare(files.map(textOf).join("\n"))]);
   return files;
 }

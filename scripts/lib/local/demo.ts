@@ -37,7 +37,7 @@ const clientScopes = (platform: string): string[] => [
   `${platform}.pubsub.topic=${DEMO.client}.*`,
 ];
 
-/** What the documentation fills into its code on this machine: no key of the operator. */
+/** Credentials that the local documentation fills into its examples. The operator's secret is not among them. */
 export const demoKeys = ({ demoClientSecret, demoUserPassword }: Settings): Readonly<Record<string, string>> => ({
   tenant: DEMO.tenant,
   client: DEMO.client,
@@ -104,7 +104,10 @@ async function putDemo(put: Put, settings: Settings): Promise<void> {
   await put(`users/${DEMO.operator}`, { name: "Olga Demo", password: settings.demoOperatorPassword });
 }
 
-/** A redirect may have any port; the way back from a sign-out has that of this start, or of `npm run console`. */
+/**
+ * The console's addresses. A redirect may have any port; the return from a sign-out has this start's or the dev
+ * server's.
+ */
 function consolesOf({ port, config: { pathPrefix, publicUrl } }: Settings): Pick<ConsolePlace, "consoles" | "exits"> {
   const hosts = ["127.0.0.1", "localhost"].map((host) => `http://${host}`);
   const known = publicUrl === "" ? [] : [`${publicUrl}${pathPrefix}/console`];

@@ -3,9 +3,9 @@ import { createS3 } from "../../../src/media/blobs/s3.ts";
 import { parseConfig } from "./settings.ts";
 import { UserError } from "../user-error.ts";
 
-/** Presigned uploads in a deployment: variables, and secrets that the Worker may have already. */
+/** Secrets of presigned uploads, which the Worker of a deployment may have already. */
 const SECRETS = ["R2_ACCESS_KEY_ID", "R2_SECRET_ACCESS_KEY"];
-/** Of the form of a key: the settings are checked as a whole. */
+/** A placeholder in the form of a key, since the settings are checked as a whole. */
 const KNOWN_TO_WORKER = "a-key-that-the-worker-has";
 
 export type S3Secrets = Readonly<Record<string, string>>;
@@ -48,6 +48,6 @@ export async function takesUnsignedHeaders(s3: S3Access): Promise<boolean> {
   const link = await createS3(s3, fetch).presignPut("incoming/probe", "text/plain", Date.now());
   const headers = { "content-type": "text/plain", "x-amz-copy-source": `/${s3.bucket}/incoming/nothing-is-here` };
   const answer = await fetch(link, { method: "PUT", headers });
-  // The server tried a copy, and only the source was missing.
+  // This answer means that the server tried the copy, and only the source was missing.
   return (await answer.text()).includes("NoSuchKey");
 }

@@ -2,13 +2,13 @@ import { randomInt } from "node:crypto";
 import { once } from "node:events";
 import { createServer } from "node:net";
 
-/** Below the ports that Linux (32768) and others give to connections by themselves; browsers refuse none of these. */
+/** The range is below the ports that Linux (from 32768) and others choose for connections. Browsers allow all of it. */
 const FIRST = 20_000;
 const LAST = 32_767;
 
 /**
- * Finds a port that nothing listens on, for a process that is started next. The system's own choice would be one of
- * those that it gives to the next connection, too: some other process would often have it first.
+ * Finds a port that nothing listens on, for a process that is started next. A port that the system chose would be from
+ * the range for connections, so another process would often take it first.
  */
 export async function freePort(host: string): Promise<number> {
   for (;;) {

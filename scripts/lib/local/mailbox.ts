@@ -16,10 +16,10 @@ interface SentMail {
   readonly html: string;
 }
 
-/** Shown at /dev/mail, the newest first. */
+/** The number of mails at /dev/mail, the newest first. */
 const SHOWN = 50;
 
-/** The worker behind the binding. Cloudflare's own has the method too. */
+/** The worker behind the binding, with the method of Cloudflare's own. */
 const SCRIPT = `
   import { WorkerEntrypoint } from "cloudflare:workers";
   export class Mailbox extends WorkerEntrypoint {
@@ -50,7 +50,7 @@ async function answer(folder: string, request: Request): Promise<Response> {
   mkdirSync(folder, { recursive: true });
   const name = `${sentAt.toISOString().replaceAll(/[:.]/g, "-")}-${Math.random().toString(36).slice(2, 6)}.eml`;
   const path = join(folder, name);
-  // Its link is good for an account.
+  // Only its owner can read the file: its link may open an account.
   writeFileSync(path, toEml(mail, sentAt), { mode: 0o600 });
   console.log(`mail to ${mail.to}: ${mail.subject} (${path})`);
   return Response.json({ messageId: name });
@@ -64,7 +64,7 @@ const base64 = (text: string): string =>
   ).join("\r\n");
 const word = (text: string): string => `=?utf-8?B?${Buffer.from(text).toString("base64")}?=`;
 
-/** RFC 5322 and 2046. */
+/** Writes a mail as text (RFC 5322 and 2046). */
 function toEml({ from, to, subject, text, html }: SentMail, sentAt: Date): string {
   const part = (type: string, content: string): string =>
     `--part\r\nContent-Type: ${type}; charset=utf-8\r\nContent-Transfer-Encoding: base64\r\n\r\n${base64(content)}\r\n`;
@@ -97,7 +97,7 @@ function list(folder: string): readonly ListedMail[] {
   return newest.slice(0, SHOWN).map((name) => fromEml(readFileSync(join(folder, name), "utf8")));
 }
 
-/** Reads what `toEml` wrote. */
+/** Reads a mail that `toEml` wrote. */
 function fromEml(eml: string): ListedMail {
   const decode = (text: string): string => Buffer.from(text, "base64").toString();
   const found = (pattern: RegExp): string => pattern.exec(eml)?.[1] ?? "";

@@ -1,9 +1,8 @@
 import { loginClient, loginClientOf } from "../../../cli/session/login-client.ts";
 
 /**
- * The records by which people run a platform: an organization with a tenant for the clients of console and command line,
- * and two roles.
- * `npm start` makes them for its demo operator, `npm run deploy` for the first one.
+ * The records by which people operate a platform: an organization with a tenant for the clients of console and command
+ * line, and two roles. `npm start` makes them for its demo operator, `npm run deploy` for the first operator.
  */
 export const OPERATORS = {
   organization: "operators",
@@ -22,7 +21,7 @@ export interface ConsolePlace {
   readonly platform: string;
   /** Addresses of the console: `https://plinth.example.com/console`. Any port of a loopback host will do. */
   readonly consoles: readonly string[];
-  /** The same for the way back from a sign-out, whose port counts. */
+  /** Addresses to return to after a sign-out. Here the port must match. */
   readonly exits: readonly string[];
 }
 
@@ -45,7 +44,7 @@ export async function putOperators(put: Put, { platform, consoles, exits }: Cons
   await put(`clients/${loginClientOf(OPERATORS.tenant)}`, loginClient(OPERATORS.tenant, platform));
 }
 
-/** Makes a user an operator. As a member of the client's tenant, nobody asks whether the console may be used. */
+/** Makes a user an operator, and a member of the console's tenant, so that no consent to the console is asked. */
 export async function putOperator(put: Put, email: string): Promise<void> {
   await put(`tenants/${OPERATORS.tenant}/members/${email}`, { roles: [] });
   await put(`organizations/${OPERATORS.organization}/members/${email}`, { roles: [OPERATORS.role] });

@@ -1,6 +1,6 @@
 import { Log, LogLevel } from "miniflare";
 
-/** Options of a Miniflare that says nothing but warnings, asks nobody and tells nobody. */
+/** Options of a Miniflare that prints only warnings and makes no network requests of its own. */
 export const QUIET = {
   cf: false,
   log: new Log(LogLevel.WARN),

@@ -11,11 +11,11 @@ import { lockState, requireFreePort, requireKnownSealKeys, requireSoundDatabase 
 import { paint } from "../terminal.ts";
 import { failWith } from "../user-error.ts";
 
-/** Parts that a start may bring along. */
+/** Parts of the platform that a caller may replace or add. */
 interface Parts {
   /** Replaces the platform's own Worker. */
   readonly other?: OtherWorker | undefined;
-  /** Makes documentation and console and gives their folder; absent: the platform runs without. */
+  /** Builds documentation and console, and returns their folder. Without it, the platform has neither. */
   readonly buildAssets?: BuildAssets | undefined;
 }
 
@@ -25,7 +25,7 @@ type BuildAssets = (
 ) => Promise<string>;
 
 const STOP_MS = 2_000;
-/** A platform of this machine has four databases and an object, so that what runs here runs where there are many. */
+/** A local platform has four databases and an object as shards, so that code that works here works with many shards. */
 const LOCAL_SHARDS = 4;
 const stopping = new AbortController();
 

@@ -51,7 +51,7 @@ export async function serve(
   return startRuntime(config.s3 === undefined ? worker : withS3Credentials(worker, config.s3), bundle, place, beside);
 }
 
-/** The bindings of so many databases. */
+/** The names of the bindings of the databases. */
 export const shardBindings = (shards: number): readonly string[] =>
   Array.from({ length: shards }, (_, shard) => shardBinding(shard));
 
@@ -68,7 +68,7 @@ const siteWorker = (assets: { readonly directory: string }) => ({
 
 type Place = Pick<Settings, "host" | "port" | "stateDir"> & Partial<Pick<Settings, "s3Port">>;
 
-/** How many databases there are; each needs the migrations. */
+/** The number of databases; each needs the migrations. */
 interface Shards {
   readonly shards?: number | undefined;
 }
@@ -78,7 +78,7 @@ interface Site {
   readonly siteDir?: string | undefined;
 }
 
-/** What wrangler makes of a config for Miniflare, but for the variables: the local secrets are among them. */
+/** Miniflare's options from a wrangler config, without the variables, since the local secrets are among these. */
 export function readBindings(config: string): Promise<{ readonly assets?: object; readonly d1Databases?: object }> {
   return remember(`bindings ${config}`, [config], async () => {
     const { unstable_getMiniflareWorkerOptions: read } = await import("wrangler");
@@ -88,7 +88,8 @@ export function readBindings(config: string): Promise<{ readonly assets?: object
 
 /**
  * Runs one bundled Worker, and the `others` that it is bound to. The port belongs to the runtime itself: requests
- * bypass Miniflare's server and Node, which makes it fast. Miniflare's server only serves the S3 API of a bucket, at `s3Port`.
+ * bypass Miniflare's server and Node, which makes it fast. Miniflare's server only serves the S3 API of a bucket, at
+ * `s3Port`.
  */
 export async function startRuntime(
   worker: Record<string, unknown> & { readonly name: string },

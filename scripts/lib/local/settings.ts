@@ -28,7 +28,7 @@ export interface Settings {
 }
 
 const HOST = "127.0.0.1";
-/** Behind the databases of this machine, a shard that is an object. */
+/** Local defaults: the shard after the databases is an object. */
 const LOCAL_DEFAULTS = {
   OBJECT_SHARDS: "4:auto",
   ALLOW_LOOPBACK: "true",

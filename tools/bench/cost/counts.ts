@@ -22,11 +22,11 @@ export interface Counts {
   readonly images: number;
   /** One for each logged line; wrangler.toml turns off those of invocations. */
   readonly logEvents: number;
-  /** Of these lines, as they were written. */
+  /** The bytes of these lines, as they were written. */
   readonly logBytes: number;
 }
 
-/** Rows that are deleted. Each is billed as one that is written. */
+/** Rows that are deleted. A deleted row is billed like a written one. */
 export type Deleted = Pick<Counts, "d1RowsWritten" | "objectRowsWritten">;
 
 export type Counted = keyof Counts;

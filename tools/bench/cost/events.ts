@@ -27,7 +27,7 @@ export async function publishRows(platform: Platform, meter: Meter, repetitions:
 /** Longer than events and deliveries are kept. */
 const RETIRED_MS = 8 * 24 * 60 * 60_000;
 
-/** An object that is called sets the alarm anew that the clock has passed, so one event more ends the others. */
+/** Moves the clock past the retention, then publishes once more: the call makes the object set its alarm again. */
 const retire = (meter: Meter, publish: () => Promise<() => Promise<unknown>>) => async (): Promise<void> => {
   await meter.advance(RETIRED_MS);
   await (

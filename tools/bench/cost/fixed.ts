@@ -6,7 +6,7 @@ import { openPlatform } from "../lib/platform.ts";
 import { COUNTED } from "./study.ts";
 import { countsTable, money } from "./tables.ts";
 
-/** One every five minutes, in 30 days. */
+/** Runs of the cron in 30 days, one every five minutes. */
 const CRONS_A_MONTH = (30 * 24 * 60) / 5;
 const CRON_MS = 5 * 60_000;
 

@@ -13,12 +13,12 @@ export interface Measured {
   step(index: number): Promise<unknown>;
 }
 
-/** What is removed of an operation when its time is over. */
+/** Measures the rows of an operation that are removed when they expire. */
 export interface Ending {
   readonly repetitions: number;
-  /** Begins anew, since tokens have ended meanwhile, and gives the operation. */
+  /** Gets new tokens, since the old ones have expired, and returns the operation. */
   begin(): Promise<() => Promise<unknown>>;
-  /** Moves the clock past the time of all that is there, and lets the platform remove it. */
+  /** Moves the clock past every expiry, and lets the platform remove the rows. */
   end(): Promise<unknown>;
   /** Rows that `begin` leaves behind. */
   readonly besides?: Deleted;
@@ -31,11 +31,11 @@ const COPIES_OLD_MS = 61_000;
 const QUIET_MS = 300;
 export const QUEUE_QUIET_MS = 1_500;
 const POLL_MS = 50;
-/** Ends before one that counts. */
+/** Runs of `end` before the first one that counts. */
 const SETTLING = 3;
 const PATIENCE_MS = 60_000;
 
-/** How far each platform's clock is ahead, for all that measure there. */
+/** How far the clock of each platform is ahead; shared by all meters of the platform. */
 const aheadMs = new WeakMap<Server, number>();
 
 /** Counts an operation with everything that follows it: alarms, deliveries, messages of the queue. */
@@ -62,11 +62,11 @@ export class Meter {
   }
 
   /**
-   * The rows of one repetition that are deleted later. An end that finds something is compared with one that finds
-   * nothing, since the cron and the clock cause work of their own.
+   * The rows of one repetition that are deleted later. An `end` with rows to delete is compared with one without, since
+   * the cron and the clock cause work of their own.
    */
   async deletedLater({ repetitions, begin, end, besides, quietMs }: Ending): Promise<Deleted> {
-    // Signing keys end in three steps, so from then on each end does the same.
+    // Signing keys expire in three steps, so after three runs each `end` does the same work.
     for (let times = 0; times < SETTLING; times++) await end();
     const step = await begin();
     for (let index = 0; index < repetitions; index++) {

@@ -1,6 +1,6 @@
 import type { Counted } from "./counts.ts";
 
-/** The day on which the pages were read. */
+/** The day on which Cloudflare's pages were read. */
 export const PRICES_READ = "2026-11-22";
 
 const WORKERS = "https://developers.cloudflare.com/workers/platform/pricing/";
@@ -59,13 +59,13 @@ export const PRICES = {
   r2ClassB: { unit: "R2 class B operation", usdPerMillion: 0.36, includedAMonth: 10_000_000, page: R2 },
   queueOperations: { unit: "Queues operation", usdPerMillion: 0.4, includedAMonth: 1_000_000, page: QUEUES },
   images: { unit: "Images transformation", usdPerMillion: 500, includedAMonth: 5_000, page: IMAGES },
-  /** Until `LOGS_BY_GB.from`. */
+  /** The price until `LOGS_BY_GB.from`. */
   logEvents: { unit: "Workers Logs event", usdPerMillion: 0.6, includedAMonth: 20_000_000, page: LOGS },
 } as const satisfies Partial<Record<Counted, Price>>;
 
 /**
- * Logs from then on: by the GB ingested, beyond 50 GB, and by the GB-month stored, beyond 12. Our assumption: beside
- * each line, Cloudflare counts the request's address, ids, times and location, some 1,000 bytes.
+ * The price of logs from that day on: by the GB ingested, beyond 50 GB, and by the GB-month stored, beyond 12. Our
+ * assumption: with each line, Cloudflare counts the request's address, ids, times and location, some 1,000 bytes.
  */
 export const LOGS_BY_GB = {
   from: "2026-12-01",

@@ -7,11 +7,11 @@ import { LOGS_BY_GB, PRICES, type Priced } from "./prices.ts";
 export interface Row {
   readonly label: string;
   readonly counts: Counts;
-  /** Rows that are deleted when the time of what it made is over. Undefined: nothing ends by time. */
+  /** Rows of the operation that are deleted when they expire. Undefined: they do not expire. */
   readonly later?: Deleted;
 }
 
-/** With the deletions, which are billed as rows written. */
+/** The counts with later deletions, which are billed as rows written. */
 export const withLater = ({ counts, later }: Row): Counts =>
   later === undefined
     ? counts

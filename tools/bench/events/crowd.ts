@@ -9,29 +9,29 @@ import { openPlinth, type Plinth } from "./plinth.ts";
 import { MOST_RATIO } from "./wait.ts";
 import { readerOf, WAIT_SEC, type Delivery } from "./waiting-reader.ts";
 
-/** Clients on one topic, by names of consumers. */
+/** Clients on one topic, told apart by the names of their consumers. */
 const CLIENTS = 1_000;
-/** A reader may have so many named consumers on a topic. */
+/** The number of named consumers that a reader may have on a topic. */
 const NAMES = 100;
-/** Topics with one client each, by waves: so many of them have a client that waits at the same time. */
+/** Topics with one client each. In a wave, `WAVE` of them have a client that waits at the same time. */
 const TOPICS = 10_000;
 const WAVE = 2_000;
 /**
- * What the runtime opens for a topic at most: two objects with three files each, and a connection, which counts twice. A
- * process may often have 20,000.
+ * Our bound on the files that the runtime opens for a topic: three for each of two objects, and a connection, which
+ * counts twice. A process may often open 20,000.
  */
 const FILES_A_TOPIC = 9;
-/** Topics that are timed of each wave. */
+/** The number of topics of a wave that are timed. */
 const SAMPLED = 50;
-/** An object that nobody calls leaves memory after ten seconds, and closes its files. */
+/** The time until an object that nobody calls has left memory and closed its files, which takes ten seconds. */
 const ASLEEP_MS = 12_000;
 /** With fewer topics the study only shows that it runs, and waits for nothing. */
 const FEW = 500;
-/** Reads that are opened before the server has to answer something else: it is never far behind. */
+/** Reads that are opened at once, before the server must answer another request, so that it does not fall behind. */
 const OPENED_AT_ONCE = 20;
-/** A wait that ends so long after its event was stored, at its own end, was not woken. */
+/** A read that gets its event at the end of its wait, so long after the event was stored, was not woken. */
 const LATE_MS = 5_000;
-/** Processor time in a second, of a server that keeps up with the waits that are asked again. */
+/** The most processor time in a second of a server that is idle but for waits that are asked again. */
 const IDLE_MS = 500;
 
 /**
@@ -63,7 +63,7 @@ async function oneTopic(plinth: Plinth, server: Server, { maxEvents, progress }:
   const readers = Array.from({ length: clients }, (_, index) =>
     readerOf(plinth, { ...places[Math.floor(index / NAMES)]!, consumer: `c${index % NAMES}` }),
   );
-  // Each has its consumer, so that the two ways differ in the wait alone.
+  // Each reader has its consumer beforehand, so that the two ways differ only in the wait.
   await plinth.call("POST", topic, "/publish", { payload: PAYLOAD });
   for (const some of inParts(readers, OPENED_AT_ONCE)) await Promise.all(some.map(({ read }) => read()));
 
@@ -186,7 +186,7 @@ const readerIn = <T>({ reader }: { readonly reader: T }): T => reader;
 
 type Reader = ReturnType<typeof readerOf>;
 
-/** Lets all wait. `polls` read nothing meanwhile, spread among them. */
+/** Opens the waiting reads of all readers. Meanwhile the readers of `polls` read without result, spread among them. */
 async function openAll(plinth: Plinth, topic: string, readers: readonly Reader[], polls: readonly Reader[] = []) {
   const waiting: Promise<Delivery>[] = [];
   let polled = 0;
@@ -198,13 +198,13 @@ async function openAll(plinth: Plinth, topic: string, readers: readonly Reader[]
   return waiting;
 }
 
-/** A failure is reported by who awaits it, and not before. */
+/** Marks a rejection as handled, since whoever awaits the promise later reports it. */
 function quiet<T>(promise: Promise<T>): Promise<T> {
   promise.catch(() => undefined);
   return promise;
 }
 
-/** Waits until the server has had little to do for a second. False: it is busy all the time. */
+/** Waits until the server has had little to do for a second. Returns false if it stays busy. */
 async function untilIdle({ pid }: Server): Promise<boolean> {
   const untilMs = performance.now() + WAIT_SEC * 1_000;
   for (let before = processorMs(pid); performance.now() < untilMs;) {
@@ -217,14 +217,14 @@ async function untilIdle({ pid }: Server): Promise<boolean> {
 }
 
 interface Judged {
-  /** Deliveries that came at the end of their wait, though the event had been there for long. */
+  /** Deliveries that came at the end of their wait, long after the event was stored. */
   readonly late: number;
-  /** Of so many it can be told. */
+  /** Deliveries of which this can be told. */
   readonly told: number;
   readonly all: number;
 }
 
-/** `slowMs`: the time that a delivery takes here. Of one that was due at the end of its wait anyway, nothing can be told. */
+/** Counts late deliveries. `slowMs`: the usual time of one. A wait that ended soon after its event tells nothing. */
 function judge(deliveries: readonly Delivery[], storedMs: number, slowMs = 0): Judged {
   const endOf = ({ askedAtMs }: Delivery): number => askedAtMs + WAIT_SEC * 1_000;
   const told = deliveries.filter((one) => endOf(one) - storedMs > LATE_MS + slowMs);

@@ -6,7 +6,7 @@ import { BrokenAnswer } from "../lib/connection.ts";
 
 const HOST = "127.0.0.1";
 const POLL_MS = 5;
-/** After so long without a delivery, the rest is lost. */
+/** After so long without a delivery, the rest counts as lost. */
 const PATIENCE_MS = 15_000;
 
 /** The endpoint of a push subscription. It answers at once and counts the events that it got. */

@@ -9,7 +9,7 @@ import { readerOf } from "./waiting-reader.ts";
 /** Pairs of requests in a round, alternately with and without a waiting reader. */
 const PAIRS = 40;
 export const MOST_RATIO = 1.5;
-/** Time for a reader to be at the log. Both ways begin after it, since a machine that idled is slower. */
+/** The time in which a reader reaches the log. Both ways wait for it, since a machine that idled is slower. */
 const SETTLE_MS = 30;
 
 /** From a publish to the delivery to one client that waits, next to a publish and then a read. */

@@ -9,7 +9,7 @@ export interface Delivery {
   readonly atMs: number;
 }
 
-/** Where a reader reads, and as whom. */
+/** The topic and the identity of a reader. */
 export interface Place {
   readonly headers: Readonly<Record<string, string>>;
   readonly paths: { readonly read: string; readonly commit: string };
@@ -28,7 +28,7 @@ export function readerOf({ origin }: Plinth, { headers, paths, consumer }: Place
       const response = await post(paths.read, { numEvents: 1 }, more, leaving);
       const body = await response.text();
       const atMs = performance.now();
-      // The wait is over, and a client waits again.
+      // The wait ended without an event, so the client waits again.
       if (response.status === 204 && more["prefer"] !== undefined) continue;
       if (response.status !== 200) throw new Error(`a read: ${response.status} ${body}`);
       const { token } = JSON.parse(body) as { token: string };
@@ -39,12 +39,12 @@ export function readerOf({ origin }: Plinth, { headers, paths, consumer }: Place
   return {
     /** Reads, commits, and returns when the event was there. */
     read: () => deliver({}),
-    /** Reads where nothing is. */
+    /** Reads, and expects no event. */
     readNothing: async () => {
       const { status } = await post(paths.read, { numEvents: 1 });
       if (status !== 204) throw new Error(`a read of nothing: ${status}`);
     },
-    /** The same as `read`, and waits until there is one. */
+    /** Like `read`, but waits for an event. */
     wait: (leaving?: AbortSignal) => deliver({ prefer: `wait=${WAIT_SEC}` }, leaving),
   };
 }

@@ -1,22 +1,22 @@
 import type { VirtualTime } from "./virtual-time.ts";
 
-/** What the modelled database can do, and when it does nothing. */
+/** The capacity of the modelled database, and when it stalls. */
 export interface DatabaseModel {
   readonly queriesPerSec: number;
   /** Queries of other work, evenly spread. */
   readonly othersPerSec: number;
-  /** The way there and back. */
+  /** The time of the network, to the database and back. */
   readonly roundTripMs: number;
   readonly stallsAtMs: number;
   readonly stallMs: number;
 }
 
-/** D1 does not say how long. */
+/** The longest time in the queue. Cloudflare does not publish that of D1. */
 const QUEUED_MS = 30_000;
 
 /**
- * A database that runs one query at a time, in the order in which they come. A query whose caller has gone away costs as
- * much as any other; one that was queued for 30 s is refused ("Requests queued for too long").
+ * A database that runs one query at a time, in the order in which they come. A query whose caller has gone away costs
+ * as much as any other; one that was queued for 30 s is refused ("Requests queued for too long").
  */
 export class Database {
   readonly #time: VirtualTime;

@@ -12,7 +12,7 @@ import type { Sealer } from "../../../src/platform/secrets/seal.ts";
 import type { Database } from "./database.ts";
 import { virtualIsolate, type VirtualTime } from "./virtual-time.ts";
 
-/** Three kinds of requests, by what they need to know. Each resolves to false if it has to be refused. */
+/** Three kinds of requests, each with the records that it needs. It resolves to false if it must be refused. */
 export interface SimulatedIsolate {
   /** An event is published: the token, the topic. */
   publish(tenant: number, nowMs: number): Promise<boolean>;
@@ -23,10 +23,10 @@ export interface SimulatedIsolate {
 }
 
 const builtIn = createBuiltIn(createNames("plat"));
-/** The keys of the simulation are no real ones. */
+/** A sealer that is never used, since the simulation has no real keys. */
 const noSealer = {} as Sealer;
 
-/** What a request needs of an isolate's copies, by the product's own code over stores that ask the modelled database. */
+/** Reads the records of a request with the product's own caches, over stores that ask the modelled database. */
 export function simulateIsolate(
   time: VirtualTime,
   database: Database,
@@ -37,7 +37,7 @@ export function simulateIsolate(
   const location = createLocationCache({
     cache,
     origin: "https://plinth.test",
-    // The costs of encryption are not what is simulated.
+    // The simulation leaves the cost of encryption out.
     sealer: { seal: async (plain) => plain, open: async (sealed) => sealed },
     addressOf: async (name) => name,
     isolate,

@@ -3,7 +3,7 @@ import { PUBLISHES, type HerdResult, type Second } from "./simulate.ts";
 export interface Outcome {
   readonly refusedBeforePercent: number;
   readonly refusedInStallPercent: number;
-  /** Seconds after the stall until nothing was refused any more; Infinity if that did not come. */
+  /** Seconds after the stall until no request was refused any more; Infinity if that did not happen. */
   readonly wholeAfterSec: number;
   /** Queries a second of all isolates, the mean over ten seconds: before the stall, in it, and the most after it. */
   readonly queriesBefore: number;
@@ -18,7 +18,7 @@ const WINDOW_SEC = 10;
 export function outcomeOf({ seconds, stallsAtSec, stallMs }: HerdResult): Outcome {
   const endsAtSec = stallsAtSec + stallMs / 1000;
   const [before, during, after] = [
-    // Not the first seconds, in which all isolates start at once.
+    // Leaves out the first seconds, in which all isolates start at once.
     seconds.slice(stallsAtSec / 2, stallsAtSec),
     seconds.slice(stallsAtSec, endsAtSec),
     seconds.slice(endsAtSec),
@@ -35,13 +35,13 @@ export function outcomeOf({ seconds, stallsAtSec, stallMs }: HerdResult): Outcom
   };
 }
 
-/** The part of the requests that no copy may serve: copies count for 60 s (publish) or 30 s (the others). */
+/** The share of requests that no copy may serve: copies are valid for 60 s (publish) or 30 s (the others). */
 export function mustRefusePercent(stallMs: number): number {
   const overSec = (graceMs: number) => Math.max(0, stallMs - graceMs) / stallMs;
   return 100 * (PUBLISHES * overSec(60_000) + (1 - PUBLISHES) * overSec(30_000));
 }
 
-/** What is over its bound, as sentences. None: the platform held. */
+/** The results that are over their bounds, as sentences. Empty if the platform held. */
 export function missed(isolates: number, stallMs: number, outcome: Outcome): readonly string[] {
   const mayRefuse = mustRefusePercent(stallMs) + 10;
   const mayAsk = isolates / 3 + 50;

@@ -28,14 +28,14 @@ export interface HerdResult extends Herd {
   readonly queueMs: number;
 }
 
-/** The part of the requests that publish. */
+/** The share of requests that publish. */
 export const PUBLISHES = 0.7;
-/** Every isolate serves these. Their keys are hot in all of them. */
+/** The number of tenants. Every isolate serves all of them, so their records are in every cache. */
 const TENANTS = 10;
 const ISOLATES_OF_LOCATION = 20;
-/** Caches are filled, and refreshes have spread, before the database stalls. */
+/** The time before the stall, in which caches fill and refreshes spread. */
 const WARM_UP_MS = 60_000;
-/** A later answer counts as none. */
+/** A request without an answer by then counts as refused. */
 const PATIENCE_MS = 10_000;
 const DATABASE = { queriesPerSec: 700, othersPerSec: 300, roundTripMs: 40 } as const;
 
@@ -61,7 +61,7 @@ export async function simulate(herd: Herd): Promise<HerdResult> {
     const isAnswered = await answered;
     const waitedMs = time.nowMs() - beganAtMs;
     second.waitedMs += waitedMs;
-    // Nobody waits that long.
+    // A client would not have waited that long.
     if (!isAnswered || waitedMs > PATIENCE_MS) second.refused += 1;
   };
   const request = (nowMs: number): void => {
@@ -87,7 +87,7 @@ export async function simulate(herd: Herd): Promise<HerdResult> {
     for (; owed >= 1; owed--) request(nowMs);
   }
   const { queueMs } = database;
-  // What still waits is answered or refused.
+  // Lets requests that still wait be answered or refused.
   await time.runTo(endMs + 20_000);
   seconds.forEach((second, at) => (second.queries = database.perSec[at] ?? 0));
   return { ...herd, seconds, stallsAtSec: WARM_UP_MS / 1000, queueMs };

@@ -31,7 +31,7 @@ export interface Operation {
 export interface Subject {
   readonly id: string;
   readonly label: string;
-  /** Subjects may share one. */
+  /** The server of the subject. Subjects may share one. */
   readonly server: ServerModule;
   /**
    * Prepares a subject. Returns a maker of the work for each operation id; it is called before each measurement,

@@ -74,7 +74,7 @@ export function openFiles(leader: number): { readonly open: number; readonly mos
   return files;
 }
 
-/** Something of each runtime in a server's process group. */
+/** Reads a value of each runtime in a server's process group. */
 function runtimesOf<T>(leader: number, read: (pid: string) => T): T[] {
   if (process.platform !== "linux") return [];
   return readdirSync("/proc").flatMap((pid) => {

@@ -39,7 +39,7 @@ export async function startServer(
   const [command = "", ...args] = core === undefined ? node : ["taskset", "--cpu-list", String(core), ...node];
   const child = spawn(command, args, {
     env: { ...process.env, NODE_ENV: "production", ...env, ...place },
-    // Logging is part of its work; the lines are dropped.
+    // The server logs, since that is part of its work; the lines are dropped.
     stdio: ["ignore", "ignore", "inherit", "ipc"],
     // Its own process group, so that Ctrl-C reaches the bench alone and the whole group can be killed.
     detached: true,

@@ -17,7 +17,7 @@ const CHUNK = 100_000;
 
 const ORDER_DIGITS = 8;
 
-/** In hex, as an id has it. */
+/** The number of the shard in hex, as ids contain it. */
 const shardByte = (shard: number): string => shard.toString(16).padStart(2, "0");
 const idOf = (startSec: number, index: number, shard = 0): string =>
   `${(startSec + Math.floor(index / 1_000)).toString(16)}${shardByte(shard)}${index.toString(16).padStart(14, "0")}`;

@@ -7,20 +7,20 @@ import { whole } from "../lib/statistics.ts";
 
 interface Options {
   readonly schedules: number;
-  /** No run of the tests begins later. */
+  /** The time after which no further run of the tests begins. */
   readonly minutes: number;
   readonly seed: number;
 }
 
-/** A run of the tests. A runtime that lives longer only grows. */
+/** Schedules in one run of the tests. The memory of a runtime grows with each of them. */
 const SCHEDULES_A_RUN = 100;
 const TESTS = ["run", "--project", "worker", "test/media/model.test.ts", "-t", "random schedules"];
-/** What a failed run says last: what differs, and how to run the schedule again. */
+/** The end of a failed run's output that is shown: the difference, and how to run the schedule again. */
 const SHOWN_CHARS = 20_000;
 
 /**
- * `npm run bench -- moves`: random schedules of uploads, reads, lists, deletions and renditions while tenants move between
- * four shards, with faults, against the model of the media service (test/media/model-schedules.ts).
+ * `npm run bench -- moves`: random schedules of uploads, reads, lists, deletions and renditions while tenants move
+ * between four shards, with faults, against the model of the media service (test/media/model-schedules.ts).
  */
 export async function runMoves({ schedules, minutes, seed }: Options): Promise<void> {
   const startMs = performance.now();
@@ -39,7 +39,7 @@ export async function runMoves({ schedules, minutes, seed }: Options): Promise<v
   console.log(`${whole(done)} of ${whole(schedules)} schedules: every answer was right.`);
 }
 
-/** What the tests said, if one failed. */
+/** Runs the tests. Returns their output if one failed. */
 async function runTests(settings: Readonly<Record<string, string>>): Promise<string | undefined> {
   const vitest = join(ROOT, "node_modules", "vitest", "vitest.mjs");
   const child = spawn(process.execPath, [vitest, ...TESTS], {

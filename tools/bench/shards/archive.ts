@@ -8,7 +8,7 @@ import { memoryOf, onShards, type Size, type Tenant } from "./sharded.ts";
 
 interface Options extends Size {
   readonly files: number;
-  /** Deletions end after so long, done or not. */
+  /** The time after which deletions stop, even if files are left. */
   readonly minutes: number;
   readonly out: string;
 }
@@ -17,8 +17,8 @@ const ASKED = 10;
 const MB = 1_000_000;
 
 /**
- * `npm run bench -- archive`: files over many shards, made by SQL and without bytes; then each tenant lists, queries and
- * deletes over HTTP. Every answer is checked.
+ * `npm run bench -- archive`: files over many shards, made by SQL and without bytes; then each tenant lists, queries
+ * and deletes over HTTP. Every answer is checked.
  */
 export const runArchive = ({ files, minutes, out, ...size }: Options): Promise<void> =>
   onShards(size, ["media_view", "media_manage", "media_admin"], async ({ server, base, tenants }) => {
@@ -98,7 +98,7 @@ export const runArchive = ({ files, minutes, out, ...size }: Options): Promise<v
         );
         break;
       }
-      // Deployed, it runs every five minutes.
+      // A deployed platform runs this cron every five minutes.
       await runCron(server, "*/5 * * * *");
     }
     mkdirSync(out, { recursive: true });

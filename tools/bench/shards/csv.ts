@@ -1,4 +1,4 @@
-/** Rows with equal keys. */
+/** CSV of rows that have the same keys. */
 export const csvOf = (rows: readonly object[]): string =>
   [Object.keys(rows[0] ?? {}), ...rows.map((row) => Object.values(row).map(text))]
     .map((cells) => `${cells.join(",")}\n`)

@@ -1,15 +1,15 @@
 /**
- * Limits that Cloudflare publishes, and what of Plinth was counted, for `simulate.ts` and `waits.ts`. A limit that is
- * not published is an assumption, and says so.
+ * Numbers for `simulate.ts` and `waits.ts`: limits that Cloudflare publishes, assumptions where it publishes none, and
+ * counts of Plinth.
  */
 export const PUBLISHED = {
   /** https://developers.cloudflare.com/d1/platform/limits/ */
   databaseBytes: 10e9,
   /** The same page; Cloudflare raises it on request. */
   databasesBytes: 1e12,
-  /** The same page: about, with names of usual length. */
+  /** The same page: an approximate number, for names of usual length. */
   bindings: 5_000,
-  /** https://developers.cloudflare.com/durable-objects/platform/limits/ Of an account: unlimited. */
+  /** https://developers.cloudflare.com/durable-objects/platform/limits/ The storage of an account is unlimited. */
   objectBytes: 10e9,
   /** https://developers.cloudflare.com/durable-objects/reference/faq/ A soft limit. */
   objectRequestsPerSec: 1_000,
@@ -18,9 +18,9 @@ export const PUBLISHED = {
 export const ASSUMED = {
   /** D1 runs one query at a time; its page on limits says 1,000 a second for queries of a millisecond. */
   tripsPerSec: 700,
-  /** So that who asks seldom waits. */
+  /** Below 1, so that a query seldom waits. */
   utilization: 0.7,
-  /** Of a database: room to grow, and for indexes that were not filled in order. */
+  /** The share of a database that is filled, and the growth of indexes that were not filled in order. */
   fill: 0.8,
   disorder: 1.5,
   /** Locations of Cloudflare with callers; each reads revocations every 2 s (docs/operate/cost-and-scaling.md). */
@@ -33,10 +33,10 @@ export const ASSUMED = {
 
 /** Round trips, counted by test/media and test/oauth (ARCHITECTURE.md, "What an operation may cost"). */
 export const COUNTED = {
-  /** Create, PUT, commit. All are of the tenant's shard, by a client whose records are at hand. */
+  /** Create, PUT, commit. All are in the tenant's shard, for a client whose records are in the isolate's cache. */
   upload: { shard: 3, directory: 0 },
   /** From the page to the redeemed code. The shard is the person's home, which may be the directory. */
   signIn: { shard: 2, directory: 2 },
-  /** With three attributes (docs/operate/cost-and-scaling.md, "Stored"). */
+  /** The rows of a file with three attributes (docs/operate/cost-and-scaling.md, "Stored"). */
   fileBytes: 868,
 } as const;

@@ -9,22 +9,22 @@ import { memoryOf, onShards, type Size, type Tenant } from "./sharded.ts";
 
 interface Options extends Size {
   readonly minutes: number;
-  /** Tenants that are at work at a time. */
+  /** Tenants that work at the same time. */
   readonly clients: number;
   readonly out: string;
 }
 
 const MB = 1_000_000;
 const SAMPLES = 20;
-/** The cron, every so many samples. */
+/** The cron runs once in so many samples. */
 const CRON_EVERY = 2;
 const FILE_BYTES = 10_000;
 const EVENTS = 20;
 
 /**
- * `npm run bench -- memory`: tenants of many shards get tokens, upload, read, list and delete files, publish, read and
- * commit events, over and over, and leave nothing behind; the memory of the runtime is looked at meanwhile. Every answer
- * is checked. An isolate that forgets nothing grows.
+ * `npm run bench -- memory`: measures the memory of the runtime, which grows if an isolate never forgets. Meanwhile
+ * tenants of many shards get tokens, upload, read, list and delete files, publish, read and commit events, again and
+ * again, and leave nothing behind. Every answer is checked.
  */
 export const runMemory = ({ minutes, clients, out, ...size }: Options): Promise<void> =>
   onShards(size, ["media_view", "media_manage", "media_admin", "pubsub_publish"], async ({ server, base, tenants }) => {
@@ -79,7 +79,7 @@ async function makeTopic(base: string, tenant: Tenant): Promise<void> {
   equal(made.status, 201);
 }
 
-/** A round of one tenant. The number of its requests. */
+/** Does a round of one tenant. Returns the number of its requests. */
 async function work(base: string, tenant: Tenant): Promise<number> {
   const headers = await tenant.headers();
   let requests = 1;

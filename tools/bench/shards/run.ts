@@ -5,7 +5,9 @@ import { csvOf } from "./csv.ts";
 import { capacityOf, SHARDS } from "./simulate.ts";
 import { latencyOf, WAITS } from "./waits.ts";
 
-/** `npm run bench -- shards`: what shards carry by published limits, and how long who is far away waits. */
+/**
+ * `npm run bench -- shards`: the load that shards carry by published limits, and the waits of callers who are far away.
+ */
 export function runShards({ seed, out }: { readonly seed: number; readonly out: string }): void {
   const capacities = SHARDS.map((shards) => capacityOf(shards, seed));
   const columns = [

@@ -16,7 +16,7 @@ export interface Tenant {
   readonly shard: number;
   readonly name: string;
   readonly db: Database;
-  /** With a new token. */
+  /** Headers with a new token. */
   headers(): Promise<{ readonly authorization: string }>;
 }
 
@@ -29,11 +29,11 @@ export interface Sharded {
 
 export interface Size {
   readonly shards: number;
-  /** So many of them, the last ones, are objects. */
+  /** The number of shards that are objects; these are the last ones. */
   readonly objects: number;
 }
 
-/** Runs work on a platform of so many shards, with a tenant and a client in each; then stops and removes it. */
+/** Runs work on a platform with shards, each with a tenant and a client; then stops and removes the platform. */
 export async function onShards(
   { shards, objects }: Size,
   scopes: readonly string[],
@@ -108,7 +108,7 @@ export function memoryOf(parent: number): number {
       if (Number(/^PPid:\s*(\d+)/m.exec(status)?.[1]) !== parent) continue;
       bytes += Number(/^RssAnon:\s*(\d+)/m.exec(status)?.[1] ?? 0) * 1_024;
     } catch {
-      // It has ended.
+      // The process has ended.
     }
   }
   return bytes;

@@ -3,7 +3,7 @@ import { ASSUMED, COUNTED, PUBLISHED } from "./limits.ts";
 
 export const SHARDS: readonly number[] = [1, 16, 256, 4_096];
 
-/** What a deployment of so many shards carries, by the limits and assumptions of `limits.ts`. */
+/** The load that a deployment with this number of shards carries, by the limits and assumptions of `limits.ts`. */
 export interface Capacity {
   readonly shards: number;
   readonly tenants: number;
@@ -13,7 +13,7 @@ export interface Capacity {
   readonly uploadsPerSec: number;
   /** The same if all tenants were equal. */
   readonly uploadsPerSecEven: number;
-  /** The slowest in a hundred of the fullest shard's round trips then waits so long for its turn. */
+  /** At that load, how long the slowest of a hundred round trips to the fullest shard waits for its turn. */
   readonly waitMs: number;
   readonly signInsPerSec: number;
   /** Files of three attributes. */
@@ -26,7 +26,7 @@ export function capacityOf(shards: number, seed: number): Capacity {
   const { share: random } = createRandom(seed + shards);
   const loads = new Float64Array(shards);
   const tenants = shards * ASSUMED.tenantsPerShard;
-  // A new tenant gets the shard with the fewest tenants, whatever their load will be.
+  // New tenants are spread evenly by number, since nobody knows their load yet.
   for (let at = 0; at < tenants; at++) loads[at % shards]! += Math.exp(ASSUMED.tenantSigma * normal(random));
   const total = loads.reduce((sum, load) => sum + load, 0);
   const fullest = Math.max(...loads) / (total / shards);
@@ -42,7 +42,7 @@ export function capacityOf(shards: number, seed: number): Capacity {
     uploadsPerSec: even / fullest,
     uploadsPerSecEven: even,
     waitMs: waitOf(tripsPerSec, random),
-    // The directory is the home of its share of people, too.
+    // The directory is also the home of its share of people.
     signInsPerSec: (tripsPerSec - background) / (COUNTED.signIn.directory + COUNTED.signIn.shard / shards),
     files: shards * filesOf(PUBLISHED.objectBytes),
     filesInD1: filesOf(Math.min(shards * PUBLISHED.databaseBytes, PUBLISHED.databasesBytes)),
@@ -51,7 +51,7 @@ export function capacityOf(shards: number, seed: number): Capacity {
 
 const TURNS = 200_000;
 
-/** The wait of the slowest in a hundred where round trips come by chance and are served in turn. */
+/** The wait of the slowest of a hundred round trips that arrive at random and are served in turn. */
 function waitOf(arrivalsPerSec: number, random: () => number): number {
   const serviceMs = 1_000 / ASSUMED.tripsPerSec;
   const waits = new Float64Array(TURNS);

@@ -1,6 +1,6 @@
 /**
- * How long operations wait for databases that are far away, and what a place changes. The waits of an operation, one
- * after the other, are counted by test/http/waits-far.test.ts; distances are assumptions.
+ * How long operations wait for databases that are far away, and what a `placement` of the Worker changes. The waits of
+ * an operation, one after the other, are counted by test/http/waits-far.test.ts; distances are assumptions.
  */
 export interface Waits {
   readonly operation: string;

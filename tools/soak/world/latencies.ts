@@ -13,7 +13,7 @@ export interface Measured {
 export interface Row {
   readonly kind: string;
   readonly answered: number;
-  /** Attempts that decided nothing: no answer (cut, killed), or 503. */
+  /** Attempts without a result: no answer (cut, killed), or 503. */
   readonly lost: number;
   readonly p50: number;
   readonly p90: number;

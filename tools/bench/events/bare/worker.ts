@@ -68,7 +68,7 @@ interface Given {
 interface Row extends Record<string, SqlStorageValue> {
   first_seq: number;
   last_seq: number;
-  /** One event a line. */
+  /** The events, one on each line. */
   events: string;
 }
 
