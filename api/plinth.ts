@@ -1400,6 +1400,8 @@ export type Shard = {
     files: number | null;
     /** Their bytes in the bucket; null: it does not answer. */
     storedBytes: number | null;
+    /** Push subscriptions of the topics that lie there; null: it does not answer. */
+    pushSubscriptions: number | null;
     /** The size of the database, which holds 10 GB. */
     databaseBytes: number;
     /** When that was measured; null: never. In milliseconds since 1970. */
@@ -8459,7 +8461,7 @@ export function listSealKeys(opts?: Oazapfts.RequestOpts) {
     });
 }
 /**
- * The databases: size, tenants, files and load of each, and which one the next tenant gets
+ * The databases: size, tenants, files, push subscriptions and load of each, and which one the next tenant gets
  */
 export function listShards(opts?: Oazapfts.RequestOpts) {
     return oazapfts.fetchJson<{

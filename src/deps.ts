@@ -352,7 +352,15 @@ export function createDeps(env: Env, waitUntil?: (work: Promise<unknown>) => voi
     shards: {
       ...shards,
       moves,
-      status: (nowMs) => shards.sizes.status({ stored: media.storedIn, roundTrips: metrics.roundTripsByShard }, nowMs),
+      status: (nowMs) =>
+        shards.sizes.status(
+          {
+            stored: media.storedIn,
+            countPushSubscriptions: push.store.countIn,
+            roundTrips: metrics.roundTripsByShard,
+          },
+          nowMs,
+        ),
     },
     metrics,
     auditCopies,

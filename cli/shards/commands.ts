@@ -21,6 +21,7 @@ const COLUMNS: readonly Column<Row>[] = [
   { field: "tenants", title: "TENANTS", kind: "count" },
   { field: "files", title: "FILES", kind: "count" },
   { field: "stored", title: "STORED" },
+  { field: "pushSubscriptions", title: "PUSH", kind: "count" },
   { field: "roundTrips", title: "TRIPS/HOUR", kind: "count" },
   { field: "answerMs", title: "ANSWER MS" },
   { field: "isNext", title: "NEXT", kind: "flag" },
@@ -28,13 +29,14 @@ const COLUMNS: readonly Column<Row>[] = [
 
 const status: Command = {
   words: ["shard", "status"],
-  summary: "Show each database: its size, tenants, files and load, and which one the next tenant gets.",
+  summary:
+    "Show each database: its size, tenants, files, push subscriptions and load, and which one the next tenant gets.",
   args: [],
   options: [],
   notes: [
-    "SIZE is that of the database, which holds 10 GB; STORED is what its files have in the bucket. TRIPS/HOUR counts " +
-      "the last hour: a database answers 500 to 1,000 a second. Without ANSWER MS it does not answer, and SIZE is what " +
-      "was measured last. Exit code 1 if one does not answer.",
+    "SIZE is that of the database, which holds 10 GB; STORED is what its files have in the bucket; PUSH counts " +
+      "push subscriptions. TRIPS/HOUR counts the last hour: a database answers 500 to 1,000 a second. Without ANSWER " +
+      "MS it does not answer, and SIZE is what was measured last. Exit code 1 if one does not answer.",
   ],
   examples: ["shard status", "shard status --json"],
   async run({ options, io, client }) {

@@ -46,6 +46,12 @@ export const SIZE_SQL = {
 /** The bytes of a database, without the space that deleted rows left. Any statement answers with them. */
 export const bytesOf = async (db: D1Database): Promise<number> => (await db.prepare(`SELECT 1`).all()).meta.size_after;
 
+/** The same, and what a statement counts there as `n`, in one round trip. */
+export async function bytesAndCount(counting: D1PreparedStatement): Promise<{ bytes: number; count: number }> {
+  const { results, meta } = await counting.all<{ n: number }>();
+  return { bytes: meta.size_after, count: results[0]!.n };
+}
+
 export const createSizeStore = (db: D1Database) => ({
   /** Gives a new tenant the emptiest shard and counts it there. These run before the tenant's row is written. */
   placeStatements: (tenant: string, shards: readonly number[], nowMs: number): readonly D1PreparedStatement[] => [

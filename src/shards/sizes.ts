@@ -3,7 +3,7 @@ import type { Clock } from "../platform/runtime/clock.ts";
 import { mapInParallel } from "../platform/runtime/parallel.ts";
 import { withTimeout } from "../platform/runtime/with-timeout.ts";
 import { SHARDS_AT_ONCE, type Shard, type Shards } from "../platform/storage/shards.ts";
-import { bytesOf, type ShardSize, type SizeStore } from "./size-store.ts";
+import { bytesAndCount, bytesOf, type ShardSize, type SizeStore } from "./size-store.ts";
 
 /** Our choice: sizes grow slowly, and new tenants are counted at once. */
 const PERIOD_MS = 3_600_000;
@@ -25,6 +25,8 @@ export interface ShardStatus {
   /** Committed files, and their bytes in the bucket; null: the shard does not answer. */
   readonly files: number | null;
   readonly storedBytes: number | null;
+  /** Records of push subscriptions; null: the shard does not answer. */
+  readonly pushSubscriptions: number | null;
   readonly databaseBytes: number;
   /** When the size was measured; null: never. */
   readonly measuredAt: number | null;
@@ -36,9 +38,11 @@ export interface ShardStatus {
   readonly isNext: boolean;
 }
 
-/** Ports to the services that count files and round trips. */
+/** Ports to the services that count files, push subscriptions and round trips. */
 export interface StatusPorts {
   stored(shard: number): Promise<StoredFiles>;
+  /** Counts records of push subscriptions as `n`. The answer tells the size of the shard, too. */
+  countPushSubscriptions(shard: number): D1PreparedStatement;
   /** By shard. A shard without round trips may be missing. */
   roundTrips(nowMs: number): Promise<ReadonlyMap<number, number>>;
 }
@@ -68,24 +72,23 @@ export function createShardSizes({
   const byShard = (sizes: readonly ShardSize[]) => new Map(sizes.map((size) => [size.shard, size]));
 
   async function statusOf(
-    shard: Shard,
+    shard: number,
     known: ShardSize | undefined,
-    { stored }: StatusPorts,
-  ): Promise<Pick<ShardStatus, "files" | "storedBytes" | "databaseBytes" | "measuredAt" | "answerMs">> {
-    const { number } = shard;
+    ports: StatusPorts,
+  ): Promise<Omit<ShardStatus, "shard" | "tenants" | "roundTrips" | "isNext">> {
     const startMs = clock.nowMs();
     try {
-      const [databaseBytes, { files, bytes }] = await withTimeout(
+      const [{ bytes: databaseBytes, count: pushSubscriptions }, { files, bytes: storedBytes }] = await withTimeout(
         PATIENCE_MS,
-        Promise.all([bytesOf(shard.db), stored(number)]),
+        Promise.all([bytesAndCount(ports.countPushSubscriptions(shard)), ports.stored(shard)]),
       );
       const nowMs = clock.nowMs();
       const seen = { databaseBytes, measuredAt: nowMs, answerMs: nowMs - startMs };
-      return { files, storedBytes: bytes, ...seen };
+      return { files, storedBytes, pushSubscriptions, ...seen };
     } catch (thrown) {
-      log.error("a shard does not answer", { shard: number, error: describeError(thrown) });
+      log.error("a shard does not answer", { shard, error: describeError(thrown) });
       const kept = { databaseBytes: known?.bytes ?? 0, measuredAt: known?.measuredAt || null, answerMs: null };
-      return { files: null, storedBytes: null, ...kept };
+      return { files: null, storedBytes: null, pushSubscriptions: null, ...kept };
     }
   }
 
@@ -121,12 +124,12 @@ export function createShardSizes({
         ports.roundTrips(nowMs),
       ]);
       const sizes = byShard(known);
-      return mapInParallel(shards, SHARDS_AT_ONCE, async (shard) => ({
-        shard: shard.number,
-        tenants: tenants.get(shard.number) ?? 0,
-        ...(await statusOf(shard, sizes.get(shard.number), ports)),
-        roundTrips: trips.get(shard.number) ?? 0,
-        isNext: shard.number === next,
+      return mapInParallel(shards, SHARDS_AT_ONCE, async ({ number: shard }) => ({
+        shard,
+        tenants: tenants.get(shard) ?? 0,
+        ...(await statusOf(shard, sizes.get(shard), ports)),
+        roundTrips: trips.get(shard) ?? 0,
+        isNext: shard === next,
       }));
     },
   };

@@ -539,6 +539,7 @@ describe("actions", () => {
     const rows = tableOf((await done("shard status")).out);
     expect(rows.map(({ SHARD }) => SHARD)).toEqual(["0", "1", "2", "3", "4"]);
     expect(rows[0]!["SIZE"]).toMatch(/^\d+\.\d (KB|MB)$/);
+    for (const { PUSH } of rows) expect(PUSH).toMatch(/^\d+$/);
     expect(rows.filter(({ NEXT }) => NEXT === "yes")).toHaveLength(1);
   });
 

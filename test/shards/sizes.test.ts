@@ -5,15 +5,17 @@ import { systemClock } from "../../src/platform/runtime/clock.ts";
 import { shardBinding, shardsOf } from "../../src/platform/storage/shards.ts";
 import { createShardSizes } from "../../src/shards/sizes.ts";
 import { createSizeStore } from "../../src/shards/size-store.ts";
+import { body as subscription } from "../events/push-support.ts";
 import { aroundMethods } from "../support/counting.ts";
 import { heardLog } from "../support/runtime/heard-log.ts";
 import { isolate } from "../support/isolate.ts";
 import { call, expectJson } from "../support/platform/call.ts";
-import { makeClient } from "../support/platform/clients.ts";
+import { makeClient, type TestClient } from "../support/platform/clients.ts";
 import { OPERATOR } from "../support/platform/operator.ts";
 import { makeTenant, makeTenantIn, placeOf } from "../support/platform/tenants.ts";
 import { tokenFor } from "../support/platform/tokens.ts";
-import { shardDb } from "../support/shards.ts";
+import { unique } from "../support/platform/unique.ts";
+import { addressIn, shardDb } from "../support/shards.ts";
 
 const HOUR_MS = 3_600_000;
 const GB = 1_000_000_000;
@@ -35,6 +37,17 @@ async function know(bytes: readonly number[], tenants: readonly number[] = [], m
 }
 const known = async () => new Map((await store.all()).map((size) => [size.shard, size]));
 const newPlace = async () => placeOf(await makeTenant({ subscribed: false }));
+
+/** Subscribes a client to a topic of its own whose push records lie in this shard. */
+async function subscribeIn(shard: number, { clientId }: TestClient, token: string): Promise<void> {
+  const topic = addressIn(shard, () => `${clientId}.${unique("order")}`);
+  const eventType = topic.slice(clientId.length + 1);
+  expect((await call("/pubsub/v1/topics", { token, json: { eventType } })).status).toBe(201);
+  await expectJson(
+    await call(`/pubsub/v1/topics/${clientId}/${eventType}/subscriptions`, { token, json: subscription() }),
+    201,
+  );
+}
 
 beforeEach(async () => void (await env.DB.exec("DELETE FROM shard_size")));
 
@@ -118,24 +131,27 @@ describe("the cron", () => {
 
 describe("GET /shards", () => {
   // shows: operator/shards/status
-  it("shows size, tenants, files and round trips of each", async () => {
+  it("shows size, tenants, files, push subscriptions and round trips of each", async () => {
     const tenant = await makeTenantIn(1);
-    const token = await tokenFor(await makeClient({ tenant }));
+    const client = await makeClient({ tenant });
+    const token = await tokenFor(client);
     const list = async () => expectJson(await call("/admin/v1/shards", { token: await tokenFor(OPERATOR) }), 200);
     const before = await list();
     const body = new TextEncoder().encode("four");
     const headers = { "content-type": "text/plain" };
     const path = "/media/v2/public/files";
     await expectJson(await call(path, { token, method: "POST", body, headers }), 202);
+    await subscribeIn(1, client, token);
     await createDeps(env).shards.sweep(Date.now());
     const after = await list();
     expect(after.map(({ shard }: any) => shard)).toEqual([0, 1, 2, 3]);
-    const { files, storedBytes, roundTrips } = before[1];
+    const { files, storedBytes, pushSubscriptions, roundTrips } = before[1];
     expect(after[1]).toEqual({
       shard: 1,
       tenants: before[1].tenants,
       files: files + 1,
       storedBytes: storedBytes + 4,
+      pushSubscriptions: pushSubscriptions + 1,
       databaseBytes: (await shardDb(1).prepare("SELECT 1").all()).meta.size_after,
       measuredAt: expect.any(Number),
       answerMs: expect.any(Number),
@@ -143,6 +159,7 @@ describe("GET /shards", () => {
       isNext: expect.any(Boolean),
     });
     expect(after[1].roundTrips).toBeGreaterThanOrEqual(roundTrips);
+    for (const at of [0, 2, 3]) expect(after[at].pushSubscriptions).toBe(before[at].pushSubscriptions);
     const next = after.filter(({ isNext }: any) => isNext);
     expect(next).toHaveLength(1);
     expect(await newPlace()).toBe(next[0].shard);
@@ -153,7 +170,8 @@ describe("GET /shards", () => {
     const own = isolate({ [shardBinding(3)]: DEAD });
     const headers = { authorization: `Bearer ${await tokenFor(OPERATOR)}` };
     const seen = await (await own.fetch("/admin/v1/shards", { headers })).json<any[]>();
-    expect(seen[3]).toMatchObject({ databaseBytes: 4, measuredAt: 5, answerMs: null, files: null, storedBytes: null });
+    const unknown = { answerMs: null, files: null, storedBytes: null, pushSubscriptions: null };
+    expect(seen[3]).toMatchObject({ databaseBytes: 4, measuredAt: 5, ...unknown });
     expect(seen[2].answerMs).not.toBeNull();
   });
 

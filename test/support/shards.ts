@@ -3,7 +3,7 @@ import type { Env } from "../../src/env.ts";
 import { homeOf } from "../../src/platform/storage/home.ts";
 import { shardBinding, shardsOf } from "../../src/platform/storage/shards.ts";
 
-/** `make` anew until it gives an address whose grants will lie in this shard. */
+/** `make` anew until it gives an address or topic whose home is this shard: grants and push records lie there. */
 export function addressIn(shard: number, make: () => string): string {
   for (;;) {
     const email = make();

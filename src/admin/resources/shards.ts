@@ -50,7 +50,8 @@ export const shardRoutes = (
   defineRoute({
     method: "GET",
     path: "/shards",
-    summary: "The databases: size, tenants, files and load of each, and which one the next tenant gets",
+    summary:
+      "The databases: size, tenants, files, push subscriptions and load of each, and which one the next tenant gets",
     operation: "listShards",
     handle: async ({ nowMs }) => json(200, await status(nowMs), { "cache-control": "no-store" }),
   }),

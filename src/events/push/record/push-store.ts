@@ -214,6 +214,9 @@ export function createPushStore(deps: PushStoreDeps) {
       return pageOf(paging, after, read, ({ id }) => [id]);
     },
 
+    /** Counts the records of a shard as `n`, those included that do not count any more. */
+    countIn: (shard: number): D1PreparedStatement => stores[shard]!.count(),
+
     /** Some of a topic. */
     ofTopic: (incarnation: string, limit: number): Promise<readonly PushRecord[]> =>
       all(incarnation, (store) => store.some({ incarnation }, limit)),

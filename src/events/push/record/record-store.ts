@@ -81,6 +81,7 @@ const sqlOf = (select: string, admission: string) => ({
   sealedOtherwise: `${select} WHERE rowid IN (
       SELECT rowid FROM push_subscription WHERE seal_key < ?2 OR seal_key > ?2 ORDER BY random() LIMIT ?3)`,
   nextSealKey: `SELECT min(seal_key) AS key FROM push_subscription WHERE seal_key > ?1`,
+  count: `SELECT count(*) AS n FROM push_subscription`,
   countSealed: `SELECT count(*) AS n FROM (SELECT 1 FROM push_subscription WHERE seal_key = ?1 LIMIT ?2)`,
   reseal: `UPDATE push_subscription SET credentials = ?3, seal_key = ?4 WHERE id = ?1 AND credentials = ?2`,
 });
@@ -173,6 +174,9 @@ export function createRecordStore(
       const text = `${isDirectory ? SELECT : SELECT_IN_SHARD} WHERE ${where} ORDER BY id LIMIT ?3 OFFSET ?4`;
       return many(text, after, limit, skip, ...values);
     },
+
+    /** Counts all of this database as `n`. */
+    count: (): D1PreparedStatement => db.prepare(sql.count),
 
     /** How many match the filter behind an id, up to `most`. */
     async countAfter(filter: PushFilter, after: string, most: number): Promise<number> {
