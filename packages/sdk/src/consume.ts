@@ -3,7 +3,7 @@ import type { Batch, ConsumedEvent, StoredEvent } from "./event.ts";
 import { backoffMs, wait } from "./wait.ts";
 
 /**
- * Reading without end:
+ * Reads a topic in an endless loop:
  *
  *   read ──batch──▶ deliver each ──all acknowledged──▶ commit ──▶ read …
  *     │                 │ renew the lock at half its time
@@ -12,29 +12,31 @@ import { backoffMs, wait } from "./wait.ts";
  *     ├─ nothing for 20 s ──▶ read: the platform waits, so an event comes at once
  *     └─ locked by another worker of this client ──▶ wait
  *
- * An event is handled at least once. It is handled again after a crash, a lost lock or a failed handler.
+ * An event is handled at least once: again after a crash, a lost lock or a failed handler.
  */
 export interface ConsumeOptions {
   /** Events in one read, 100 by default. */
   readonly batchSize?: number;
-  /** Duration of the lock, which is renewed at half of it; 60 s by default. After a crash, others wait for so long. */
+  /**
+   * Duration of the lock, which is renewed at half of it; 60 s by default. After a crash, other workers wait for it.
+   */
   readonly lockMs?: number;
   /** The longest wait while another worker of this client has the lock; 1 s by default. */
   readonly maxIdleMs?: number;
-  /** Ends the loop: the event in work is finished, the others are given back. */
+  /** Ends the loop. The event that is being handled is finished; the others of the batch are given back. */
   readonly signal?: AbortSignal;
-  /** Learns of events that retention removed before they were read. */
+  /** Called with the number of events that retention removed before they were read. */
   readonly onLost?: (count: number) => void;
 }
 
 export interface ProcessOptions extends ConsumeOptions {
-  /** Events in work at once; 1 by default. */
+  /** Events that are handled at the same time; 1 by default. */
   readonly concurrency?: number;
-  /** Learns of handlers that failed. The event comes again. */
+  /** Called when a handler fails. The event comes again. */
   readonly onError?: (error: unknown, event: StoredEvent) => void;
 }
 
-/** What reading needs of a topic. */
+/** The operations of a topic that the loop uses. */
 interface Source {
   read(options: {
     numEvents: number;
@@ -49,7 +51,7 @@ interface Source {
 
 /** Proxies may cut a connection that is quiet for longer. */
 const WAIT_SEC = 20;
-/** A read that came back at once without events, as one does while a shard fails, is not repeated sooner. */
+/** The first pause after a read that came back at once without events, as it does while a shard fails. */
 const FIRST_IDLE_MS = 50;
 const FAILED_MAX_MS = 10_000;
 
@@ -130,11 +132,11 @@ async function nextBatch(source: Source, options: ConsumeOptions): Promise<Held 
       }
     } catch (thrown) {
       if (hasStopped(signal)) return undefined;
-      // Another worker of this client has the lock; it may end early.
+      // Another worker of this client has the lock, and may release it before it expires.
       if (!(thrown instanceof ConflictError) || thrown.type !== "topic_locked") throw thrown;
       idleMs = Math.min(maxIdleMs, thrown.retryAfterMs ?? maxIdleMs);
     }
-    // The platform waited already.
+    // The read has waited already, so the next one needs no pause.
     if (Date.now() - startedMs > maxIdleMs) continue;
     await wait(idleMs * (0.75 + Math.random() / 2), signal).catch(() => undefined);
   }
@@ -155,7 +157,7 @@ function hold(source: Source, { events, token, attempt }: Batch, ttlMs: number):
       await source.extend(token, ttlMs);
       if (!ended) renewLater();
     } catch (thrown) {
-      // A refusal means that the lock is gone. After any other failure the rest of its time is tried again.
+      // A refusal means that the lock is gone. After any other failure, the lock is renewed again soon.
       if (thrown instanceof PlinthError && thrown.status >= 400 && thrown.status < 500) lost = true;
       else if (!ended) timer = setTimeout(() => void (renewing = renew()), ttlMs / 8);
     }
@@ -180,12 +182,12 @@ function hold(source: Source, { events, token, attempt }: Batch, ttlMs: number):
         if (done === -1) await source.commit(token);
         else await source.release(token, events[done - 1]?.id);
       } catch (thrown) {
-        // The lock ended meanwhile: what is not committed comes again.
+        // The lock ended meanwhile: events that are not committed come again.
         if (!(thrown instanceof ConflictError)) throw thrown;
       }
     },
   };
 }
 
-/** A function, since the answer changes over an `await`. */
+/** A function, since TypeScript would assume that the value stays the same over an `await`. */
 const hasStopped = (signal: AbortSignal | undefined): boolean => signal?.aborted === true;

@@ -2,8 +2,8 @@ import { errorOf, noAnswer } from "./errors.ts";
 import { backoffMs, wait } from "./wait.ts";
 
 /**
- * How the SDK gets access tokens. A service has a client id and a secret. A browser has a function that returns the
- * signed-in person's token, for example of oidc-client-ts.
+ * The source of access tokens. A service gives a client id and a secret. A browser gives a function that returns the
+ * token of the signed-in person, for example from oidc-client-ts.
  */
 export type Credentials = ClientCredentials | TokenFunction;
 
@@ -14,16 +14,16 @@ export interface ClientCredentials {
   readonly scope?: string | readonly string[];
 }
 
-/** Returns a valid token. `refused`: the token that the platform did not accept, so that another one is needed. */
+/** Returns a valid token. `refused`: a token that the platform did not accept, and that must not be returned again. */
 export type TokenFunction = (refused?: string) => string | Promise<string>;
 
 export interface TokenSource {
   get(signal?: AbortSignal): Promise<string>;
-  /** The platform refused this token; the next one is a new one. */
+  /** Notes that the platform refused this token, so that the next one is new. */
   refuse(token: string): void;
 }
 
-/** Renews this much before the end, so that a token outlives the request that it is taken for. */
+/** A token is renewed this long before its end, so that it does not expire during a request. */
 const EARLY_MS = 60_000;
 const ATTEMPTS = 4;
 
@@ -50,8 +50,8 @@ function fromFunction(credentials: TokenFunction): TokenSource {
 }
 
 /**
- * One token for all requests, fetched by the first and renewed by whoever needs it near its end. Requests at the same
- * time share one fetch. If a renewal fails, the old token serves until it ends.
+ * Shares one token among all requests. The first request fetches it, and a request near its end renews it. Concurrent
+ * requests share one fetch. If a renewal fails, the old token is used until it ends.
  */
 function fromClient(
   { clientId, clientSecret, scope = [] }: ClientCredentials,
@@ -110,5 +110,5 @@ function fromClient(
   };
 }
 
-/** As in a form, and in bytes that `btoa` takes (RFC 6749 2.3.1). */
+/** Encodes a text as a form does (RFC 6749 2.3.1), in characters that `btoa` takes. */
 const formEncode = (text: string): string => new URLSearchParams({ "": text }).toString().slice(1);

@@ -1,5 +1,5 @@
 /**
- * What can go wrong, as classes:
+ * The errors of the SDK:
  *
  *   PlinthError                 every refusal; has the platform's `type`, `details` and request id
  *   ├─ InvalidRequestError      400, 413, 414, 415: the request is wrong; `details` names the fields
@@ -24,9 +24,9 @@ export interface ErrorFields {
   readonly type: string;
   readonly message: string;
   readonly details?: readonly ErrorDetail[];
-  /** Tell it to the operator, who finds the cause in the log by it. */
+  /** Identifies the request in the platform's log. Give it to the operator. */
   readonly requestId?: string | undefined;
-  /** An address that says what to do about this type of error. */
+  /** The address of a page about this type of error. */
   readonly moreInfo?: string | undefined;
   readonly retryAfterMs?: number | undefined;
   readonly cause?: unknown;
@@ -79,7 +79,7 @@ export class UnavailableError extends PlinthError {
   override readonly name = "UnavailableError";
 }
 
-/** The error of an answer that is no success. Reads the body to its end. */
+/** Makes the error of an answer that is not a success. Reads the body to its end. */
 export async function errorOf(response: Response): Promise<PlinthError> {
   const text = await response.text().catch(() => "");
   const body = parseObject(text);
@@ -100,7 +100,7 @@ export async function errorOf(response: Response): Promise<PlinthError> {
 export const noAnswer = (cause: unknown, message: string): UnavailableError =>
   new UnavailableError({ status: 0, type: "no_answer", message, cause });
 
-/** `Retry-After` in seconds; dates are not used by the platform. */
+/** Reads `Retry-After` in seconds; the platform sends no dates. */
 function retryAfterOf(headers: Headers): number | undefined {
   const seconds = Number(headers.get("retry-after") ?? Number.NaN);
   return Number.isFinite(seconds) && seconds >= 0 ? seconds * 1_000 : undefined;

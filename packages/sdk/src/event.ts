@@ -1,4 +1,4 @@
-/** An event to publish. A payload that is no text is sent as JSON. */
+/** An event to publish. A payload that is not a string is sent as JSON. */
 export interface NewEvent {
   readonly payload: unknown;
   readonly metadata?: Readonly<Record<string, string>>;
@@ -34,6 +34,6 @@ export interface ConsumedEvent extends StoredEvent {
   readonly attempt: number;
   /** The payload as JSON. */
   json<T = unknown>(): T;
-  /** Marks the event as handled now; otherwise asking for the next one does. */
+  /** Acknowledges the event now. Without this call, asking for the next event does. */
   ack(): void;
 }

@@ -9,7 +9,7 @@ export interface StoredFile {
   readonly etag: string;
   readonly fileName: string | null;
   readonly tenant: string;
-  /** Both in a list of shared files alone. */
+  /** `client` and `shared` are only in a list of shared files. */
   readonly client?: string;
   readonly shared?: "tenant";
   readonly createdAt: number;
@@ -23,7 +23,7 @@ export interface StoredFile {
 export interface Variant {
   readonly type: "clip" | "crop";
   readonly size: string;
-  /** Null until it is made. */
+  /** Width and height in pixels; null until the variant is made. */
   readonly width: number | null;
   readonly height: number | null;
   readonly bytes: number | null;
@@ -31,7 +31,7 @@ export interface Variant {
   readonly state: "pending" | "ready" | "failed";
   /** Why it failed. */
   readonly reason?: string;
-  /** Of a public file's variant that is ready. */
+  /** The address of the variant, if it is ready and the file is public. */
   readonly link?: string;
 }
 
@@ -42,14 +42,14 @@ export interface Sizes {
 }
 
 export interface UploadOptions extends Sizes {
-  /** The type of the bytes; of a `Blob` its own by default, else `application/octet-stream`. */
+  /** The type of the bytes. Default: the type of a `Blob`, else `application/octet-stream`. */
   readonly contentType?: string;
-  /** The name for downloads; of a `File` its own by default. */
+  /** The name for downloads. Default: the name of a `File`. */
   readonly fileName?: string;
   readonly metadata?: Readonly<Record<string, unknown>>;
   /** The tenant that the file belongs to; the token's own by default. */
   readonly tenant?: string;
-  /** Lets other clients of the tenant read the file, and change it with `media_admin`. It stays so. */
+  /** Lets other clients of the tenant read the file, and change it with `media_admin`. This cannot be undone. */
   readonly shared?: "tenant";
   readonly onProgress?: (progress: { readonly sentBytes: number; readonly totalBytes: number }) => void;
   readonly signal?: AbortSignal;
@@ -80,6 +80,7 @@ export type Content = Blob | ArrayBuffer | ArrayBufferView | string;
 export type Files = ReturnType<typeof createFiles>;
 
 const UPLOAD_ATTEMPTS = 4;
+/** The longest wait for variants. */
 const READY_MAX_MS = 60_000;
 
 /**
@@ -96,7 +97,10 @@ export function createFiles(
   const at = (id: string): string => `${base}/${encodeURIComponent(id)}`;
 
   const files = {
-    /** Stores bytes in three steps: create, send, commit. A lost answer is repeated; nothing is stored twice. */
+    /**
+     * Stores bytes in three steps: create, send, commit. A step whose answer was lost is repeated and stores nothing
+     * twice.
+     */
     async upload(content: Content, options: UploadOptions = {}): Promise<UploadedFile> {
       const { metadata = {}, tenant, shared, clip, crop, onProgress, signal } = options;
       const blob = content instanceof Blob ? content : new Blob([content as string]);
@@ -104,7 +108,7 @@ export function createFiles(
       const created = await transport.json<{ id: string; uploadLink: string; commitLink: string }>("POST", base, {
         query: { clip: listOf(clip), crop: listOf(crop) },
         json: { "Content-Type": contentType },
-        // A file that nobody uploads is removed after a day.
+        // May be repeated, since a file without an upload is removed after a day.
         repeatable: true,
         signal,
       });
@@ -170,7 +174,7 @@ export function createFiles(
       }
     },
 
-    /** What `deleteAll` would remove. */
+    /** Counts the files that `deleteAll` would remove. */
     async count({ tenant, q }: Pick<Search, "tenant" | "q">): Promise<{ files: number; bytes: number }> {
       return transport.json("DELETE", base, { query: { tenant: tenant ?? (await ownTenant()), q, dryRun: true } });
     },
@@ -191,7 +195,7 @@ export function createFiles(
 
     variants: (id: string): Promise<readonly Variant[]> => transport.json("GET", `${at(id)}/variants`),
 
-    /** Asks for variants and waits until each is ready or has failed. */
+    /** Requests variants and waits until each is ready or has failed, for a minute at most: then some may be pending. */
     async makeVariants(id: string, sizes: Sizes, signal?: AbortSignal): Promise<readonly Variant[]> {
       const query = { clip: listOf(sizes.clip), crop: listOf(sizes.crop) };
       let variants = await transport.json<readonly Variant[]>("POST", `${at(id)}/variants`, {
@@ -212,7 +216,9 @@ export function createFiles(
   return files;
 }
 
-/** The link itself is the permission, and may lead to another host: it gets no token. */
+/**
+ * Sends bytes to an upload link. It sends no token: the link itself is the permission, and may lead to another host.
+ */
 async function put(
   fetch: typeof globalThis.fetch,
   link: string,
@@ -238,7 +244,7 @@ async function put(
       return;
     }
     const error = answer instanceof Response ? await errorOf(answer) : answer;
-    // An answer was lost, and the bytes are there.
+    // The answer of an earlier attempt was lost; the bytes are stored.
     if (error instanceof ConflictError && error.has("already_uploaded") && attempt > 1) return report(blob.size);
     const passes = error.status === 0 || error.status === 429 || error.status >= 500;
     if (!passes || attempt === UPLOAD_ATTEMPTS) throw error;
@@ -246,7 +252,7 @@ async function put(
   }
 }
 
-/** What is used of it; other runtimes do not have it. */
+/** The part of `XMLHttpRequest` that is used here. Runtimes other than browsers do not have its types. */
 interface XhrLike {
   readonly upload: { addEventListener(type: "progress", listen: (event: { readonly loaded: number }) => void): void };
   readonly status: number;
@@ -261,7 +267,7 @@ interface XhrLike {
 
 const { XMLHttpRequest } = globalThis as { readonly XMLHttpRequest?: new () => XhrLike };
 
-/** Only `XMLHttpRequest` tells a page how much was sent. */
+/** Sends bytes with `XMLHttpRequest`, since `fetch` does not tell a page how much was sent. */
 function putByXhr(
   link: string,
   blob: Blob,
@@ -290,7 +296,7 @@ function putByXhr(
 
 function headersOf(contentType: string, fileName: string | undefined): Record<string, string> {
   if (fileName === undefined) return { "content-type": contentType };
-  // RFC 8187: any name in ASCII.
+  // RFC 8187 encodes any name in ASCII.
   const encoded = encodeURIComponent(fileName).replace(/['()*]/g, (one) => `%${one.charCodeAt(0).toString(16)}`);
   return { "content-type": contentType, "content-disposition": `attachment; filename*=UTF-8''${encoded}` };
 }

@@ -15,7 +15,7 @@ export interface AuthOptions extends VerifierOptions {
   readonly scope?: string;
 }
 
-/** A refusal, ready to be sent. */
+/** A refusal that is ready to be sent. */
 interface Refused {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
@@ -120,7 +120,7 @@ export function fastifyAuth(options: AuthOptions) {
   };
 }
 
-/** For any handler of `Request` and `Response`: Next.js route handlers, Workers, Deno, Bun. */
+/** Wraps a handler of `Request` and `Response`: Next.js route handlers, Workers, Deno, Bun. */
 export function withAuth<Rest extends unknown[]>(
   options: AuthOptions,
   handle: (request: Request, caller: Caller, ...rest: Rest) => Response | Promise<Response>,

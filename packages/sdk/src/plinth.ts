@@ -30,15 +30,15 @@ export interface Plinth {
   readonly publicFiles: Files;
   /** The same client with tokens for this tenant. Only with a client's id and secret. */
   forTenant(tenant: string): Plinth;
-  /** Any operation: with a token, repeated by the platform's rules. Throws a `PlinthError` if it is refused. */
+  /** Calls any operation, with a token and retries. Throws a `PlinthError` if it is refused. */
   request<T = unknown>(method: string, path: string, ask?: Ask): Promise<T>;
   /**
-   * For the generated operations of `api/plinth.ts`, whose inputs and answers have types:
+   * Options for the generated operations of `api/plinth.ts`, whose inputs and answers have types:
    *
    *   const { data } = await listTopics({}, plinth.operations);
    */
   readonly operations: { readonly baseUrl: string; readonly fetch: typeof globalThis.fetch };
-  /** Any list, page by page as its entries are needed. */
+  /** The entries of any list. A page is requested when its entries are needed. */
   pages<T = unknown>(path: string, ask?: Ask): AsyncGenerator<T, void, undefined>;
 }
 
@@ -75,7 +75,7 @@ export function createPlinth(options: PlinthOptions): Plinth {
   return forScopes([]);
 }
 
-/** The tenant that a token names, read without a check: the platform checks it. Undefined for a token without one. */
+/** The tenant in a token; undefined if it names none. The token is not verified here: the platform does that. */
 function tenantOf(token: string): string | undefined {
   try {
     const text = atob((token.split(".")[1] ?? "").replaceAll("-", "+").replaceAll("_", "/"));

@@ -10,7 +10,7 @@ export interface TopicStatus {
   readonly createdAt: number;
   readonly shards: number;
   readonly state: "active" | "deleting";
-  /** Null, like `lag`, for a caller who sees only its own tenant's events. */
+  /** Null, like `lag`, for a caller who sees only the events of its own tenant. */
   readonly storedEvents: number | null;
   readonly oldestEventAt: number | null;
   readonly newestEventAt: number | null;
@@ -20,8 +20,8 @@ export interface TopicStatus {
 
 export interface TopicOptions {
   /**
-   * Reads with a cursor and a lock of this name, beside those of the client; at most 100 on a topic. Two programs of one
-   * client each get all events under two names, and share them under one.
+   * The name of a consumer with a cursor and lock of its own; at most 100 on a topic. Two programs of a client share
+   * the events under one name; under two names, each gets all of them.
    */
   readonly consumer?: string;
 }
@@ -41,14 +41,14 @@ export type Topic = ReturnType<typeof createTopic>;
 /** The most that one publish takes. */
 const MAX_EVENTS = 1_000;
 const MAX_CHARS = 1_500_000;
-/** The longest time that an aborted read takes to free its topic. */
+/** The longest time for which an aborted read tries to free its topic. */
 const FREE_MS = 2_000;
 
 /**
  * One topic: `plinth.topic("acme.shop", "orderPlaced")`.
  *
- * A publish has an idempotency key, so it is repeated after a lost answer and stores its events once. Reading comes in
- * three forms: `consume` for a loop, `process` for a handler with concurrency, `read` and `commit` by hand.
+ * A publish has an idempotency key, so it is repeated after a lost answer and stores its events once. There are three
+ * ways to read: `consume` for a loop, `process` for a handler with concurrency, `read` and `commit` by hand.
  */
 export function createTopic(transport: Transport, owner: string, eventType: string, { consumer }: TopicOptions = {}) {
   const asConsumer: Readonly<Record<string, string>> = consumer === undefined ? {} : { consumer };
@@ -83,14 +83,14 @@ export function createTopic(transport: Transport, owner: string, eventType: stri
     return { events, token, attempt: count("-delivery-attempt") ?? 1, lost: count("-events-lost") ?? 0 };
   }
 
-  /** Frees what an aborted read may have locked: its key brings the batch once more. */
+  /** Releases the batch that an aborted read may have locked. A read with the same key returns it once more. */
   async function freeRead(key: string, options: ReadOptions): Promise<void> {
     try {
       const again = { ...options, waitSec: 0, signal: AbortSignal.timeout(FREE_MS) };
       const batch = await readUnder(key, again);
       if (batch !== undefined) await topic.release(batch.token);
     } catch {
-      // Nothing is locked, or the lock expires by itself.
+      // Ignored: nothing is locked, or the lock expires by itself.
     }
   }
 
@@ -98,7 +98,7 @@ export function createTopic(transport: Transport, owner: string, eventType: stri
     owner,
     eventType,
 
-    /** Makes the topic. One that exists stays as it is. Returns true if this call made it. */
+    /** Creates the topic. An existing one stays as it is. Returns true if this call created it. */
     async create(options: { readonly description?: string; readonly shards?: number } = {}): Promise<boolean> {
       try {
         await transport.send("POST", "/pubsub/v1/topics", { json: { ...options, eventType } });
@@ -111,7 +111,7 @@ export function createTopic(transport: Transport, owner: string, eventType: stri
 
     status: (): Promise<TopicStatus> => transport.json("GET", path, { headers: asConsumer }),
 
-    /** Deletes the topic with its events. A missing one is fine. */
+    /** Deletes the topic with its events. Does nothing if there is no such topic. */
     async delete(): Promise<void> {
       await transport.send("DELETE", path).catch((thrown: unknown) => {
         if (!(thrown instanceof NotFoundError)) throw thrown;
@@ -119,8 +119,8 @@ export function createTopic(transport: Transport, owner: string, eventType: stri
     },
 
     /**
-     * Publishes one event or many, in order; returns their ids. More than one request takes are sent in parts, each
-     * under a key of its own. Give `idempotencyKey` to publish the same events at most once even after a crash.
+     * Publishes one event or many, in order; returns their ids. Events that do not fit into one request are sent in
+     * parts, each with a key of its own. With `idempotencyKey`, the same events are stored once even after a crash.
      */
     async publish(
       events: NewEvent | readonly NewEvent[],
@@ -164,7 +164,7 @@ export function createTopic(transport: Transport, owner: string, eventType: stri
         .catch(isDone);
     },
 
-    /** Holds a batch for `ttlMs` from now on. */
+    /** Keeps a batch locked for `ttlMs` from now on. */
     async extend(token: string, ttlMs: number, signal?: AbortSignal): Promise<void> {
       await transport.send("POST", `${path}/extend`, {
         headers: asConsumer,
@@ -174,13 +174,16 @@ export function createTopic(transport: Transport, owner: string, eventType: stri
       });
     },
 
-    /** Gives a batch back. `commitThrough`: the id of its last event that is handled. */
+    /**
+     * Gives a batch back. `commitThrough`: the id of the last event that was handled; the events up to it are
+     * committed.
+     */
     async release(token: string, commitThrough?: string): Promise<void> {
       const json = { token, ...(commitThrough !== undefined && { commitThrough }) };
       await transport.send("POST", `${path}/release`, { headers: asConsumer, json, repeatable: true }).catch(isDone);
     },
 
-    /** Moves this consumer's cursor: to the oldest event, behind the newest, or to a time in ms. */
+    /** Moves this consumer's cursor: to the oldest event, after the newest one, or to a time in ms. */
     async seek(to: "oldest" | "newest" | number): Promise<void> {
       await transport.send("POST", `${path}/seek`, { headers: asConsumer, json: { to }, repeatable: true });
     },
@@ -211,7 +214,7 @@ export function createTopic(transport: Transport, owner: string, eventType: stri
     },
 
     /**
-     * Events as they come, for ever or until `signal` aborts:
+     * Returns events as they come, until `signal` aborts:
      *
      *   for await (const event of topic.consume()) await handle(event.json());
      *
@@ -222,8 +225,8 @@ export function createTopic(transport: Transport, owner: string, eventType: stri
       consumeEach(topic, options),
 
     /**
-     * Calls `handle` with each event, `concurrency` of them at once, until `signal` aborts; then waits for those that
-     * run. An event whose handler throws comes again, with all events behind it that are not handled yet.
+     * Calls `handle` with each event, `concurrency` of them at the same time, until `signal` aborts; then waits for
+     * running handlers. An event whose handler throws comes again, with later events that are not handled yet.
      */
     process: (handle: (event: ConsumedEvent) => unknown, options: ProcessOptions = {}): Promise<void> =>
       processAll(topic, handle, options),
@@ -233,7 +236,7 @@ export function createTopic(transport: Transport, owner: string, eventType: stri
 
 export interface Publisher {
   publish(event: NewEvent): Promise<string>;
-  /** Sends what waits. */
+  /** Sends the events that wait. */
   flush(): Promise<void>;
   close(): Promise<void>;
 }
@@ -302,7 +305,7 @@ function toWire({ payload, metadata, tenant }: NewEvent): WireEvent {
   return { payload: text, ...(metadata !== undefined && { metadata }), ...(tenant !== undefined && { tenant }) };
 }
 
-/** Parts that each fit one request: 5 MiB of UTF-8, so at most so many characters of three bytes. */
+/** Splits events into parts that fit into a request of 5 MiB. A character takes at most three bytes in UTF-8. */
 function partsOf(events: readonly WireEvent[]): readonly WireEvent[][] {
   const parts: WireEvent[][] = [];
   let chars = 0;
@@ -320,7 +323,7 @@ function partsOf(events: readonly WireEvent[]): readonly WireEvent[][] {
   return parts;
 }
 
-/** The answer to the first commit was lost: it is done. */
+/** Ignores the refusal of a commit that was done before: only its answer was lost. */
 function isDone(thrown: unknown): void {
   if (!(thrown instanceof ConflictError && thrown.has("already_committed"))) throw thrown;
 }

@@ -18,9 +18,9 @@ export interface Ask {
   readonly headers?: Readonly<Record<string, string>>;
   readonly json?: unknown;
   readonly signal?: AbortSignal | undefined;
-  /** True if sending it twice does no harm: by an idempotency key, or by what it does. */
+  /** True if sending the request twice does no harm, for example because of an idempotency key. */
   readonly repeatable?: boolean;
-  /** Time that the platform may take beyond the usual. */
+  /** Time that the platform may take beyond `timeoutMs`. */
   readonly extraMs?: number;
 }
 
@@ -38,11 +38,11 @@ export type Transport = ReturnType<typeof createTransport>;
 /** Methods that may be repeated as they are (RFC 9110 9.2.2). */
 const REPEATABLE: ReadonlySet<string> = new Set(["GET", "HEAD", "PUT", "DELETE"]);
 const MAX_BACKOFF_MS = 10_000;
-/** A longer `Retry-After` is the caller's to decide about. */
+/** The longest pause. After a longer `Retry-After`, the error goes to the caller. */
 const MAX_WAIT_MS = 60_000;
 
 /**
- * Sends requests with a token and repeats them by the platform's rules:
+ * Sends requests with a token, and repeats them:
  *
  *   401                once, with a new token
  *   429                after `Retry-After`; nothing was done
@@ -67,7 +67,7 @@ export function createTransport({ url, tokens, fetch, attempts, timeoutMs }: Tra
     }
   }
 
-  /** The first success or redirect, or what the last attempt brought. */
+  /** The first success or redirect, or the result of the last attempt. */
   async function repeat(address: string, sent: Sent, mayRepeat: boolean): Promise<Response | PlinthError> {
     const { signal } = sent;
     let renewed = false;
@@ -104,7 +104,7 @@ export function createTransport({ url, tokens, fetch, attempts, timeoutMs }: Tra
   /** `fetch` with a token, repeated by the same rules. Returns a refusal as it is; throws without an answer. */
   async function fetchWithToken(input: RequestInfo | URL, init: RequestInit = {}): Promise<Response> {
     if (input instanceof Request) throw new TypeError("Give the address and its options, not a Request.");
-    // Its bytes are gone after the first attempt.
+    // The bytes of a stream are gone after the first attempt.
     if (init.body instanceof ReadableStream) throw new TypeError("A stream cannot be sent again.");
     const { method = "GET", signal, ...rest } = init;
     const mayRepeat = REPEATABLE.has(method) || new Headers(init.headers).has("idempotency-key");
@@ -123,7 +123,7 @@ export function createTransport({ url, tokens, fetch, attempts, timeoutMs }: Tra
       const text = await response.text();
       return (text === "" ? undefined : JSON.parse(text)) as T;
     },
-    /** Every entry of a list, page by page as they are needed. */
+    /** The entries of a list. A page is requested when its entries are needed. */
     async *pages<T>(path: string, ask: Ask = {}): AsyncGenerator<T, void, undefined> {
       let next: string | undefined = addressOf(url, path, ask.query);
       while (next !== undefined) {
@@ -141,7 +141,7 @@ const isPassing = ({ status }: PlinthError): boolean =>
 
 function addressOf(url: string, path: string, query: Ask["query"] = {}): string {
   const address = new URL(path.startsWith("/") ? `${url}${path}` : path);
-  // The token goes to the platform alone, whatever a link says.
+  // Sends the token only to the platform, even if a link leads elsewhere.
   if (address.origin !== new URL(url).origin) throw new TypeError(`${address.origin} is not the platform.`);
   for (const [name, value] of Object.entries(query)) {
     if (value === undefined || (Array.isArray(value) && value.length === 0)) continue;

@@ -1,6 +1,6 @@
 import { UnauthorizedError, UnavailableError } from "./errors.ts";
 
-/** Who calls, as the platform signed it. */
+/** The caller of a request, from the claims of its token. */
 export interface Caller {
   /** Empty in a person's token without a tenant. */
   readonly tenant: string;
@@ -15,7 +15,7 @@ export interface Caller {
 export interface VerifierOptions {
   /** The platform's address, with its path prefix. Its issuer is `{url}/oauth2/v1`. */
   readonly url: string;
-  /** The registered name of your service: callers of other tenants bring tokens made for it by the gateway. */
+  /** The registered name of your service. Through the gateway, callers of other tenants have tokens made for it. */
   readonly service?: string;
   readonly fetch?: typeof globalThis.fetch;
   /** Tolerated difference of clocks, 5 s by default. */
@@ -24,7 +24,7 @@ export interface VerifierOptions {
 
 export type TokenVerifier = (authorization: string | null | undefined) => Promise<Caller>;
 
-/** Keys are fetched anew for an unknown key id, but not more often, since anybody can make one up. */
+/** The shortest time between two fetches of keys for an unknown key id, since anybody can invent one. */
 const REFETCH_MS = 10_000;
 const KEYS_MAX_AGE_MS = 3_600_000;
 const FETCH_MS = 5_000;
@@ -34,7 +34,7 @@ const MAX_TOKEN_CHARS = 16_384;
  * Checks an `Authorization` header or a bare token without asking the platform: signature (ES256, by a published key),
  * `typ` with its audience, issuer, expiry. Two kinds are accepted: `at+jwt` for the whole platform, and, if `service`
  * is given, `service+jwt` for this service alone. Throws `UnauthorizedError`, or `UnavailableError` if the keys cannot
- * be fetched. A revoked token is valid here until it ends; only the platform knows sooner.
+ * be fetched. A revoked token is valid here until it expires; only the platform knows that it was revoked.
  */
 export function createTokenVerifier({
   url,
@@ -128,7 +128,7 @@ function keySet(address: string, fetch: typeof globalThis.fetch): (kid: string) 
   };
 }
 
-/** True if the caller may do what the scope stands for. */
+/** Tells whether the caller's token has the scope. */
 export const hasScope = ({ scopes }: Caller, scope: string): boolean => scopes.has(scope);
 
 const refusal = (message: string): UnauthorizedError =>
@@ -141,7 +141,7 @@ function decode(part: string): Record<string, unknown> {
     );
     if (typeof value === "object" && value !== null && !Array.isArray(value)) return value as Record<string, unknown>;
   } catch {
-    // Told below.
+    // Reported below.
   }
   throw refusal("The access token cannot be read.");
 }

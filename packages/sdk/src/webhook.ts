@@ -13,12 +13,12 @@ export interface WebhookOptions {
 const PREFIX = "whsec_";
 
 /**
- * The event of a push, after a check of its signature (Standard Webhooks). `body` is the text as it was received: a
- * parsed and rewritten one has another signature. `secrets`: the subscription's `signingSecret`, or several.
+ * Checks the signature of a push (Standard Webhooks) and returns its event. `body` must be the text as it was received,
+ * since a parsed and rewritten one has another signature. `secrets`: the subscription's `signingSecret`, or several.
  *
  *   const event = await verifyWebhook(request.headers, await request.text(), secret);
  *
- * A push may come twice: `webhook-id` is the same then, and so is `event.id`.
+ * A push may come twice, with the same `webhook-id` and `event.id`.
  */
 export async function verifyWebhook(
   headers: Headers | Readonly<Record<string, string | readonly string[] | undefined>>,
