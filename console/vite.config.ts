@@ -6,7 +6,7 @@ import { notices } from "../scripts/console/notices.ts";
 
 const here = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
 
-/** Where the platform is that `npm run console` shows. */
+/** The address of the platform that `npm run console` uses. */
 const PLATFORM = process.env["PLINTH_URL"] ?? "http://127.0.0.1:8787";
 
 export default defineConfig({
@@ -18,7 +18,7 @@ export default defineConfig({
   },
   build: {
     target: "es2023",
-    // A style or picture as `data:` would need the policy's leave.
+    // The content security policy forbids styles and pictures as `data:`.
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
     chunkSizeWarningLimit: 1_000,

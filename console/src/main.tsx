@@ -43,6 +43,6 @@ try {
     </StrictMode>,
   );
 } catch {
-  // The words may be what is missing.
+  // The table of texts may be what could not be loaded, so this text is fixed.
   root.render(<p className="notice">The platform cannot be reached. Load the page again in a moment.</p>);
 }

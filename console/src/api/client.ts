@@ -5,7 +5,7 @@ import { token } from "../session/session.ts";
 
 let refused: string | undefined;
 
-/** The SDK's way to send, without the rest of it. */
+/** The SDK's transport, without the rest of the SDK. */
 const transport = createTransport({
   url: PLATFORM_URL,
   fetch: globalThis.fetch.bind(globalThis),
@@ -21,7 +21,7 @@ const transport = createTransport({
   },
 });
 
-/** For the generated operations of `api/plinth.ts`: with the person's token, repeated by the platform's rules. */
+/** Options for the generated operations of `api/plinth.ts`: requests have the person's token, and are retried. */
 export const operations = { baseUrl: PLATFORM_URL, fetch: transport.fetch };
 
 interface Answered {

@@ -2,7 +2,7 @@ import { useEffect, useMemo } from "react";
 import { keepPreviousData, useInfiniteQuery, type QueryKey } from "@tanstack/react-query";
 import { whole } from "./client.ts";
 
-/** Where a page of a list begins: what the service's `next` link says. */
+/** The beginning of a page of a list, from the service's `next` link. */
 export interface PageStart {
   readonly pageSize: number;
   readonly cursor?: string;
@@ -19,12 +19,12 @@ interface ListOptions {
   readonly enabled?: boolean;
   /** Shows the rows of the last search until those of the next one are there. */
   readonly keepRows?: boolean;
-  /** Rows stay fresh so long; 10 s without. */
+  /** How long rows count as fresh; 10 s by default. */
   readonly staleMs?: number;
 }
 
 const PAGE_SIZE = 100;
-/** Whoever has scrolled so far gets larger pages. */
+/** After so many pages, further ones are larger. */
 const LONG_AFTER_PAGES = 5;
 const LONG_PAGE_SIZE = 500;
 const FIRST_PAGE: PageStart = { pageSize: PAGE_SIZE };
@@ -53,7 +53,7 @@ export function useList<T>(
       next?.cursor !== undefined && length >= LONG_AFTER_PAGES ? { ...next, pageSize: LONG_PAGE_SIZE } : next,
   });
   const rows = useMemo(() => query.data?.pages.flatMap((page) => page.rows) ?? [], [query.data]);
-  // A search reads so much for a page, and may have found nothing there.
+  // A search reads a limited part of the list for a page, so a page may be empty although others follow.
   const { hasNextPage, isFetchingNextPage, isError, fetchNextPage } = query;
   const goesOn = rows.length === 0 && hasNextPage;
   useEffect(() => {

@@ -1,7 +1,7 @@
 import { PLATFORM_URL } from "../session/config.ts";
 import { answer, operations } from "./client.ts";
 
-/** Replaces a file's metadata by this text as it is: numbers that JavaScript would change stay as they were typed. */
+/** Replaces a file's metadata by this text, unparsed, so that numbers which JavaScript would change stay as typed. */
 export async function replaceMetadata(fileId: string, json: string): Promise<void> {
   const headers = { "content-type": "application/json", accept: "application/json" };
   const address = `${PLATFORM_URL}/admin/v1/files/${encodeURIComponent(fileId)}/metadata`;

@@ -1,4 +1,4 @@
-/** The refusal of an upload: the service's words, or none if nothing answered. */
+/** The refusal of an upload, with the service's message; empty without an answer. */
 export class PutError extends Error {
   override readonly name = "PutError";
   readonly reason: string;
@@ -9,8 +9,8 @@ export class PutError extends Error {
 }
 
 /**
- * Sends the bytes of a file to its upload link, which is the permission: no token goes there. `fetch` tells nothing of
- * how much was sent, so this is the browser's older request.
+ * Sends the bytes of a file to its upload link. It sends no token, since the link is the permission. It uses
+ * `XMLHttpRequest`, since `fetch` does not tell how much was sent.
  */
 export function put(
   link: string,
@@ -36,7 +36,7 @@ export function put(
   });
 }
 
-/** RFC 8187: `encodeURIComponent` leaves some characters that have a meaning there. */
+/** Encodes a name by RFC 8187, in which some characters that `encodeURIComponent` leaves have a meaning. */
 const encodeName = (name: string): string =>
   encodeURIComponent(name).replaceAll(/['()*]/g, (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`);
 

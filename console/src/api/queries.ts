@@ -1,7 +1,7 @@
 import { PlinthError } from "../../../packages/sdk/src/errors.ts";
 import { QueryClient } from "@tanstack/react-query";
 
-/** The SDK repeats what may be repeated, so a query does not. */
+/** Queries are not retried here, since the SDK retries requests that may be repeated. */
 export const queryClient = new QueryClient({
   defaultOptions: {
     queries: { retry: false, staleTime: 10_000, refetchOnWindowFocus: true },
@@ -9,7 +9,7 @@ export const queryClient = new QueryClient({
   },
 });
 
-/** What went wrong, for the choice of words. */
+/** The kind of a failure, by which the page chooses its text. */
 export type Fault = "refused" | "missing" | "offline" | "busy" | "failed";
 
 export function faultOf(error: unknown): Fault {

@@ -7,7 +7,7 @@ import { useWords } from "../words/words.ts";
 
 const ICONS = { refused: Lock, missing: SearchX, offline: WifiOff, busy: WifiOff, failed: CircleAlert } as const;
 
-/** Says what went wrong in place of a page or a part of one, and what to do. */
+/** Explains a failure, and what to do, in place of a page or a part of one. */
 export function FaultNotice({ error, retry }: { readonly error: unknown; readonly retry?: () => void }) {
   const { faults, common } = useWords();
   const fault: Fault = faultOf(error);
@@ -46,7 +46,7 @@ export function NothingHere() {
   );
 }
 
-/** In the place of a page that has thrown. */
+/** Shown in place of a page that threw an error. */
 export function Broken({ error }: ErrorComponentProps) {
   const { faults } = useWords();
   if (error instanceof PlinthError) return <FaultNotice error={error} retry={() => location.reload()} />;

@@ -7,7 +7,7 @@ import { useWords } from "../words/words.ts";
 import { Preferences } from "./preferences.tsx";
 import { Brand, Places } from "./shell.tsx";
 
-/** What opens above the shell. */
+/** The properties of an overlay. */
 interface OverlayProps {
   readonly close: () => void;
 }
@@ -32,7 +32,7 @@ export function Drawer({ close }: OverlayProps) {
   );
 }
 
-/** Who is signed in, how the console looks, and the way out. */
+/** Shows who is signed in, with the preferences and the sign-out. */
 export function PersonCard({ close }: OverlayProps) {
   const { common } = useWords();
   const { user, organization } = usePerson();
@@ -60,7 +60,7 @@ export function PersonCard({ close }: OverlayProps) {
   );
 }
 
-/** Above a page that keeps all that was typed; requests wait behind it. */
+/** Asks to sign in again, above the page. The page keeps its input, and its requests wait. */
 export function Expired() {
   const { session: words } = useWords();
   return (

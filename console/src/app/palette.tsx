@@ -19,7 +19,7 @@ import { usePerson } from "../session/session.ts";
 import { useWords } from "../words/words.ts";
 import { PLACES } from "./navigation.ts";
 
-/** What the service finds: the address of its page, its name, and its id if that differs. */
+/** A record that the search found: the address of its page, its name, and its id if that differs. */
 interface Found {
   readonly href: string;
   readonly name: string;
@@ -30,13 +30,13 @@ interface Kind {
   readonly key: "tenants" | "applications" | "people" | "topics" | "files";
   readonly icon: LucideIcon;
   readonly operatorsOnly?: true;
-  /** The tenant of the open page, if it has one, comes first where there are too many. */
+  /** `tenant`: that of the open page, if it has one. It comes first if too many are found. */
   readonly find: (q: string, tenant: string | undefined) => Promise<readonly Found[]>;
 }
 
-/** Of each kind, so many are shown; a longer text finds the others. */
+/** The most records of each kind that are shown. A longer text finds the others. */
 const pageSize = 5;
-/** Typing may pause so long before the service is asked. */
+/** The service is asked when typing has paused for so long. */
 const QUIET_MS = 200;
 const FILE_ID = /^[0-9a-f]{24}$/;
 const TOPIC_NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
@@ -104,7 +104,7 @@ async function filesNamed(q: string, tenant: string | undefined): Promise<readon
   }));
 }
 
-/** Ctrl-K: every page, and what the platform finds by the beginning of an id or a name. */
+/** The palette (Ctrl-K): every page, and records whose id or name begins with the text. */
 export default function Palette({ close }: { readonly close: () => void }) {
   const { palette, navigation } = useWords();
   const { rights } = usePerson();

@@ -54,7 +54,7 @@ const callback = createRoute({
   component: lazyRouteComponent(() => import("../pages/sign-in/callback-page.tsx"), "CallbackPage"),
 });
 
-/** The platform has no session that would do without a page: nothing failed. */
+/** Answers that only mean that a silent sign-in was not possible. They are not failures. */
 const SILENT_REFUSALS = new Set([
   "login_required",
   "interaction_required",
@@ -62,10 +62,10 @@ const SILENT_REFUSALS = new Set([
   "account_selection_required",
 ]);
 
-/** A path of the console, whatever an address or a tab's storage says. */
+/** Makes sure that a stored or given path is one of the console. */
 const safeReturn = (path: string): string => (/^\/(?![/\\])/.test(path) ? path : "/");
 
-/** All pages that need a session. Without one, the platform is asked for the one that it may have. */
+/** All pages that need a session. Without one, the console first asks the platform for a silent sign-in. */
 const inside = createRoute({
   getParentRoute: () => root,
   id: "inside",
@@ -84,7 +84,7 @@ const overview = createRoute({
   getParentRoute: () => inside,
   path: "/",
   validateSearch: words("span", "tenant"),
-  // The numbers of the whole platform are its operators' alone.
+  // Only operators of the platform may see the numbers of the whole platform.
   beforeLoad: () => {
     const session = sessionNow();
     if (session.state !== "signedOut" && session.person.rights.tenantsOnly)

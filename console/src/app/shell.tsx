@@ -7,7 +7,7 @@ import { signOut, usePerson, useSession } from "../session/session.ts";
 import { useWords } from "../words/words.ts";
 import { GROUPS, PLACES } from "./navigation.ts";
 
-/** Loaded when they are opened first. */
+/** Parts that are loaded when they are first opened. */
 const Palette = lazy(() => import("./palette.tsx"));
 const overlays = () => import("./overlays.tsx");
 const Drawer = lazy(async () => ({ default: (await overlays()).Drawer }));
@@ -16,7 +16,7 @@ const Expired = lazy(async () => ({ default: (await overlays()).Expired }));
 
 type Overlay = "palette" | "drawer" | "person";
 
-/** The frame of all pages: navigation, palette, preferences, and what holds for the whole console. */
+/** The frame of all pages: navigation, palette, preferences and overlays. */
 export function Shell() {
   const { common } = useWords();
   const person = usePerson();

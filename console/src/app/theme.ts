@@ -3,7 +3,7 @@ import { useSyncExternalStore } from "react";
 export type Theme = "system" | "light" | "dark";
 export const THEMES: readonly Theme[] = ["system", "light", "dark"];
 
-/** `theme.js` reads it before anything is drawn. */
+/** The key of the stored theme. `theme.js` reads it before the first drawing. */
 const KEY = "plinth-theme";
 const listeners = new Set<() => void>();
 
@@ -35,7 +35,7 @@ function subscribe(listener: () => void): () => void {
 
 export const useTheme = (): Theme => useSyncExternalStore(subscribe, read);
 
-/** What is drawn now, whoever chose it: for canvases, which know no CSS. */
+/** True if the page is dark now, by choice or by the system. For canvases, which do not see CSS. */
 export const useIsDark = (): boolean =>
   useSyncExternalStore(subscribe, () => {
     const theme = read();

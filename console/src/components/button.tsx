@@ -6,7 +6,7 @@ import {
   type LinkProps,
 } from "react-aria-components";
 
-/** `className` is a kind: `primary`, `danger`, `plain`, `icon`. Without one it is a quiet button. */
+/** A button. `className` is its kind: `primary`, `danger`, `plain`, `icon`; a quiet button by default. */
 export function Button({ className, ...props }: ButtonProps) {
   return <AriaButton {...props} className={composeRenderProps(className, (kind) => `button ${kind ?? ""}`)} />;
 }

@@ -8,14 +8,14 @@ import { useWords } from "../words/words.ts";
 
 export interface ChartSeries {
   readonly name: string;
-  /** One for each time; null: nothing was measured. */
+  /** A value for each time; null if nothing was measured. */
   readonly values: readonly (number | null)[];
 }
 
 interface ChartProps {
-  /** What a screen reader says in place of the picture. */
+  /** The text for screen readers. */
   readonly label: string;
-  /** Milliseconds since 1970: when each step begins. */
+  /** The beginning of each step, in milliseconds since 1970. */
   readonly times: readonly number[];
   readonly series: readonly ChartSeries[];
   readonly format: (value: number) => string;
@@ -126,7 +126,7 @@ export default function Chart({ label, times, series, format }: ChartProps) {
 const valueOf = (value: number | null | undefined, format: (value: number) => string): string =>
   value === null || value === undefined ? "–" : format(value);
 
-/** A canvas does not know `light-dark()`. */
+/** The colour of the present theme, since a canvas does not know `light-dark()`. */
 function resolved(value: string, isDark: boolean): string {
   const [, light = value, dark = value] = /light-dark\(([^,]+),\s*([^)]+)\)/.exec(value) ?? [];
   return (isDark ? dark : light).trim();

@@ -3,7 +3,7 @@ import { useEffect, useState } from "react";
 import { useWords } from "../words/words.ts";
 import { Button } from "./button.tsx";
 
-/** Copies a text, and says that it did. */
+/** A button that copies a text and confirms it. */
 export function CopyButton({ text, label }: { readonly text: string; readonly label?: string }) {
   const { common } = useWords();
   const [isCopied, setCopied] = useState(false);
@@ -24,7 +24,7 @@ export function CopyButton({ text, label }: { readonly text: string; readonly la
   );
 }
 
-/** Code to take along. */
+/** A block of code with a button to copy it. */
 export function CodeBlock({ code, label }: { readonly code: string; readonly label: string }) {
   return (
     <figure className="code">

@@ -29,12 +29,12 @@ interface ConfirmProps {
   readonly title: string;
   readonly isOpen: boolean;
   readonly close: () => void;
-  /** What happens, and whether it can be undone. */
+  /** The consequence, and whether it can be undone. */
   readonly children: ReactNode;
-  /** The button's words: the act, not "yes". */
+  /** The text of the button: the act, not "yes". */
   readonly act: string;
   readonly isDangerous?: boolean;
-  /** Does it. If it throws, the dialog stays and says why. */
+  /** Carries out the act. If it throws, the dialog stays open and shows the error. */
   readonly onConfirm: () => Promise<unknown>;
 }
 

@@ -3,7 +3,7 @@ import type { ReactNode } from "react";
 import { FaultNotice } from "../app/faults.tsx";
 import { Loading } from "./states.tsx";
 
-/** What was asked for, or loading, or what went wrong. Old data stays while a new answer fails. */
+/** Shows the result of a query, a loading state or an error. Old data stays if a later request fails. */
 export function Fetched<T>({
   query,
   children,

@@ -14,7 +14,7 @@ interface PageProps {
   readonly children: ReactNode;
 }
 
-/** The frame of a page: its title, here and in the browser's tab. */
+/** The frame of a page, with its title on the page and in the browser's tab. */
 export function Page({ title, lead, actions, parent, children }: PageProps) {
   const { common } = useWords();
   useEffect(() => {

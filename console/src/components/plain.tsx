@@ -3,15 +3,15 @@ import type { ButtonHTMLAttributes, MouseEvent, ReactNode } from "react";
 import { CONSOLE_PATH } from "../session/config.ts";
 
 /**
- * The browser's own button and link, for what the first view shows: so it loads nothing of React Aria. Anywhere else,
- * `button.tsx` has those that work with its dialogs and forms.
+ * The browser's own button and link, for the first view, which therefore loads nothing of React Aria. Everywhere else
+ * use those of `button.tsx`, which work with its dialogs and forms.
  */
 export function PlainButton({ className = "", ...props }: ButtonHTMLAttributes<HTMLButtonElement>) {
   return <button type="button" {...props} className={`button ${className}`} />;
 }
 
 interface PageLinkProps {
-  /** Below the console: `/tenants/acme`. */
+  /** The path below the console: `/tenants/acme`. */
   readonly href: string;
   readonly className?: string;
   readonly children: ReactNode;

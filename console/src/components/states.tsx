@@ -1,7 +1,7 @@
 import { useEffect, useState, type ReactNode } from "react";
 import { useWords } from "../words/words.ts";
 
-/** Grey bars in place of what is loaded. Nothing for the first moment, so that quick answers do not flicker. */
+/** Grey bars during loading. They appear after a moment, so that quick answers do not flicker. */
 export function Loading({ rows = 4 }: { readonly rows?: number }) {
   const { common } = useWords();
   const [isShown, show] = useState(false);
@@ -19,11 +19,11 @@ export function Loading({ rows = 4 }: { readonly rows?: number }) {
 interface EmptyProps {
   readonly title: string;
   readonly children?: ReactNode;
-  /** The button that makes the first one. */
+  /** The button that creates the first entry. */
   readonly action?: ReactNode;
 }
 
-/** In place of a list that has nothing: what belongs here, and how to begin. */
+/** Shown in place of an empty list: what belongs there, and how to begin. */
 export function Empty({ title, children, action }: EmptyProps) {
   return (
     <div className="notice empty">
@@ -34,7 +34,7 @@ export function Empty({ title, children, action }: EmptyProps) {
   );
 }
 
-/** A word about a state. The colour says nothing that the word does not. */
+/** A word for a state. The colour adds no information to the word. */
 export function Badge({
   kind = "plain",
   children,

@@ -2,7 +2,7 @@ import { useSyncExternalStore } from "react";
 
 const query = matchMedia("(max-width: 700px)");
 
-/** The screen is one of a phone. */
+/** True on the screen of a phone. */
 export const useIsNarrow = (): boolean =>
   useSyncExternalStore(
     (listener) => {

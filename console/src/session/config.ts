@@ -1,4 +1,4 @@
-/** How this deployment is reached and named, as `/console/config.json` tells it. */
+/** Addresses and names of this deployment, from `/console/config.json`. */
 export interface Config {
   /** The prefix of the platform's own scopes. */
   readonly platform: string;
@@ -20,7 +20,7 @@ export async function loadConfig(): Promise<void> {
   config = (await answer.json()) as Config;
 }
 
-/** Known before anything is drawn. */
+/** The configuration, which is loaded before the first drawing. */
 export function useConfig(): Config {
   if (config === undefined) throw new Error("the configuration is not loaded");
   return config;

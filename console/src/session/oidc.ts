@@ -1,7 +1,7 @@
 import * as oauth from "oauth4webapi";
 import { CONSOLE_PATH, configNow } from "./config.ts";
 
-/** The platform's own OpenID Connect, as a public client with PKCE (RFC 9700). */
+/** Signs in by the platform's own OpenID Connect, as a public client with PKCE (RFC 9700). */
 
 export interface Tokens {
   readonly accessToken: string;
@@ -9,19 +9,19 @@ export interface Tokens {
   readonly endsMs: number;
 }
 
-/** Lives between the redirect to the platform and the way back. */
+/** A sign-in under way: stored from the redirect to the platform until the return. */
 interface Pending {
   readonly state: string;
   readonly verifier: string;
   readonly organization: string;
-  /** Where the person wanted to go. */
+  /** The path that the person wanted to open. */
   readonly returnTo: string;
 }
 
 const PENDING = "plinth-console-request";
 const REDIRECT_URI = `${location.origin}${CONSOLE_PATH}/callback`;
 
-/** Local platforms have no TLS. */
+/** Options that allow plain http, since local platforms have no TLS. */
 const insecure = () => ({ [oauth.allowInsecureRequests]: new URL(configNow().issuer).protocol === "http:" });
 const client = (): oauth.Client => ({ client_id: configNow().clientId });
 
@@ -36,11 +36,11 @@ async function server(): Promise<oauth.AuthorizationServer> {
 export interface Wish {
   readonly organization: string;
   readonly returnTo: string;
-  /** No page: the platform answers from its own session, or says that there is none. */
+  /** Shows no page: the platform answers from its own session, or that there is none. */
   readonly silent?: boolean;
 }
 
-/** An authorization request, kept in this tab until its answer comes. */
+/** Makes an authorization request, and stores it in this tab until its answer comes. */
 export async function authorizationUrl({ organization, returnTo, silent = false }: Wish): Promise<string> {
   const { authorization_endpoint: endpoint = "" } = await server();
   const pending: Pending = {
@@ -56,7 +56,7 @@ export async function authorizationUrl({ organization, returnTo, silent = false 
     response_type: "code",
     client_id: clientId,
     redirect_uri: REDIRECT_URI,
-    // No scope by name: so the token has all that the person's roles allow here.
+    // Names no other scope, so the token has all scopes that the person's roles allow here.
     scope: `${platform}.org=${organization}`,
     state: pending.state,
     code_challenge: await oauth.calculatePKCECodeChallenge(pending.verifier),
@@ -68,7 +68,7 @@ export async function authorizationUrl({ organization, returnTo, silent = false 
   return url.href;
 }
 
-/** This tab sent the person to the platform. */
+/** True if this tab sent the person to the platform. */
 export const hasAsked = (): boolean => sessionStorage.getItem(PENDING) !== null;
 
 export interface Landed {
@@ -88,7 +88,7 @@ export class SignInError extends Error {
   }
 }
 
-/** Redeems what the platform sent back. */
+/** Redeems the code that the platform sent back. */
 export async function redeem(answer: URLSearchParams): Promise<Landed> {
   const text = sessionStorage.getItem(PENDING);
   sessionStorage.removeItem(PENDING);
@@ -117,7 +117,7 @@ export async function redeem(answer: URLSearchParams): Promise<Landed> {
   }
 }
 
-/** New tokens by the refresh token; undefined: the platform refused it, so the session is over. */
+/** Gets new tokens by the refresh token. Undefined if the platform refused it: the session is over. */
 export async function renew(tokens: Tokens): Promise<Tokens | undefined> {
   if (tokens.refreshToken === undefined) return undefined;
   const at = await server();
@@ -130,7 +130,7 @@ export async function renew(tokens: Tokens): Promise<Tokens | undefined> {
   }
 }
 
-/** Ends the session at the platform too, and comes back to the sign-in page. */
+/** The address that ends the session at the platform too, and returns to the sign-in page. */
 export async function endSessionUrl(): Promise<string> {
   const { end_session_endpoint: endpoint = "" } = await server();
   const url = new URL(endpoint);
@@ -147,7 +147,7 @@ function tokensOf(body: oauth.TokenEndpointResponse, before: Tokens | undefined)
   };
 }
 
-/** Whose token it is, and what it allows. */
+/** The user and the scopes of a token. */
 export async function holderOf({ accessToken }: Tokens): Promise<{ user: string; scopes: readonly string[] }> {
   const answer = await fetch(`${configNow().issuer}/tokeninfo?${new URLSearchParams({ access_token: accessToken })}`);
   if (!answer.ok) throw new Error(`tokeninfo: ${answer.status}`);

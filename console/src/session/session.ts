@@ -3,7 +3,7 @@ import { CONSOLE_PATH, configNow } from "./config.ts";
 import { authorizationUrl, endSessionUrl, hasAsked, holderOf, redeem, renew, type Tokens } from "./oidc.ts";
 
 /**
- * The session: who is signed in, with the tokens in memory alone. README.md has its states.
+ * The session: who is signed in, with the tokens only in memory. README.md has its states.
  *
  *   signedOut ──▶ signedIn ──(renewal refused)──▶ expired ──(a window signs in again)──▶ signedIn
  */
@@ -18,15 +18,15 @@ export interface Person {
   readonly rights: Rights;
 }
 
-/** By the scopes of the token. `write` includes `read`. */
+/** The person's rights, from the scopes of the token. `write` includes `read`. */
 export interface Rights {
   readonly read: boolean;
   readonly write: boolean;
-  /** The tenants of the organization, and nothing else. */
+  /** True if the rights are limited to the tenants of the organization. */
   readonly tenantsOnly: boolean;
 }
 
-/** Renews this much before the end. */
+/** Tokens are renewed this long before their end. */
 const EARLY_MS = 60_000;
 const ORGANIZATION = "plinth-console-organization";
 const SIGNED_IN_AGAIN = "plinth-console-signed-in";
@@ -51,7 +51,7 @@ function subscribe(listener: () => void): () => void {
 export const useSession = (): Session => useSyncExternalStore(subscribe, () => session);
 export const sessionNow = (): Session => session;
 
-/** Only below a page that needs a session. */
+/** The signed-in person. Only for pages that need a session. */
 export function usePerson(): Person {
   const now = useSession();
   if (now.state === "signedOut") throw new Error("nobody is signed in");
@@ -61,17 +61,17 @@ export function usePerson(): Person {
 /** The organization that the person acts for: the last one, or that of the platform's operators. */
 export const lastOrganization = (): string => localStorage.getItem(ORGANIZATION) ?? "operators";
 
-/** Leaves for the platform's sign-in page. */
+/** Goes to the platform's sign-in page. */
 export async function signIn(returnTo: string, organization = lastOrganization()): Promise<void> {
   location.assign(await authorizationUrl({ organization, returnTo }));
 }
 
-/** Asks for a session that the platform may have; comes back either way. */
+/** Asks the platform for a session without showing a page. Returns here with or without one. */
 export async function signInSilently(returnTo: string): Promise<void> {
   location.replace(await authorizationUrl({ organization: lastOrganization(), returnTo, silent: true }));
 }
 
-/** The way back from the platform. Gives where the person wanted to go. */
+/** Handles the return from the platform. Returns the path that the person wanted to open. */
 export async function land(answer: URLSearchParams): Promise<string> {
   const landed = await redeem(answer);
   localStorage.setItem(ORGANIZATION, landed.organization);
@@ -92,7 +92,7 @@ async function take(next: Tokens, organization: string): Promise<void> {
   for (const go of waiting.splice(0)) go();
 }
 
-/** A token for a request. Waits while the session has expired, so that no request and no typed text is lost. */
+/** A token for a request. While the session has expired it waits, so that no request and no typed text is lost. */
 export async function token(refused?: string): Promise<string> {
   for (;;) {
     if (session.state === "signedOut") throw new Error("nobody is signed in");
@@ -110,11 +110,11 @@ async function renewNow(): Promise<void> {
   tokens = next;
 }
 
-/** Signs in again in a window of its own; the page with all that was typed stays. */
+/** Signs in again in a window of its own, so that the page keeps its input. */
 export async function signInAgain(): Promise<void> {
   if (session.state === "signedOut") return;
   const { organization } = session.person;
-  // Opened before the first wait, or the browser takes it for an advertisement.
+  // Opened before the first `await`: later, the browser would block it as a pop-up.
   const window_ = window.open("", "plinth-sign-in", "popup,width=520,height=720");
   const url = await authorizationUrl({ organization, returnTo: SIGNED_IN_AGAIN });
   if (window_ === null) return location.assign(url);
@@ -127,8 +127,8 @@ export async function signInAgain(): Promise<void> {
 }
 
 /**
- * In the window that signs in again: hands the answer to the page that asked, which has the verifier. Says whether this
- * is that window.
+ * Runs in the window that signs in again: hands the answer to the page that asked, which has the verifier. Returns
+ * whether this is that window.
  */
 export function handBack(answer: URLSearchParams): boolean {
   if (hasAsked()) return false;
@@ -140,7 +140,7 @@ export function handBack(answer: URLSearchParams): boolean {
   return true;
 }
 
-/** Leaves the page, and with it the tokens. */
+/** Signs out and leaves the page, so that its tokens are gone. */
 export async function signOut(): Promise<void> {
   try {
     location.assign(await endSessionUrl());

@@ -1,4 +1,6 @@
 import { isTag } from "./locale.ts";
 
-/** uPlot makes a format of `navigator.language` when it is loaded, which throws if that is no tag. Import this before it. */
+/**
+ * Replaces a `navigator.language` that is not a language tag: uPlot would throw when it is loaded. Import this first.
+ */
 if (!isTag(navigator.language)) Object.defineProperty(navigator, "language", { value: "en-GB", configurable: true });

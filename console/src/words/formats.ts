@@ -2,7 +2,7 @@ import { useMemo } from "react";
 import { localeOf } from "./locale.ts";
 import { useLanguage } from "./words.ts";
 
-/** Numbers, sizes and times in the person's language, as they are written where the person lives. */
+/** Formats of numbers, sizes and times for the person's language and region. */
 export function useFormats() {
   const language = useLanguage();
   return useMemo(() => {
@@ -27,7 +27,7 @@ export function useFormats() {
       bytes: (value: number) => bytesOf(value, locale),
       day: (ms: number) => day.format(ms),
       moment: (ms: number) => moment.format(ms),
-      /** `Germany`, of two letters as they come from elsewhere. */
+      /** `Germany` for `DE`. The code comes from outside, so it may be anything. */
       country: (code: string) => (/^[a-z]{2}$/i.test(code) ? (countries.of(code) ?? code) : code),
       /** `British English (en-GB)` */
       language: (tag: string) => `${languages.of(tag) ?? tag} (${tag})`,

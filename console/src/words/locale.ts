@@ -1,11 +1,11 @@
-/** Where the browser names no place: dates that are read in one way alone. */
+/** The locale if the browser names no region. Its dates cannot be misread. */
 const USUAL = { en: "en-GB", de: "de-DE" } as const;
 
-/** The place of the reader whose language is spoken: `en-US` writes dates unlike `en-GB`. `wanted`: the browser's. Pure. */
+/** The reader's locale for a language: `en-US` writes dates unlike `en-GB`. `wanted`: the browser's languages. Pure. */
 export const localeOf = (language: "en" | "de", wanted: readonly string[]): string =>
   wanted.find((tag) => tag.toLowerCase().startsWith(`${language}-`) && isTag(tag)) ?? USUAL[language];
 
-/** A browser without settings of its own passes on those of its system, as `en-US@posix`, which is no tag. */
+/** Tells whether a text is a language tag. Some browsers give a locale of the system, `en-US@posix`, which is not. */
 export function isTag(text: string): boolean {
   try {
     return Intl.getCanonicalLocales(text).length === 1;

@@ -4,7 +4,7 @@ import type { Same } from "./same.ts";
 type Words = Same<typeof import("./en/index.ts")>;
 export type Language = "en" | "de";
 
-/** Each language in its own words. */
+/** The name of each language, in that language. */
 export const LANGUAGES: Readonly<Record<Language, string>> = { en: "English", de: "Deutsch" };
 
 const TABLES: Readonly<Record<Language, () => Promise<Words>>> = {
@@ -21,7 +21,10 @@ interface State {
 let state: State | undefined;
 const listeners = new Set<() => void>();
 
-/** Loads the table of the chosen language, or of the browser's first one that there is. Before anything is drawn. */
+/**
+ * Loads the texts of the chosen language, else of the first available one of the browser. Runs before the first
+ * drawing.
+ */
 export async function loadWords(): Promise<void> {
   const wanted = [localStorage.getItem(CHOSEN), ...navigator.languages].map((tag) => tag?.slice(0, 2));
   await speak(wanted.find((tag) => tag === "en" || tag === "de") ?? "en");

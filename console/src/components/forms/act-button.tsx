@@ -3,19 +3,19 @@ import { Button } from "../button.tsx";
 import { Confirm } from "../dialogs.tsx";
 
 interface ActButtonProps {
-  /** The button's words, and those of the dialog's. */
+  /** The text of the button, and of the button in the dialog. */
   readonly act: string;
-  /** What a screen reader says, if several buttons have the same words. */
+  /** The text for screen readers, if several buttons have the same text. */
   readonly label?: string;
   /** The question. */
   readonly title: string;
-  /** What happens. */
+  /** The consequence. */
   readonly children: ReactNode;
   readonly isDangerous?: boolean;
   readonly onConfirm: () => Promise<unknown>;
 }
 
-/** A button that asks before it does something. */
+/** A button that asks for confirmation before it acts. */
 export function ActButton({ act, label, title, children, isDangerous = false, onConfirm }: ActButtonProps) {
   const [isOpen, open] = useState(false);
   return (

@@ -1,4 +1,4 @@
-/** What the console itself knows to be wrong with a field, before the service is asked: thrown while a form is sent. */
+/** A mistake in a field that the console finds without asking the service. Thrown while a form is sent. */
 export class FormFault extends Error {
   readonly field: string;
 

@@ -24,26 +24,26 @@ import { FormFault } from "./form-fault.ts";
 
 interface ServiceFormProps {
   readonly children: ReactNode;
-  /** The button's words. */
+  /** The text of the button. */
   readonly act: string;
   readonly cancel?: () => void;
-  /** Sends it. If the service refuses, each of its details is shown at the field with that name, the rest above. */
+  /** Sends the form. Each detail of a refusal is shown at the field that it names, the rest above the fields. */
   readonly onSubmit: () => Promise<unknown>;
-  /** The form's name of a field, where it differs from the service's. */
+  /** The form's name of a field, if it differs from the service's. */
   readonly fieldOf?: (serviceField: string) => string;
 }
 
-/** What is shown of a form that was not accepted. */
+/** The errors of a form that was not accepted. */
 interface Refusal {
   readonly byField: Readonly<Record<string, readonly string[]>>;
-  /** Above the fields: what happened, and what to do. */
+  /** The text above the fields: the error, and what to do. */
   readonly title?: string;
   readonly lines: readonly string[];
 }
 
 /**
- * A form whose errors are the service's own. Values are the page's state, so a refusal loses nothing. It is sent once at a
- * time, and not before each required field has a value: an empty id would be another address.
+ * A form whose errors are the service's own. Values are the page's state, so a refusal loses nothing. It is sent once
+ * at a time, and not before each required field has a value: an empty id would be another address.
  */
 export function ServiceForm({ children, act, cancel, onSubmit, fieldOf = unchanged }: ServiceFormProps) {
   const { common, faults } = useWords();
@@ -146,7 +146,7 @@ function refusalOf(
   return { byField, lines, ...(lines.length > 0 && { title: faults.formRefused }) };
 }
 
-/** The form's field of `quota.files` or `redirectUris[0]`: with that name, or that of a part before. */
+/** Finds the form's field for `quota.files` or `redirectUris[0]`: by the whole name, else by a shorter part of it. */
 function placeOf(field: string, names: ReadonlySet<string>): string | undefined {
   for (let name = field; name !== ""; name = name.replace(/(^|\.|\[)[^.[]*$/, "")) if (names.has(name)) return name;
   return undefined;
@@ -155,8 +155,8 @@ function placeOf(field: string, names: ReadonlySet<string>): string | undefined 
 const NO_ERRORS: Refusal["byField"] = {};
 
 /**
- * The service's errors by field. They stay until the form is sent again: one that went while the person leaves the field
- * would move the button away from below the pointer.
+ * The service's errors by field. They stay until the form is sent again: an error that disappears when the person
+ * leaves the field would move the button away from the pointer.
  */
 const FieldErrors = createContext(NO_ERRORS);
 

@@ -1,4 +1,4 @@
-/** A list of words as people type it: in lines, or with spaces or commas between. */
+/** The words that a person typed, in lines or with spaces or commas between them. */
 export const linesOf = (text: string): string[] => text.split(/[\s,]+/).filter((word) => word !== "");
 export const textOf = (lines: readonly string[]): string => lines.join("\n");
 

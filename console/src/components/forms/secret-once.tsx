@@ -8,7 +8,7 @@ interface SecretOnceProps {
   readonly label?: string;
 }
 
-/** A secret that the platform shows once. It is in this page's memory and nowhere else. */
+/** Shows a secret that the platform shows only once. It is stored nowhere but in this page's memory. */
 export function SecretOnce({ secret, label }: SecretOnceProps) {
   const { secret: words } = useWords();
   const name = label ?? words.label;

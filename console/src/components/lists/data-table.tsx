@@ -21,24 +21,24 @@ export interface TableColumn<T> {
   readonly id: string;
   readonly title: string;
   readonly cell: (row: T) => ReactNode;
-  /** Its share of the width; 1 without. */
+  /** The column's share of the width; 1 by default. */
   readonly share?: number;
   readonly align?: "end";
-  /** Left out on screens below 700 px. */
+  /** The column is left out on screens below 700 px. */
   readonly wideOnly?: boolean;
 }
 
 interface DataTableProps<T> {
-  /** For a screen reader. */
+  /** The name of the list for screen readers. */
   readonly label: string;
   readonly list: List<T>;
   readonly columns: readonly TableColumn<T>[];
   readonly idOf: (row: T) => string;
   /** The page of a row; the whole row leads there. */
   readonly hrefOf?: (row: T) => string;
-  /** In place of a page: what a row opens. */
+  /** Opens a row, if it has no page. */
   readonly onOpen?: (row: T) => void;
-  /** In place of no rows. */
+  /** Shown if there are no rows. */
   readonly empty: ReactNode;
 }
 
@@ -49,8 +49,9 @@ const MOST_VISIBLE_ROWS = 14;
 const CHUNKS = { chunk: 50, chunks: 4 };
 
 /**
- * A list as a table, paged by the service's own links as it is scrolled. 100,000 rows scroll: few of them are in the
- * document, and a window of them in memory as more than data. Loading, empty, refused and failed are shown in its place.
+ * A list as a table. Scrolling loads further pages by the service's links. 100,000 rows are possible, since only few
+ * are in the document and only a window of them is known to the component set. Shows loading, empty, refused and failed
+ * too.
  */
 export function DataTable<T extends object>(props: DataTableProps<T>) {
   const { list, empty } = props;
@@ -123,7 +124,7 @@ function Rows<T extends object>({ label, list, columns, idOf, hrefOf, onOpen }: 
   );
 }
 
-/** A text that is too long for its cell ends in dots, and is whole under the mouse. */
+/** The text of a cell. If it is too long, it ends in dots, and the mouse shows it whole. */
 const Words = ({ children }: { readonly children: ReactNode }) =>
   typeof children === "string" ? (
     <span className="cell-text" title={children}>

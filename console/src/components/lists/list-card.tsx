@@ -14,15 +14,15 @@ import { Loading } from "../states.tsx";
 interface ListCardProps<T> {
   readonly title: string;
   readonly list: List<T>;
-  /** The words of the button that makes one. */
+  /** The text of the button that creates a row. */
   readonly make: string;
-  /** In place of no rows. */
+  /** Shown if there are no rows. */
   readonly empty: string;
   readonly nameOf: (row: T) => string;
-  /** One that belongs to the platform cannot change. */
+  /** True for a row that belongs to the platform and cannot change. */
   readonly isBuiltIn: (row: T) => boolean;
   readonly show: (row: T) => ReactNode;
-  /** The form of one, or of a new one. */
+  /** The form of a row; without one, of a new row. */
   readonly form: (row: T | undefined, close: () => void) => ReactNode;
   readonly remove: (row: T) => Parameters<typeof answer>[0];
   /** The consequence of a removal. */

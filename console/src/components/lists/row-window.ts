@@ -2,9 +2,9 @@ import { useEffect, useState, type RefObject, type UIEvent } from "react";
 import { GridLayout, TableLayout, type GridLayoutOptions, type TableLayoutProps } from "react-aria-components";
 
 /**
- * A long list gives the component set a part of its rows, the window, since each row that the set knows costs memory and
- * time even if nobody sees it. The layouts here put the window where it belongs among all rows, so the scroll bar shows
- * the whole list. As the list is scrolled, the window moves by chunks and keeps half a chunk or more beyond what is seen.
+ * A window of rows: the part of a long list that the component set gets, since each row that it knows costs memory and
+ * time even if nobody sees it. The layouts here place the window among all rows, so that the scroll bar shows the whole
+ * list. Scrolling moves the window by chunks; it keeps half a chunk or more beyond the visible rows.
  */
 interface RowWindow {
   readonly from: number;
@@ -19,7 +19,7 @@ interface Chunks {
   readonly chunks: number;
 }
 
-/** What the layouts need to know: rows before the window, and after it. */
+/** The numbers of rows before and after the window, for the layouts. */
 interface Beyond {
   readonly before?: number;
   readonly after?: number;
@@ -114,7 +114,7 @@ export class WindowedGrid<T extends object> extends GridLayout<T, GridOptions> {
 
 interface Numbered {
   readonly frame: RefObject<HTMLElement | null>;
-  /** Of the rows in the window. */
+  /** The ids of the rows in the window. */
   readonly ids: readonly string[];
   readonly before: number;
   readonly count: number;
@@ -122,7 +122,7 @@ interface Numbered {
   readonly head: number;
 }
 
-/** Gives rows their numbers among all, for screen readers: the component set counts those that it knows. */
+/** Tells screen readers the number of each row in the whole list. The component set counts only the window. */
 export function useRowNumbers({ frame, ids, before, count, head }: Numbered): void {
   useEffect(() => {
     const element = frame.current;

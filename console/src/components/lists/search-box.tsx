@@ -4,24 +4,24 @@ import { Button, Input, SearchField } from "react-aria-components";
 import { useWords } from "../../words/words.ts";
 import { Empty } from "../states.tsx";
 
-/** Typing may pause so long before the service is asked. */
+/** The service is asked when typing has paused for so long. */
 const QUIET_MS = 200;
 
 interface SearchBoxProps {
   readonly label: string;
-  /** What is searched now, which the address says. */
+  /** The present search, from the address. */
   readonly value: string;
   readonly onChange: (value: string) => void;
 }
 
-/** The search of a list. It shows what is typed at once, and asks when the typing pauses. */
+/** The search of a list. It shows the text at once, and searches when typing pauses. */
 export function SearchBox({ label, value, onChange }: SearchBoxProps) {
   const { common } = useWords();
   const [text, setText] = useState(value);
   const sent = useRef(value);
   const report = useRef(onChange);
   report.current = onChange;
-  // The address changed by something else: a link, or the way back.
+  // The address was changed by something else, such as a link or the back button.
   if (sent.current !== value) {
     sent.current = value;
     setText(value);
@@ -46,7 +46,7 @@ export function SearchBox({ label, value, onChange }: SearchBoxProps) {
   );
 }
 
-/** In place of the rows of a search that finds none. */
+/** Shown if a search finds no rows. */
 export function NothingFound({ text }: { readonly text: string }) {
   const { common } = useWords();
   return <Empty title={common.nothingFound}>{common.nothingBegins(text)}</Empty>;

@@ -1,6 +1,6 @@
 import { useSyncExternalStore } from "react";
 
-/** Loaded with the first thing that is said. */
+/** True once there was a message; the code of the messages is loaded with the first one. */
 let isNeeded = false;
 const listeners = new Set<() => void>();
 
@@ -11,7 +11,7 @@ async function add(text: string, kind: "done" | "failed", timeout?: number): Pro
   queue.add({ text, kind }, timeout === undefined ? {} : { timeout });
 }
 
-/** Says that something is done; it goes by itself. What failed is said where it failed, or stays until it is closed. */
+/** Messages. A success disappears by itself. A failure is shown where it happened, or stays until it is closed. */
 export const say = {
   done: (text: string) => void add(text, "done", 5_000),
   failed: (text: string) => void add(text, "failed"),

@@ -7,7 +7,7 @@ import { useWords } from "../../words/words.ts";
 import { bodyOf, SETTINGS, type Kind } from "./kinds.ts";
 
 interface ApplicationFormProps {
-  /** Absent: a new one of `kind`. */
+  /** The application; absent for a new one of `kind`. */
   readonly client?: Client;
   readonly kind: Kind;
   readonly cancel: () => void;

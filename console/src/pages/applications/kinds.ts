@@ -15,7 +15,7 @@ export function kindOf({ confidential, grantTypes }: Pick<Client, "confidential"
   return grantTypes.includes("authorization_code") ? "server" : "machine";
 }
 
-/** An application as it is written back: a field that is left out would get its default. */
+/** The body that writes an application back, with all fields: one that is left out would get its default. */
 export function bodyOf(client: Client): Omit<Client, "clientId" | "createdAt"> {
   const { clientId, createdAt, ...body } = client;
   void [clientId, createdAt];

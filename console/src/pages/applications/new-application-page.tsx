@@ -15,7 +15,7 @@ import { codeFor, KINDS, kindOf, type Kind } from "./kinds.ts";
 type Step = "kind" | "settings" | "code";
 const STEPS: readonly Step[] = ["kind", "settings", "code"];
 
-/** A wizard: the kind, the settings, and code that works. The secret is shown at its end, this once. */
+/** A wizard: the kind, the settings, and working code. At its end it shows the secret, only this once. */
 export function Page() {
   const { applications: words } = useWords();
   const navigate = useNavigate();

@@ -14,7 +14,7 @@ import { useWords } from "../../words/words.ts";
 const FIELDS = ["client", "user", "tenant", "scope"] as const;
 type Question = Partial<Record<(typeof FIELDS)[number], string>>;
 
-/** The decision about a token as a picture: each check in its order, and where it ended. */
+/** The decision about a token as a picture: each check in its order, and the one that decided. */
 export function Page() {
   const { explain: words } = useWords();
   const asked: Question = useSearch({ from: "/inside/explain" });

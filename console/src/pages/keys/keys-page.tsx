@@ -12,7 +12,7 @@ import { useWords } from "../../words/words.ts";
 
 const KINDS = { published: "plain", signs: "good", verifies: "plain", gone: "bad" } as const;
 
-/** The keys that sign tokens: which one signs, and new ones at once. */
+/** The keys that sign tokens: shows which one signs, and makes a new one at once. */
 export function Page() {
   const { keys: words, common } = useWords();
   const format = useFormats();

@@ -1,6 +1,6 @@
 import type { Person } from "../../session/session.ts";
 
-/** A client's private or public files in a tenant: what a grid shows. */
+/** An owner of files, as a grid shows them: a client in a tenant, private or public. */
 export interface Owner {
   readonly tenant: string;
   readonly client: string;
@@ -14,7 +14,7 @@ type Reader = Pick<Person, "user" | "organization">;
 
 const lastOf = ({ user, organization }: Reader): string => `plinth-media-owner ${user} ${organization}`;
 
-/** The files that the person looked at last: the page begins with them, and the palette finds files by name in them. */
+/** The owner that the person looked at last. The page opens with it, and the palette finds its files by name. */
 export function lastOwner(person: Reader): Owner | undefined {
   try {
     const { tenant, client, visibility } = JSON.parse(localStorage.getItem(lastOf(person)) ?? "{}") as Partial<Owner>;
@@ -48,8 +48,8 @@ export const searchOf = ({ tenant, client, visibility }: Owner): Record<string, 
 
 export const mediaHref = (owner: Owner): string => `/media?${new URLSearchParams(searchOf(owner))}`;
 
-/** Images that variants are made of. */
+/** Tells whether variants can be made of a file. */
 export const isMaster = (contentType: string): boolean => /^image\/(jpeg|png|gif)\b/i.test(contentType);
 
-/** The picture that the grid shows of an image. */
+/** The size of the picture that the grid shows of an image. */
 export const THUMBNAIL = "320x320";

@@ -5,5 +5,5 @@ import { useLanguage } from "../../words/words.ts";
 
 const TABLES: Readonly<Record<ReturnType<typeof useLanguage>, Same<typeof en>>> = { en, de };
 
-/** The words of these pages. They come with the pages, since the first view has no room for them. */
+/** The texts of these pages. They are loaded with the pages, so that the first view stays small. */
 export const useMediaWords = (): Same<typeof en> => TABLES[useLanguage()];

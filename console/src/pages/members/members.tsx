@@ -32,7 +32,7 @@ const OPERATIONS = {
   organization: { list: listOrganizationMembers, put: putOrganizationMember, remove: deleteOrganizationMember },
 } as const;
 
-/** Who belongs to a tenant or an organization, with which roles. */
+/** The members of a tenant or an organization, with their roles. */
 export function Members({
   of,
   id,

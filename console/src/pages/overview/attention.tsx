@@ -18,32 +18,32 @@ import { useWords } from "../../words/words.ts";
 import { doesLagGrow, SMALL_LAG, sumsByLabel } from "./metrics.ts";
 
 const REFRESH_MS = 60_000;
-/** Metrics of this time say whether something goes wrong now. */
+/** The time whose metrics show whether something goes wrong now. */
 const RECENT_MS = 3_600_000;
 
-/** Where what a check found is looked at; the rest is mended outside, and the documentation says how. */
+/** The pages for findings of checks. Other findings are mended outside of the console, as the documentation says. */
 const PLACES: readonly (readonly [name: RegExp, href: string])[] = [
   [/^(outbox|object TopicLog|object TopicConsumer|object PushSubscription)/, "/topics"],
   [/^(queue|erasures)/, "/media/work"],
   [/key/, "/keys"],
 ];
 const HANDBOOK = `${PLATFORM_URL}/docs/operate/health-and-alerts`;
-/** Tenants whose readers are behind, the worst ones. */
+/** The number of shown tenants whose readers are behind, the worst ones. */
 const LAGGING = 3;
 
-/** A line of the list, and the page where it is mended. */
+/** A line of the list, with the page where the problem is mended. */
 interface Line {
   readonly key: string;
   readonly status: "fail" | "warn";
   readonly title: string;
   readonly text: string;
-  /** Of the console. */
+  /** The page of the console. */
   readonly href?: string | undefined;
 }
 
 /**
- * What does not work or will not for long, worst first, each one click from where it is mended. `isFaultTold`: the page
- * says that the platform does not answer, so that it is not said twice.
+ * A list of problems and of problems to come, the worst first, each with a link to the page where it is mended.
+ * `isFaultTold`: the page already says that the platform does not answer.
  */
 export function Attention({ isFaultTold }: { readonly isFaultTold: boolean }) {
   const { overview: words, navigation } = useWords();

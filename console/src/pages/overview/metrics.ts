@@ -4,14 +4,14 @@ import type { ChartSeries } from "../../components/chart.tsx";
 export type Span = "hour" | "day" | "month";
 export const SPANS: readonly Span[] = ["hour", "day", "month"];
 
-/** How long a span is, and in which steps it is shown. The platform keeps minutes for two days, hours for 90. */
+/** The length of each span, and its steps. The platform keeps minutes for two days and hours for 90 days. */
 export const SPAN = {
   hour: { ms: 3_600_000, step: "minute" },
   day: { ms: 86_400_000, step: "hour" },
   month: { ms: 30 * 86_400_000, step: "day" },
 } as const;
 
-/** What one page needs: all in one question. */
+/** The metrics of the page. One request reads them all. */
 export const METRICS = [
   "requests",
   "request_time",
@@ -33,7 +33,7 @@ export const timesOf = ({ from, to, stepMs }: Metrics): readonly number[] =>
 const seriesOf = ({ series }: Metrics, metric: Metric): readonly MetricSeries[] =>
   series.filter((one) => one.metric === metric);
 
-/** Everything of a metric in the whole time. */
+/** The sum of a metric over the whole time. */
 export function sumOf(metrics: Metrics, metric: Metric, label?: (label: string) => boolean): number {
   let sum = 0;
   for (const one of seriesOf(metrics, metric))
@@ -41,7 +41,7 @@ export function sumOf(metrics: Metrics, metric: Metric, label?: (label: string) 
   return sum;
 }
 
-/** Everything of a metric in the whole time, by label, the largest first. */
+/** The sums of a metric over the whole time, by label, the largest first. */
 export function sumsByLabel(metrics: Metrics, metric: Metric): readonly (readonly [label: string, sum: number])[] {
   const sums = new Map<string, number>();
   for (const { label = "", values } of seriesOf(metrics, metric))
@@ -49,14 +49,14 @@ export function sumsByLabel(metrics: Metrics, metric: Metric): readonly (readonl
   return [...sums].filter(([, sum]) => sum > 0).toSorted(([, one], [, other]) => other - one);
 }
 
-/** The last value that was measured, of all services together. */
+/** The sum of the last measured values of all services. */
 export function lastOf(metrics: Metrics, metric: Metric): number | undefined {
   const last = seriesOf(metrics, metric).map(({ values }) => values.findLast((value) => value !== null));
   const known = last.filter((value): value is number => typeof value === "number");
   return known.length === 0 ? undefined : known.reduce((sum, value) => sum + value, 0);
 }
 
-/** The slowest service's 95th percentile, at its worst. */
+/** The highest 95th percentile of any service at any time. */
 export function slowestOf(metrics: Metrics): number | undefined {
   const all = seriesOf(metrics, "request_time").flatMap(({ p95 = [] }) => p95);
   const known = all.filter((value): value is number => value !== null);
@@ -85,7 +85,7 @@ export const byMetric = (
     return line ?? { name, values: timesOf(metrics).map(() => 0) };
   });
 
-/** Counts of each step as rates. */
+/** Converts counts of each step to rates. */
 export const aSecond = ({ stepMs }: Metrics, lines: readonly ChartSeries[]): readonly ChartSeries[] =>
   lines.map(({ name, values }) => ({
     name,
@@ -108,10 +108,10 @@ function grouped(
   return [...lines].map(([name, values]) => ({ name, values }));
 }
 
-/** A backlog below this is no backlog. */
+/** A smaller lag does not count as a backlog. */
 export const SMALL_LAG = 100;
 
-/** The largest lag of the last quarter, if it is well above that of the time before; else undefined. */
+/** The largest lag of the last quarter of the time, if it is well above that of the rest; else undefined. */
 export function doesLagGrow(metrics: Metrics): number | undefined {
   const values = seriesOf(metrics, "consumer_lag").map((one) => one.values);
   const most = (from: number, to: number): number =>

@@ -31,7 +31,7 @@ const Chart = lazy(() => import("../../components/chart.tsx"));
 export function OverviewPage() {
   const { overview: words, navigation } = useWords();
   const queries = useQueryClient();
-  // Its own clients have its name for a tenant, which has no page.
+  // The platform's own clients have its name as their tenant. That tenant has no page.
   const { platform } = useConfig();
   const { span: asked, tenant } = useSearch({ from: "/inside/" });
   const navigate = useNavigate({ from: "/" });

@@ -16,7 +16,7 @@ import { usePerson } from "../../session/session.ts";
 import { useFormats } from "../../words/formats.ts";
 import { useWords } from "../../words/words.ts";
 
-/** What the person shows besides, or in place of, a password. An operator takes away what is lost. */
+/** The person's second factors and passkeys. An operator can remove lost ones. */
 export function Factors({ user }: { readonly user: User }) {
   const { people: words } = useWords();
   const queries = useQueryClient();

@@ -27,7 +27,7 @@ import { Factors } from "./factors.tsx";
 import { PersonForm } from "./person-form.tsx";
 import { Sessions } from "./sessions.tsx";
 
-/** One account: whether it can sign in, and what an operator can do about that. */
+/** One account: whether it can sign in, and the actions of an operator. */
 export function Page() {
   const { people: words, common } = useWords();
   const { email } = useParams({ from: "/inside/people/$email" });
@@ -137,7 +137,9 @@ export function Page() {
   );
 }
 
-/** A picture lies at somebody else's host, so the console asks nobody for it: the policy of its pages forbids that. */
+/**
+ * Shows the address of a picture as text. The picture is on a foreign host, which the policy of these pages forbids.
+ */
 function Outside({ address }: { readonly address: string }) {
   return (
     <a href={address} target="_blank" rel="noreferrer">

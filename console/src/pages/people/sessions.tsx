@@ -10,7 +10,7 @@ import { usePerson } from "../../session/session.ts";
 import { useFormats } from "../../words/formats.ts";
 import { useWords } from "../../words/words.ts";
 
-/** The browsers in which the person is signed in. An operator ends one, with the tokens that came of it. */
+/** The browsers in which the person is signed in. An operator can end a session, with its tokens. */
 export function Sessions({ email }: { readonly email: string }) {
   const { people: words } = useWords();
   const queries = useQueryClient();

@@ -10,7 +10,7 @@ type Linking = IdentityProvider["linking"];
 const LINKINGS: readonly Linking[] = ["confirm", "operator", "verified_email"];
 
 interface ProviderFormProps {
-  /** Absent: a new one. */
+  /** The provider; absent for a new one. */
   readonly provider?: IdentityProvider;
   readonly close: () => void;
   readonly done: () => Promise<unknown>;

@@ -10,7 +10,7 @@ import { useWords } from "../../words/words.ts";
 
 const ICONS = { passed: Check, failed: X, unclear: CircleHelp } as const;
 
-/** What the platform found when it asked the provider as a sign-in would, and the way to sign in by it. */
+/** The result of a test, in which the platform asks the provider as a sign-in would; with a link to sign in by it. */
 export function ProviderTest({ id, close }: { readonly id: string; readonly close: () => void }) {
   const { providers: words } = useWords();
   const query = useQuery({

@@ -1,6 +1,6 @@
 import type { Role, Service } from "../../../../api/plinth.ts";
 
-/** All scopes of the matrix: those of services, and those that a role names besides. */
+/** All scopes of the matrix: those of services, and others that roles name. */
 export function scopesOf(roles: readonly Role[], services: readonly Service[]): readonly string[] {
   const all = new Set([...services, ...roles].flatMap(({ scopes }) => scopes));
   return [...all].toSorted((one, other) => one.localeCompare(other));

@@ -1,6 +1,6 @@
 import { useWords } from "../../words/words.ts";
 
-/** Seen in the window that signed in again, if the browser did not let it close itself. */
+/** The page of a window that signed in again, if the browser did not let it close itself. */
 export function CallbackPage() {
   const { session: words } = useWords();
   return (

@@ -7,7 +7,7 @@ import { Button } from "../../components/button.tsx";
 import { lastOrganization, signIn } from "../../session/session.ts";
 import { useWords } from "../../words/words.ts";
 
-/** Before a session: one button to the platform's own sign-in page. */
+/** The page without a session: one button to the platform's own sign-in page. */
 export function SignInPage() {
   const { session: words, common } = useWords();
   const { returnTo = "/", error, detail } = useSearch({ from: "/sign-in" });

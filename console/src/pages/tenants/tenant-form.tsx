@@ -9,13 +9,13 @@ const PLANS = ["small", "standard", "large"] as const;
 type Plan = (typeof PLANS)[number];
 
 interface TenantFormProps {
-  /** Absent: a new one. */
+  /** The tenant; absent for a new one. */
   readonly tenant?: Tenant;
   readonly cancel: () => void;
   readonly done: (id: string) => Promise<unknown>;
 }
 
-/** Makes a tenant or changes one. */
+/** Creates or changes a tenant. */
 export function TenantForm({ tenant, cancel, done }: TenantFormProps) {
   const { tenants: words, common } = useWords();
   const [id, setId] = useState(tenant?.id ?? "");

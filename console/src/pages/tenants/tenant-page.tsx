@@ -30,7 +30,7 @@ import { useWords } from "../../words/words.ts";
 import { Members } from "../members/members.tsx";
 import { TenantForm } from "./tenant-form.tsx";
 
-/** One tenant: what it stores, who belongs to it, what it subscribes to. */
+/** One tenant: its files and quota, its members, its subscriptions. */
 export function Page() {
   const { tenants: words, common } = useWords();
   const { id } = useParams({ from: "/inside/tenants/$id" });

@@ -22,22 +22,22 @@ interface DeliveryPanelProps {
   /** The subscription's id. */
   readonly id: string;
   readonly delivery: Delivery;
-  /** Scheme, host and port: the rest of an endpoint's address may be a secret. */
+  /** Scheme, host and port of the endpoint. The rest of its address may be a secret. */
   readonly origin: string;
-  /** How it stands, in words. */
+  /** The state of the delivery, in words. */
   readonly children: ReactNode;
   readonly mayChange: boolean;
   readonly close: () => void;
   readonly refresh: () => Promise<void>;
 }
 
-/** One delivery: the event that is sent, and each attempt with its request and its answer. */
+/** One delivery: its event, and each attempt with request and answer. */
 export function DeliveryPanel({ id, delivery, origin, children, mayChange, close, refresh }: DeliveryPanelProps) {
   const { push: words } = useWords();
   const { eventId } = delivery;
   const report = useQuery({
     queryKey: ["push-subscriptions", id, "delivery", eventId, delivery.attemptCount],
-    // A look leaves a row in the audit log.
+    // Each read leaves a row in the audit log, so it is not repeated.
     staleTime: Infinity,
     queryFn: () => answer(getOperatedDelivery(id, eventId, operations)),
   });

@@ -27,8 +27,8 @@ interface StoredEvent {
 }
 
 /**
- * The events of a topic, the oldest first, and a search in them. It asks only when told to, since a look leaves a row in
- * the audit log. What is searched for is in the address.
+ * The events of a topic, the oldest first, with a search. It starts only on request, since each read leaves a row in
+ * the audit log. The search is in the address.
  */
 export function EventBrowser({ owner, eventType }: { readonly owner: string; readonly eventType: string }) {
   const { topics: words } = useWords();

@@ -20,7 +20,7 @@ interface MoveCursorProps {
 
 const PLACES = ["oldest", "newest", "time"] as const;
 
-/** Moves a consumer's cursor. What it would read again, or never, is shown before. */
+/** Moves a consumer's cursor. It first shows which events would be read again, or never. */
 export function MoveCursor({ owner, eventType, consumer, close }: MoveCursorProps) {
   const { topics: words } = useWords();
   const format = useFormats();
@@ -79,7 +79,7 @@ export function MoveCursor({ owner, eventType, consumer, close }: MoveCursorProp
   );
 }
 
-/** Milliseconds of a local time; undefined: none is given. */
+/** A local time in milliseconds; undefined if none is given. */
 function timeOf(text: string): number | undefined {
   const ms = Date.parse(text);
   return Number.isNaN(ms) || ms < 0 ? undefined : ms;

@@ -14,7 +14,7 @@ interface PublishEventProps {
   readonly close: () => void;
 }
 
-/** An event by hand, on behalf of the topic's owner. A repeat after a lost answer stores nothing twice. */
+/** Publishes an event by hand, on behalf of the topic's owner. A repeat after a lost answer stores nothing twice. */
 export function PublishEvent({ owner, eventType, close }: PublishEventProps) {
   const { topics: words } = useWords();
   const queries = useQueryClient();
@@ -22,7 +22,7 @@ export function PublishEvent({ owner, eventType, close }: PublishEventProps) {
   const [metadata, setMetadata] = useState("");
   const [tenant, setTenant] = useState("");
   const [key, setKey] = useState(() => crypto.randomUUID());
-  /** What changes is another event, so it has another key. */
+  /** Wraps a setter: a changed event is another event, so it gets another idempotency key. */
   const renewing =
     (set: (to: string) => void) =>
     (to: string): void => {
@@ -75,7 +75,7 @@ export function PublishEvent({ owner, eventType, close }: PublishEventProps) {
   );
 }
 
-/** The service says which of the values is no text. */
+/** Parses the metadata as an object. The service reports values that are not strings. */
 function readMetadata(text: string, malformed: string): Record<string, string> {
   try {
     return JSON.parse(text) as Record<string, string>;

@@ -30,7 +30,7 @@ const REFRESH_MS = 5_000;
 const STATES = ["pending", "delivered", "dead"] as const;
 const KIND = { pending: "warn", delivered: "good", dead: "bad" } as const;
 
-/** One push subscription: how its deliveries stand, what became of each event, and sending again. */
+/** One push subscription: its deliveries, the result of each event, and redelivery. */
 export function Page() {
   const { push: words, topics, common } = useWords();
   const format = useFormats();
@@ -200,7 +200,7 @@ function Deliveries({ id, origin, mayChange, refresh }: DeliveriesProps) {
   );
 }
 
-/** The service takes some hundreds at once. Returns how many there were. */
+/** Redelivers all dead letters, some hundreds with each call. Returns their number. */
 async function redeliverAll(id: string): Promise<number> {
   for (let sum = 0; ;) {
     const { redelivered, more } = await answer(redeliverDeadLetters(id, operations));

@@ -24,7 +24,7 @@ import { SubscriptionBadge } from "./subscription-badge.tsx";
 
 const REFRESH_MS = 10_000;
 
-/** One topic: what it stores, who is behind, where its events are pushed, and the events themselves. */
+/** One topic: its size, the lag of its consumers, its push subscriptions, and its events. */
 export function Page() {
   const { topics: words } = useWords();
   const format = useFormats();

@@ -1,4 +1,4 @@
-/** German, with the keys of `en/index.ts`. */
+/** German texts, with the keys of `en/index.ts`. */
 export * from "./common.ts";
 export { overview } from "./overview.ts";
 export * from "./who.ts";

@@ -1,4 +1,4 @@
-/** Words that every page has. A placeholder is a function's parameter. */
+/** Texts of every page. A text with placeholders is a function. */
 export const common = {
   product: "Plinth console",
   skip: "Skip to the content",

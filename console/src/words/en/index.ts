@@ -1,4 +1,4 @@
-/** English. A page's words are a file of their own, named here and in `de/index.ts`. */
+/** English texts. The texts of a page are a file, named here and in `de/index.ts`. */
 export * from "./common.ts";
 export { overview } from "./overview.ts";
 export * from "./who.ts";

@@ -13,7 +13,7 @@ import { useWords } from "../../../words/words.ts";
 import type { Owner } from "../owner.ts";
 import { useMediaWords } from "../words.ts";
 
-/** So many deletions are under way at once. */
+/** Deletions at the same time. */
 const AT_ONCE = 4;
 
 /** Deletes the selected files, each with a report of its own. */
@@ -58,7 +58,7 @@ export function DeleteSelected({ ids, after }: { readonly ids: readonly string[]
   );
 }
 
-/** Deletes all files that match the search, after showing how many these are; one report for all. */
+/** Deletes all files that match the search, with one report. Shows their number first. */
 export function DeleteMatching({
   owner,
   q,
@@ -140,6 +140,6 @@ export function DeleteMatching({
   );
 }
 
-/** The page of the report that an answer's `Location` ends with. */
+/** The page of the report whose id is at the end of an answer's `Location`. */
 export const reportHref = (headers: Headers | undefined): string =>
   `/media/erasures/${(headers?.get("location") ?? "").split("/").at(-1) ?? ""}`;

@@ -21,7 +21,7 @@ import { useMediaWords } from "../words.ts";
 /** Asks again while bytes are being deleted. */
 const WHILE_DELETING_MS = 2_000;
 
-/** The report of a deletion, made to be printed: no navigation is on paper. */
+/** The report of a deletion. It can be printed, without the navigation. */
 export function Page() {
   const words = useMediaWords();
   const { id } = useParams({ from: "/inside/media/erasures/$id" });
@@ -53,7 +53,7 @@ export function Page() {
   );
 }
 
-/** Who printed the report, when and where: on paper alone. */
+/** Who printed the report, when and where. Only on paper. */
 function Printed() {
   const words = useMediaWords();
   const format = useFormats();

@@ -13,7 +13,7 @@ import { useMediaWords } from "../words.ts";
 
 export const ERASURE_KIND = { deleting: "warn", deleted: "plain", verified: "good" } as const;
 
-/** Deletions of a client's files in a tenant, whoever asked for them. */
+/** Deletions of a client's files in a tenant, by anybody. */
 export function Page() {
   const words = useMediaWords();
   const search = useSearch({ from: "/inside/media/erasures" });

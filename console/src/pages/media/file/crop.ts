@@ -25,7 +25,7 @@ export function between(from: readonly [number, number], to: readonly [number, n
   return { left: Math.min(x1, x2), top: Math.min(y1, y2), width: Math.abs(x2 - x1), height: Math.abs(y2 - y1) };
 }
 
-/** The part that the service keeps: as much as fits the shape of the size, around the middle. Nothing is enlarged. */
+/** The part of the image that a crop keeps: as much around the middle as fits the shape of the size, unenlarged. */
 export function keptBy({ width, height }: Size, image: Size): Rect {
   const scale = Math.min(1, Math.max(width / image.width, height / image.height));
   const kept = { width: Math.min(image.width, width / scale), height: Math.min(image.height, height / scale) };

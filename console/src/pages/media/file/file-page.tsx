@@ -27,10 +27,10 @@ import { useMediaWords } from "../words.ts";
 
 /** Asks again while variants are being made. */
 const WHILE_PENDING_MS = 1_500;
-/** Links in the answer end after 15 minutes. */
+/** How long an answer counts as fresh. Its links expire after 15 minutes. */
 const LINKS_LAST_MS = 10 * 60_000;
 
-/** A file, whosever it is: its address has its id alone, so it can be sent to a colleague. */
+/** The page of a file. Its address has only the file's id, not its owner, so it can be sent to a colleague. */
 export function Page() {
   const words = useMediaWords();
   const { id } = useParams({ from: "/inside/media/files/$id" });

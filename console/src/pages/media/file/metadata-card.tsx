@@ -14,7 +14,7 @@ import { useWords } from "../../../words/words.ts";
 import { fieldsOf, isSame, readable, textOf, type Field } from "./metadata.ts";
 import { useMediaWords } from "../words.ts";
 
-/** Metadata as fields or as JSON: both edit the same text, and what was typed in one is in the other. */
+/** Metadata as fields or as JSON. Both edit the same text, so a change in one appears in the other. */
 export function MetadataCard({ file, mayChange }: { readonly file: OperatedFileReport; readonly mayChange: boolean }) {
   const words = useMediaWords();
   const { common } = useWords();
@@ -25,7 +25,7 @@ export function MetadataCard({ file, mayChange }: { readonly file: OperatedFileR
   const [seen, see] = useState(file.metadataText);
   if (seen !== file.metadataText) {
     see(file.metadataText);
-    // What was typed meanwhile stays.
+    // Keeps text that was typed meanwhile.
     if (isSame(json, seen)) {
       setJson(readable(file.metadataText));
       setFields(fieldsOf(file.metadataText));

@@ -1,14 +1,14 @@
 /**
- * Metadata as fields: the members of the object, each a text, a number or a truth value. Anything else, and numbers that
- * JavaScript would change, is edited as JSON alone.
+ * Metadata as fields: the members of the object, each a text, a number or a boolean. Other values, and numbers that
+ * JavaScript would change, can only be edited as JSON.
  */
 export interface Field {
   readonly name: string;
-  /** As it is typed: JSON for numbers and truth values, and the bare text otherwise. */
+  /** The value as it is typed: JSON for numbers and booleans, otherwise the text itself. */
   readonly text: string;
 }
 
-/** Undefined: only the JSON shows it all. */
+/** The fields of a JSON text. Undefined if they cannot show all of it. */
 export function fieldsOf(json: string): readonly Field[] | undefined {
   let parsed: unknown;
   try {
@@ -27,7 +27,7 @@ export function fieldsOf(json: string): readonly Field[] | undefined {
   return withoutSpace(json) === withoutSpace(textOf(fields)) ? fields : undefined;
 }
 
-/** The JSON of fields. One without a name is left out. */
+/** The JSON of fields. A field without a name is left out. */
 export const textOf = (fields: readonly Field[]): string =>
   JSON.stringify(
     Object.fromEntries(fields.filter(({ name }) => name !== "").map(({ name, text }) => [name, valueOf(text)])),
@@ -38,10 +38,10 @@ function valueOf(text: string): string | number | boolean {
   return /^-?(0|[1-9]\d{0,14})(\.\d{1,10})?$/.test(text) && String(Number(text)) === text ? Number(text) : text;
 }
 
-/** White space between the parts of JSON, not in its texts. */
+/** Removes white space between the parts of JSON, not in its strings. */
 const withoutSpace = (json: string): string => json.replaceAll(/("(?:\\.|[^"\\])*")|\s+/g, "$1");
 
-/** With line breaks; as it was sent if JavaScript would change it. */
+/** The JSON with line breaks; unchanged if JavaScript would change its values. */
 export function readable(json: string): string {
   try {
     const pretty = JSON.stringify(JSON.parse(json), null, 2);

@@ -9,14 +9,14 @@ import { say } from "../../../components/toasts/say.ts";
 import { between, keptBy, parseSize, sizeText, type Rect, type Size } from "./crop.ts";
 import { useMediaWords } from "../words.ts";
 
-/** A larger original is not loaded to be drawn on. */
+/** A larger original is not loaded for drawing. */
 const SHOWN_BYTES = 30_000_000;
-/** Shorter drags are clicks. */
+/** A shorter drag is a click. */
 const LEAST_PX = 4;
 
 /**
- * Makes a variant. A frame drawn on the image gives its size and shape; the fields are the same by the keyboard. The
- * bright part is what a crop keeps.
+ * Makes a variant. Its size and shape come from a frame drawn on the image, or from the fields by the keyboard. The
+ * part that a crop keeps is bright.
  */
 export function VariantMaker({ file }: { readonly file: OperatedFileReport }) {
   const words = useMediaWords();
@@ -88,7 +88,7 @@ interface CanvasProps {
   readonly address: string;
   /** The size of a crop. */
   readonly wanted: Size | undefined;
-  /** A frame was drawn, in pixels of the image. */
+  /** Called when a frame was drawn, in pixels of the image. */
   readonly onDrawn: (frame: Rect) => void;
 }
 

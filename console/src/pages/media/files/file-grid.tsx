@@ -33,7 +33,7 @@ const WIDE = {
 };
 const NARROW = { ...WIDE, minItemSize: new Size(118, 196), minSpace: new Size(8, 8) };
 
-/** The virtual grid needs a height: few files need less. */
+/** Files that fit into the lowest grid; twice as many fit into a medium one. The virtual grid needs a fixed height. */
 const SHORT = 6;
 
 interface FileGridProps {
@@ -49,7 +49,7 @@ export const nameOf = (
 
 const CHUNKS = { chunk: GRID_CHUNK, chunks: 2 };
 
-/** Files as pictures: 100,000 scroll, paged by the service's links. A file leads to its page. */
+/** Files as pictures, up to 100,000. Scrolling loads further pages by the service's links. */
 export function FileGrid({ list, selected, select }: FileGridProps) {
   const words = useMediaWords();
   const { common } = useWords();
@@ -113,7 +113,7 @@ export function FileGrid({ list, selected, select }: FileGridProps) {
   );
 }
 
-/** The picture, or a sign in its place: there is none, or its link has ended. */
+/** The picture; a sign in its place if there is none or its link has expired. */
 export function Picture({
   address,
   contentType,

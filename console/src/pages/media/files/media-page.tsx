@@ -23,16 +23,16 @@ import { upload } from "../uploads/uploads.ts";
 import { UploadTray } from "../uploads/upload-tray.tsx";
 import { useMediaWords } from "../words.ts";
 
-/** Links to pictures of private files end after 15 minutes. */
+/** How long a list counts as fresh. Links to pictures of private files expire after 15 minutes. */
 const FRESH_MS = 5 * 60_000;
 
-/** Whoever runs the platform, or the tenants of an organization, changes files. */
+/** True if the person may change files: an operator of the platform or of an organization. */
 export const useMayChange = (): boolean => {
   const { rights } = usePerson();
   return rights.write || rights.tenantsOnly;
 };
 
-/** Files of a client. Whose, the search and the order are in the address. */
+/** Files of a client. The address contains the owner, the search and the order. */
 export function Page() {
   const words = useMediaWords();
   const search = useSearch({ from: "/inside/media" });

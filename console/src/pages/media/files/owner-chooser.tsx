@@ -9,17 +9,17 @@ import { useFormats } from "../../../words/formats.ts";
 import type { Visibility } from "../owner.ts";
 import { useMediaWords } from "../words.ts";
 
-/** The choice of whose files are shown, as far as it is made. */
+/** The owner of the shown files, as far as it is chosen. */
 export interface Choice {
   readonly tenant?: string | undefined;
   readonly client?: string | undefined;
   readonly visibility: Visibility;
 }
 
-/** So many of a long list are offered; typing finds the others. */
+/** The most entries of a long list that are offered. Typing finds the others. */
 const OFFERED = 50;
 
-/** A tenant, a client of it or one that stored files there, and private or public. */
+/** Chooses a tenant, a client (of the tenant, or with files there), and private or public files. */
 export function OwnerChooser({
   choice,
   choose,
@@ -27,7 +27,7 @@ export function OwnerChooser({
 }: {
   readonly choice: Choice;
   readonly choose: (choice: Choice) => void;
-  /** Private and public are not told apart. */
+  /** Leaves out the choice between private and public. */
   readonly isOfBoth?: boolean;
 }) {
   const words = useMediaWords();
@@ -112,7 +112,7 @@ function TenantBox({
   );
 }
 
-/** The tenant's clients, with what each stores; the one of the address is among them in any case. */
+/** The tenant's clients, with what each stores. The client of the address is always among them. */
 function useClients({ tenant, client, visibility }: Choice): readonly { readonly id: string; readonly name: string }[] {
   const words = useMediaWords();
   const format = useFormats();

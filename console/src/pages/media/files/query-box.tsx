@@ -8,7 +8,7 @@ import { useMediaWords } from "../words.ts";
 
 const NO_TERM: Term = { key: "", value: "" };
 
-/** `q`, as fields or as text: both are the same search. It is asked for by the button, since a look is audited. */
+/** The search `q`, as fields or as text. It starts by a button, since each search leaves a row in the audit log. */
 export function QueryBox({ q, search }: { readonly q: string; readonly search: (q: string) => void }) {
   const words = useMediaWords();
   const [text, setText] = useState(q);

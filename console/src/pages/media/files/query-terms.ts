@@ -1,6 +1,7 @@
 /**
- * `q` as terms, for the builder: `album:summer tags:"open sea"`. In quotation marks, `\"` is a mark and `\\` a
- * backslash. Undefined: a text that the builder cannot show, so that only the text is edited; the service says why.
+ * The terms of `q`, for the fields: `album:summer tags:"open sea"`. In quotation marks, `\"` is a mark and `\\` a
+ * backslash. Undefined for a text that fields cannot show: then only the text can be edited, and the service explains
+ * errors.
  */
 export interface Term {
   readonly key: string;
@@ -16,7 +17,7 @@ export function parseTerms(text: string): readonly Term[] | undefined {
     const key = wordAt(text, at);
     if (key === undefined || key.word === "" || text[key.end] !== ":") return undefined;
     const value = wordAt(text, key.end + 1);
-    // A line without a value is one that is being filled in: the builder would leave the condition out.
+    // Fields would leave a term without a value out, as a line that is still being filled in.
     if (value === undefined || value.word === "") return undefined;
     if (value.end < text.length && !/\s/.test(text[value.end]!)) return undefined;
     terms.push({ key: key.word, value: value.word });

@@ -6,9 +6,9 @@ import { sessionNow } from "../../../session/session.ts";
 import type { Owner } from "../owner.ts";
 
 /**
- * Variants for many files, asked for page by page by this window. They go on while other pages are open. This browser
- * keeps the place, so that a window that was closed finds it again and goes on there. What was asked for is made by the
- * platform in any case; asking again starts nothing twice.
+ * Requests variants for many files, page by page, from this window. It continues while other pages are open. The
+ * browser stores the position, so that after the window was closed, it can continue there. The platform makes requested
+ * variants in any case; a repeated request starts nothing twice.
  *
  *   asking ──▶ asked
  *     └──▶ stopped (by hand, or the window was closed), or failed ── go on ──▶ asking
@@ -20,17 +20,17 @@ export interface Bulk {
   readonly type: "clip" | "crop";
   readonly size: string;
   readonly state: "asking" | "asked" | "stopped" | "failed";
-  /** Images that were reached, and variants that were started. */
+  /** The numbers of images so far, and of variants that were started. */
   readonly files: number;
   readonly started: number;
-  /** The page to ask for next. */
+  /** The page to request next. */
   readonly next: PageStart;
   readonly error?: unknown;
 }
 
-/** The service makes 100 variants a call at most. */
+/** The first page. The service starts at most 100 variants for each call. */
 const FIRST: PageStart = { pageSize: 100 };
-/** Of the person at the window. */
+/** The storage key of the signed-in person. */
 const kept = (): string => {
   const session = sessionNow();
   const { user, organization } = session.state === "signedOut" ? { user: "", organization: "" } : session.person;
@@ -40,7 +40,7 @@ const MOST_KEPT = 10;
 
 let known: readonly Bulk[] | undefined;
 const bulks = (): readonly Bulk[] => (known ??= restore());
-/** Whose next page is being asked for, so that a quick stop and go does not ask twice. */
+/** Work whose next page is being requested, so that a quick stop and restart does not request it twice. */
 const running = new Set<string>();
 const listeners = new Set<() => void>();
 
@@ -101,7 +101,7 @@ function change(next: readonly Bulk[]): void {
   for (const listener of listeners) listener();
 }
 
-/** The window that asked is gone, or another one, which may go on: that starts nothing twice. */
+/** Reads stored work. Its window is gone, or is another one that still works: then nothing is started twice. */
 function restore(): readonly Bulk[] {
   try {
     const found = JSON.parse(localStorage.getItem(kept()) ?? "[]") as readonly Bulk[];

@@ -18,7 +18,7 @@ import { useMediaWords } from "../words.ts";
 const AGAIN_MS = 1_000;
 type Finding = ComparisonReport["findings"][number];
 
-/** A comparison of the bucket with the database: how far it is, what it found, and the repair of it. */
+/** A comparison of the bucket with the database: its progress, its findings, and their repair. */
 export function Page() {
   const words = useMediaWords();
   const { rights } = usePerson();

@@ -20,7 +20,7 @@ import { useMediaWords } from "../words.ts";
 
 const AGAIN_MS = 2_000;
 
-/** Work that takes long: what this window asks for, what the platform still has to do, and the comparisons. */
+/** Long work: requests of this window, work that the platform still has to do, and comparisons. */
 export function Page() {
   const words = useMediaWords();
   const { rights } = usePerson();

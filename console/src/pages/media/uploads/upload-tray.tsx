@@ -104,7 +104,7 @@ export function Progress({
 }: {
   readonly label: string;
   readonly share: number;
-  /** The label is for a screen reader alone. */
+  /** Only screen readers get the label. */
   readonly isQuiet?: boolean;
 }) {
   return (

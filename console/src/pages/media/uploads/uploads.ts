@@ -6,13 +6,13 @@ import { queryClient } from "../../../api/queries.ts";
 import { isMaster, THUMBNAIL, type Owner } from "../owner.ts";
 
 /**
- * Uploads of this window. They go on while other pages are open, and are found again on the page of files.
+ * Uploads of this window. They continue while other pages are open; the page of files shows them.
  *
  *   waiting ──▶ sending ──▶ committing ──▶ done
  *      │           │ └────────────┴──▶ failed ── retry ──▶ waiting
  *      └───────────┴── cancel ──▶ cancelled ── retry ──▶ waiting
  *
- * A retry makes a new file. What was not committed is deleted by the platform within a day.
+ * A retry creates a new file. The platform deletes files that were not committed after a day.
  */
 export interface Upload {
   readonly id: number;
@@ -21,9 +21,9 @@ export interface Upload {
   readonly owner: Owner;
   readonly state: "waiting" | "sending" | "committing" | "done" | "failed" | "cancelled";
   readonly sent: number;
-  /** Of a committed file. */
+  /** The id of the file, once it is committed. */
   readonly fileId?: string;
-  /** The platform's words. */
+  /** The reason in the platform's words. */
   readonly reason?: string | undefined;
 }
 
@@ -33,7 +33,7 @@ interface Task {
   readonly abort: AbortController;
 }
 
-/** Browsers open some six connections to a host. */
+/** Uploads at the same time. Browsers open some six connections to a host. */
 const AT_ONCE = 3;
 
 let uploads: readonly Upload[] = [];
@@ -80,7 +80,7 @@ export function retry(ids: readonly number[]): void {
   pump();
 }
 
-/** Takes what has ended off the list. */
+/** Removes uploads that have ended from the list. */
 export function clearEnded(): void {
   for (const one of uploads) if (!isUnderWay(one)) tasks.delete(one.id);
   change(uploads.filter(isUnderWay));
@@ -123,7 +123,7 @@ async function run(id: number): Promise<void> {
   }
 }
 
-/** The browser asks before a window with uploads is closed. */
+/** Makes the browser ask before a window with uploads is closed. */
 const ask = (event: BeforeUnloadEvent): void => event.preventDefault();
 
 const update = (id: number, to: (one: Upload) => Upload): void =>
