@@ -7,7 +7,7 @@ import { defineConfig } from "oxlint";
 const SERVICES = ["oauth", "events", "media", "admin", "gateway", "health", "metrics", "tracing", "backup"];
 
 const upward = {
-  regex: String.raw`^(\.\./)+(app|deps|config|worker|env|schedule|ui)\b`,
+  regex: String.raw`^(\.\./)+(app|deps|wiring|config|worker|env|schedule|ui)\b`,
   message: "Nothing points upward: take it as a parameter or a port.",
 };
 const hono = { group: ["hono", "hono/*"], message: "Only http/mount.ts, app.ts and ui/ see Hono." };
@@ -17,10 +17,10 @@ const runtime = {
 };
 const otherServices = (service: string) => ({
   regex: String.raw`^(\.\./)+(${SERVICES.filter((other) => other !== service).join("|")})/`,
-  message: "A service imports platform/, http/ and itself. Declare a port and bind it in deps.ts.",
+  message: "A service imports platform/, http/ and itself. Declare a port and bind it in wiring/.",
 });
 const onlyPlatform = {
-  regex: String.raw`^(\.\./)+(${[...SERVICES, "restore", "app", "deps", "config", "worker", "env", "schedule", "place", "ui"].join("|")})\b`,
+  regex: String.raw`^(\.\./)+(${[...SERVICES, "restore", "app", "deps", "wiring", "config", "worker", "env", "schedule", "place", "ui"].join("|")})\b`,
   message: "http/ knows platform/ only.",
 };
 const restricted = (files: string[], patterns: object[]) => ({

@@ -26,7 +26,7 @@ interface Parts {
 
 /**
  * What operators do with people, clients and keys of this service: the operator service declares it as its port, and
- * deps.ts binds it. Statements are a part of the caller's transaction.
+ * wiring/ binds it. Statements are a part of the caller's transaction.
  */
 export function createOperated(deps: OAuthDeps & Parts) {
   const { stores, trust, rotation, federation, accounts, tell } = deps;

@@ -1,0 +1,77 @@
+import type { Env } from "../env.ts";
+import { eraseBy } from "../admin/erase-by.ts";
+import { createBackups, type Backups } from "../backup/service.ts";
+import type { Events } from "../events/service.ts";
+import { NEWEST_MIGRATION } from "../platform/storage/schema.ts";
+import type { Route } from "../http/route.ts";
+import type { Media } from "../media/service.ts";
+import type { Metrics } from "../metrics/service.ts";
+import { createRestorePointStore } from "../restore/restore-point-store.ts";
+import { createRestore, type Restore } from "../restore/service.ts";
+import { createRestoreShard } from "../shards/restore.ts";
+import type { Moves } from "../shards/moves.ts";
+import type { ShardRoom } from "../shards/service.ts";
+import { keyProofs } from "../platform/secrets/seal.ts";
+import type { Base } from "./base.ts";
+import type { CountSealed } from "./admin.ts";
+
+/** The services that are backed up and restored. */
+interface Kept {
+  readonly events: Events;
+  readonly media: Media;
+  readonly shards: ShardRoom;
+  readonly moves: Moves;
+  readonly metrics: Metrics;
+  readonly adminRoutes: readonly Route[];
+  readonly countSealed: CountSealed;
+}
+
+/** Brings a platform back from a point in time. */
+export function wireRestore(env: Env, base: Base, { events, shards, adminRoutes }: Kept): Restore {
+  const { config, dbFor } = base;
+  return createRestore({
+    ...base,
+    db: dbFor("platform"),
+    bucket: env.MEDIA,
+    events: events.check,
+    isMaintained: config.maintenance,
+    restoreShard: createRestoreShard(env.SHARD_DATABASE, config.objectShards),
+    copyTenants: shards.copies.copyAll,
+    erase: eraseBy(adminRoutes),
+  });
+}
+
+/** Copies a platform to another bucket, checks the copy and brings it back. */
+export function wireBackups(env: Env, base: Base, kept: Kept): Backups {
+  const { events, media, shards, moves, metrics, countSealed } = kept;
+  const { config, names, audit, sealer, dbFor, shardsFor } = base;
+  const restorePoints = createRestorePointStore(dbFor("platform"));
+  return createBackups({
+    ...base,
+    shards: shardsFor("platform"),
+    copyTenants: shards.copies.copyAll,
+    isTenantMoving: async () => (await moves.underWay()).length > 0,
+    media: env.MEDIA,
+    bucket: env.BACKUP,
+    objects: events.objects,
+    metrics: metrics.objects,
+    seals: {
+      proofs: () => keyProofs(sealer),
+      used: async () => new Set(Object.values(await countSealed(1)).flatMap((byKey) => [...byKey.keys()])),
+    },
+    reindexFiles: media.reindexFiles,
+    restorePoint: {
+      generation: async () => (await restorePoints.read()).generation,
+      async mark({ generation, toMs, atMs, actor }) {
+        const record = { atMs, requestId: generation, actor, action: "restore", subject: "restore-point" } as const;
+        const reason = `to ${new Date(toMs).toISOString()}`;
+        const row = audit.statement("always", { ...record, outcome: "done", reason });
+        await restorePoints.mark(generation, toMs, atMs, row);
+      },
+    },
+    job: () => env.BACKUP_JOB.getByName("backup"),
+    platform: names.platform,
+    migration: NEWEST_MIGRATION,
+    isMaintained: config.maintenance,
+  });
+}

@@ -1,0 +1,117 @@
+import { readConfig } from "../config.ts";
+import type { Env } from "../env.ts";
+import { createAuditLog } from "../admin/audit/audit-log.ts";
+import { createLimits } from "../http/callers/limits.ts";
+import { createRateLimit, unlimited } from "../http/callers/rate-limit.ts";
+import { createMetering } from "../metrics/service.ts";
+import { onTripOf } from "../metrics/trips.ts";
+import { createBuiltIn } from "../platform/model/built-in.ts";
+import { systemClock } from "../platform/runtime/clock.ts";
+import { createCommonPasswords } from "../platform/secrets/common-passwords.ts";
+import { guardDatabase, type AroundTrip } from "../platform/storage/database.ts";
+import { createIsolate } from "../platform/copies/isolate.ts";
+import { createLocationCache, macAddresses, noLocationCache, textCacheOf } from "../platform/copies/location-cache.ts";
+import { createLog } from "../platform/runtime/log.ts";
+import type { MeteredService } from "../platform/ports/metrics.ts";
+import { createNames } from "../platform/model/names.ts";
+import { systemRandom } from "../platform/runtime/random.ts";
+import { shardsOf, type Shard, type Shards } from "../platform/storage/shards.ts";
+import { createSealer } from "../platform/secrets/seal.ts";
+import { noTracing, type Tracing } from "../platform/ports/tracing.ts";
+import { traceObjects } from "../traced-env.ts";
+
+/**
+ * The ground that every service stands on: configuration, clock, random numbers, log, seals, copies, meter, spans,
+ * limits, the audit log, and databases that count and trace their round trips.
+ */
+export type Base = ReturnType<typeof createBase>;
+
+/** `waitUntil`: the runtime's, for the request that is running; without it, work ends with its request. */
+export function createBase(env: Env, tracing: Tracing, waitUntil?: (work: Promise<unknown>) => void) {
+  const config = readConfig(env as unknown as Record<string, unknown>);
+  const names = createNames(config.platform);
+  const builtIn = createBuiltIn(names);
+  const clock = systemClock;
+  const random = systemRandom;
+  const isolate = createIsolate(clock, random, waitUntil ?? (() => undefined));
+  const log = createLog(config.logLevel);
+  const sealer = createSealer(config.sealKeys, random);
+  const meter = createMetering({
+    clock,
+    random,
+    log,
+    collectors: env.METRICS_COLLECTOR,
+    // On one machine the isolate stays, so the last counts may wait for the next answer.
+    wait: waitUntil === undefined || config.allowLoopback ? undefined : (ms) => scheduler.wait(ms),
+  });
+  const objects = traceObjects(env, tracing);
+  const spanOfTrip: AroundTrip = (what, call) => {
+    const text = what.replaceAll(/\s+/g, " ").trim().slice(0, 1_000);
+    return tracing.child("D1", { "db.system.name": "sqlite", "db.query.text": text }, call);
+  };
+  const aroundTrip = tracing === noTracing ? undefined : spanOfTrip;
+  const guarded = ({ number, db }: Shard, service: MeteredService) =>
+    guardDatabase(db, onTripOf(meter, service, number), aroundTrip);
+  const dbFor = (service: MeteredService) => guarded({ number: 0, db: env.DB }, service);
+  const shardsFor = (service: MeteredService): Shards => {
+    const [directory, ...others] = shardsOf(env).map((shard) => ({ ...shard, db: guarded(shard, service) }));
+    return [directory!, ...others];
+  };
+
+  const { publicUrl } = config;
+  // Without a public address there is one isolate, which has nobody to share copies with.
+  const location =
+    publicUrl === "" || typeof caches === "undefined"
+      ? noLocationCache
+      : createLocationCache({
+          cache: textCacheOf(caches.default),
+          origin: publicUrl,
+          sealer,
+          addressOf: macAddresses(sealer),
+          isolate,
+          log,
+        });
+  const audit = createAuditLog({
+    db: dbFor("platform"),
+    log,
+    operatorClientId: builtIn.operatorClientId,
+    wait: (ms) => scheduler.wait(ms),
+    // On this machine and in tests, which have no public address, a row is there when its request is done.
+    ...(config.allowLoopback || publicUrl === "" ? {} : { notePauseMs: 3_000 }),
+  });
+  const limited = (binding: RateLimit) => (config.allowLoopback ? unlimited : createRateLimit(binding, log));
+  const limits = createLimits({
+    anonymous: { requests: limited(env.ADDRESS_LIMIT), content: limited(env.CONTENT_LIMIT) },
+    callers: {
+      small: limited(env.CALLER_LIMIT_SMALL),
+      standard: limited(env.CALLER_LIMIT),
+      large: limited(env.CALLER_LIMIT_LARGE),
+    },
+    tenants: {
+      small: limited(env.TENANT_LIMIT_SMALL),
+      standard: limited(env.TENANT_LIMIT),
+      large: limited(env.TENANT_LIMIT_LARGE),
+    },
+  });
+  return {
+    config,
+    names,
+    builtIn,
+    clock,
+    random,
+    isolate,
+    log,
+    sealer,
+    meter,
+    tracing,
+    /** The bindings, with spans around the calls of objects. */
+    objects,
+    dbFor,
+    shardsFor,
+    location,
+    audit,
+    limited,
+    limits,
+    commonPasswords: createCommonPasswords(env.ASSETS),
+  };
+}
