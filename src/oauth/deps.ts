@@ -20,7 +20,7 @@ import type { LoginAttempts } from "./sign-in/login-attempts.do.ts";
 import type { UnregisteredPolicy } from "./unregistered/unregistered.ts";
 import type { Subject } from "./users/user-store.ts";
 
-/** What the OAuth service is built from. */
+/** The dependencies of the OAuth service. */
 export interface OAuthDeps {
   readonly names: Names;
   readonly builtIn: BuiltIn;

@@ -25,7 +25,7 @@ interface Parts {
 }
 
 /**
- * What operators do with people, clients and keys of this service: the operator service declares it as its port, and
+ * The work of operators on people, clients and keys of this service: the operator service declares it as its port, and
  * wiring/ binds it. Statements are a part of the caller's transaction.
  */
 export function createOperated(deps: OAuthDeps & Parts) {

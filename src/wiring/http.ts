@@ -7,7 +7,7 @@ import type { ConsoleDeps } from "../ui/console.ts";
 import type { SiteDeps } from "../ui/site.ts";
 import type { Base } from "./base.ts";
 
-/** What requests pass before they reach a service. */
+/** The pipeline that requests pass before they reach a service. */
 export function wireHttp(env: Env, base: Base, verifier: OAuth["verifier"]): HttpDeps {
   const { config, names, builtIn, clock, random, log, limits, meter, tracing } = base;
   const { pathPrefix, publicUrl, contentUrl, authUrl } = config;
