@@ -4,7 +4,8 @@ import { describe, expect, it } from "vitest";
 import { placeObjects } from "../src/place.ts";
 import { shardsOf } from "../src/platform/storage/shards.ts";
 import { MetricsCollector, PushSubscription, TopicConsumer, TopicLog } from "../src/worker.ts";
-import { eventsApp, makeTopic, payloads, topicAt } from "./events/events-app.ts";
+import { eventsApp } from "./events/support/events-app.ts";
+import { makeTopic, payloads, topicAt } from "./events/support/test-topic.ts";
 
 const NAMESPACES = [
   "TOPIC_LOG",

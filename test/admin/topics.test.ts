@@ -1,6 +1,7 @@
 import { afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import { describeConsumer } from "../../src/events/operated/consumer-name.ts";
-import { DAY_MS, makePush, stopTheClock } from "../events/push-app.ts";
+import { DAY_MS, stopTheClock } from "../events/support/push/push-clock.ts";
+import { makePush } from "../events/support/push/test-push.ts";
 import { makePerson, tokenOf, type Person } from "../support/parties/operators.ts";
 import { call, expectJson } from "../support/platform/call.ts";
 import { makeClient, type TestClient } from "../support/platform/clients.ts";

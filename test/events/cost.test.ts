@@ -7,7 +7,9 @@ import { makeClient } from "../support/platform/clients.ts";
 import { put } from "../support/platform/operator.ts";
 import { makeTenant } from "../support/platform/tenants.ts";
 import { unique } from "../support/platform/unique.ts";
-import { eventsApp, makeTopic, objectsOf } from "./events-app.ts";
+import { eventsApp } from "./support/events-app.ts";
+import { makeTopic } from "./support/test-topic.ts";
+import { objectsOf } from "./support/topic-objects.ts";
 
 /** ARCHITECTURE.md, "What an operation may cost": what one request does in the steady state. */
 it("read, commit and publish ask D1 nothing and call one object; a read with nothing ahead calls two", async () => {

@@ -19,7 +19,7 @@ import { noTracing } from "../../src/platform/ports/tracing.ts";
 import { fromBase64Url, fromUtf8, toBase64Url, utf8 } from "../../src/platform/text/encoding.ts";
 import { createNames } from "../../src/platform/model/names.ts";
 import { systemRandom } from "../../src/platform/runtime/random.ts";
-import { createSealer } from "../../src/platform/secrets/seal.ts";
+import { sealer } from "../support/sealer.ts";
 import { heardLog } from "../support/runtime/heard-log.ts";
 import { unique } from "../support/platform/unique.ts";
 import { noteRequest } from "../support/secrets.ts";
@@ -93,7 +93,6 @@ export function mediaApp(
   const homes = new Map<string, string>();
   const apart = new Set<string>();
   const clock = { nowMs: START_MS };
-  const sealKeys = [{ id: "t1", bytes: new Uint8Array(32).fill(7) }];
   const media = createMedia({
     names,
     log: heardLog,
@@ -101,7 +100,7 @@ export function mediaApp(
     tracing: noTracing,
     clock: { nowMs: () => clock.nowMs },
     random: systemRandom,
-    sealer: createSealer(sealKeys, systemRandom),
+    sealer,
     audit: createAuditLog({ db: env.DB, log: heardLog, operatorClientId: "plat.operator", wait: async () => {} }),
     heldFrom: createRestorePointStore(env.DB).heldFrom,
     shards,

@@ -5,7 +5,7 @@ import { systemClock } from "../../src/platform/runtime/clock.ts";
 import { shardBinding, shardsOf } from "../../src/platform/storage/shards.ts";
 import { createShardSizes } from "../../src/shards/sizes.ts";
 import { createSizeStore } from "../../src/shards/size-store.ts";
-import { body as subscription } from "../events/push-support.ts";
+import { body as subscription } from "../events/support/push/subscription-body.ts";
 import { aroundMethods } from "../support/counting.ts";
 import { heardLog } from "../support/runtime/heard-log.ts";
 import { isolate } from "../support/isolate.ts";

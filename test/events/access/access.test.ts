@@ -12,8 +12,10 @@ import { basic, tokenFor } from "../../support/platform/tokens.ts";
 import { unique } from "../../support/platform/unique.ts";
 import { makeApp, signInThrough, type TestApp } from "../../support/sign-in.ts";
 import { join, makeUser, type TestUser } from "../../support/users.ts";
-import { eventsApp, makeTopic, someClient } from "../events-app.ts";
-import { BELOW_A_TOPIC, subscription } from "../topic-operations.ts";
+import { eventsApp } from "../support/events-app.ts";
+import { someClient } from "../support/some-client.ts";
+import { makeTopic } from "../support/test-topic.ts";
+import { BELOW_A_TOPIC, subscription } from "../support/topic-operations.ts";
 
 /** Access rules with real clients, tokens and registrations. */
 async function makeOwner(scopes: readonly string[] = ["plat.pubsub_publish"]) {

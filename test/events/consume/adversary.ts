@@ -1,8 +1,10 @@
 import { expect } from "vitest";
 import { readerOf } from "../../../src/events/access/reader.ts";
 import type { Principal } from "../../../src/http/callers/auth.ts";
-import { eventsApp, someClient, type TestTopic } from "../events-app.ts";
-import { BELOW_A_TOPIC } from "../topic-operations.ts";
+import { eventsApp } from "../support/events-app.ts";
+import { someClient } from "../support/some-client.ts";
+import type { TestTopic } from "../support/test-topic.ts";
+import { BELOW_A_TOPIC } from "../support/topic-operations.ts";
 
 /** Secrets that the adversary learned in some other way, and tries to use. */
 export interface Stolen {

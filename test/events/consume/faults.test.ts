@@ -11,19 +11,12 @@ import {
   noWaiting,
   type Fault,
   type LogCall,
-} from "../broken-log.ts";
-import {
-  eventsApp,
-  expectProblem,
-  faults,
-  inShard,
-  makeTopic,
-  objectsOf,
-  payloads,
-  type EventsCall,
-  type ReadAnswer,
-  type TestTopic,
-} from "../events-app.ts";
+} from "../support/broken-log.ts";
+import { eventsApp, type EventsCall } from "../support/events-app.ts";
+import { inShard } from "../support/in-shard.ts";
+import { expectProblem, faults } from "../support/problem.ts";
+import { makeTopic, payloads, type ReadAnswer, type TestTopic } from "../support/test-topic.ts";
+import { objectsOf } from "../support/topic-objects.ts";
 
 /**
  * Faults around a consumer, one at a time: the object ends between two steps; a log answers late, wrongly, never, or

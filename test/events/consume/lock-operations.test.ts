@@ -2,7 +2,11 @@ import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { frozenTime } from "../../support/frozen-time.ts";
-import { eventsApp, expectProblem, faults, makeTopic, objectsOf, payloads, someClient } from "../events-app.ts";
+import { eventsApp } from "../support/events-app.ts";
+import { expectProblem, faults } from "../support/problem.ts";
+import { someClient } from "../support/some-client.ts";
+import { makeTopic, payloads } from "../support/test-topic.ts";
+import { objectsOf } from "../support/topic-objects.ts";
 
 const app = eventsApp();
 const texts = (...payload: string[]) => payload.map((text) => ({ payload: text }));

@@ -1,7 +1,8 @@
 import * as fc from "fast-check";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { modelRuns } from "../../support/model-runs.ts";
-import { eventsApp, makeTopic, payloads, type TestTopic } from "../events-app.ts";
+import { eventsApp } from "../support/events-app.ts";
+import { makeTopic, payloads, type TestTopic } from "../support/test-topic.ts";
 import { onTopic } from "./direct-driver.ts";
 import { overHttp } from "./http-driver.ts";
 import { runSchedule, schedule } from "./schedules.ts";

@@ -1,15 +1,10 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { READ } from "../../../src/events/model/limits.ts";
-import {
-  eventsApp,
-  expectProblem,
-  faults,
-  makeTopic,
-  objectsOf,
-  payloads,
-  someClient,
-  type TestTopic,
-} from "../events-app.ts";
+import { eventsApp } from "../support/events-app.ts";
+import { expectProblem, faults } from "../support/problem.ts";
+import { someClient } from "../support/some-client.ts";
+import { makeTopic, payloads, type TestTopic } from "../support/test-topic.ts";
+import { objectsOf } from "../support/topic-objects.ts";
 
 /** Consumers of one client under names of their own: the header `Consumer`. */
 const app = eventsApp();

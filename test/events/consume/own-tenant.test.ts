@@ -3,16 +3,11 @@ import { afterEach, describe, expect, it, vi } from "vitest";
 import { positionOf } from "../../../src/events/log/event-id.ts";
 import { LOG } from "../../../src/events/model/limits.ts";
 import type { Principal } from "../../../src/http/callers/auth.ts";
-import {
-  eventsApp,
-  expectProblem,
-  makeTopic,
-  objectsOf,
-  payloads,
-  someClient,
-  type TestTopic,
-  type WireEvent,
-} from "../events-app.ts";
+import { eventsApp } from "../support/events-app.ts";
+import { expectProblem } from "../support/problem.ts";
+import { someClient } from "../support/some-client.ts";
+import { makeTopic, payloads, type TestTopic, type WireEvent } from "../support/test-topic.ts";
+import { objectsOf } from "../support/topic-objects.ts";
 
 /** Readers whose scope names only the events of their token's own tenant. */
 const app = eventsApp();

@@ -1,19 +1,13 @@
 import { runDurableObjectAlarm } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { logsWith } from "../broken-log.ts";
-import {
-  eventsApp,
-  expectProblem,
-  faults,
-  inShard,
-  makeTopic,
-  objectsOf,
-  payloads,
-  someClient,
-  type TestTopic,
-  type WireEvent,
-} from "../events-app.ts";
+import { logsWith } from "../support/broken-log.ts";
+import { eventsApp } from "../support/events-app.ts";
+import { inShard } from "../support/in-shard.ts";
+import { expectProblem, faults } from "../support/problem.ts";
+import { someClient } from "../support/some-client.ts";
+import { makeTopic, payloads, type TestTopic, type WireEvent } from "../support/test-topic.ts";
+import { objectsOf } from "../support/topic-objects.ts";
 
 const app = eventsApp();
 afterEach(() => void vi.useRealTimers());

@@ -7,21 +7,14 @@ import { READ } from "../../../src/events/model/limits.ts";
 import { createAnswerMemory, SMALL_BODY_BYTES, type AnswerMemory } from "../../../src/http/input/body-memory.ts";
 import { systemClock } from "../../../src/platform/runtime/clock.ts";
 import type { TopicLog } from "../../../src/events/log/topic-log.do.ts";
-import { breakLogs, failing, hanging, noWaiting } from "../broken-log.ts";
+import { breakLogs, failing, hanging, noWaiting } from "../support/broken-log.ts";
 import { frozenTime } from "../../support/frozen-time.ts";
-import {
-  eventsApp,
-  expectProblem,
-  faults,
-  inShard,
-  makeTopic,
-  objectsOf,
-  ORIGIN,
-  payloads,
-  someClient,
-  type ReadAnswer,
-  type TestTopic,
-} from "../events-app.ts";
+import { eventsApp, ORIGIN } from "../support/events-app.ts";
+import { inShard } from "../support/in-shard.ts";
+import { expectProblem, faults } from "../support/problem.ts";
+import { someClient } from "../support/some-client.ts";
+import { makeTopic, payloads, type ReadAnswer, type TestTopic } from "../support/test-topic.ts";
+import { objectsOf } from "../support/topic-objects.ts";
 
 const app = eventsApp();
 const texts = (count: number, from = 1) => Array.from({ length: count }, (_, at) => ({ payload: `p${from + at}` }));

@@ -2,20 +2,14 @@ import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import type { TopicConsumer } from "../../../src/events/consume/topic-consumer.do.ts";
-import { breakLogs, failing, hanging, noWaiting, until } from "../broken-log.ts";
+import { breakLogs, failing, hanging, noWaiting, until } from "../support/broken-log.ts";
 import { frozenTime } from "../../support/frozen-time.ts";
-import {
-  eventsApp,
-  expectProblem,
-  faults,
-  inShard,
-  makeTopic,
-  objectsOf,
-  payloads,
-  someClient,
-  type ReadAnswer,
-  type TestTopic,
-} from "../events-app.ts";
+import { eventsApp } from "../support/events-app.ts";
+import { inShard } from "../support/in-shard.ts";
+import { expectProblem, faults } from "../support/problem.ts";
+import { someClient } from "../support/some-client.ts";
+import { makeTopic, payloads, type ReadAnswer, type TestTopic } from "../support/test-topic.ts";
+import { objectsOf } from "../support/topic-objects.ts";
 
 const app = eventsApp();
 const texts = (count: number, from = 1) => Array.from({ length: count }, (_, at) => ({ payload: `p${from + at}` }));

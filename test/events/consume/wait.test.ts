@@ -4,7 +4,11 @@ import * as fc from "fast-check";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import type { Principal } from "../../../src/http/callers/auth.ts";
 import { isSearch, modelRuns } from "../../support/model-runs.ts";
-import { eventsApp, expectProblem, makeTopic, objectsOf, payloads, someClient, type TestTopic } from "../events-app.ts";
+import { eventsApp } from "../support/events-app.ts";
+import { expectProblem } from "../support/problem.ts";
+import { someClient } from "../support/some-client.ts";
+import { makeTopic, payloads, type TestTopic } from "../support/test-topic.ts";
+import { objectsOf } from "../support/topic-objects.ts";
 
 /** Reads that wait for an event: `Prefer: wait`. */
 const app = eventsApp();

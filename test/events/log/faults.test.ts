@@ -7,8 +7,12 @@ import type { TopicLog } from "../../../src/events/log/topic-log.do.ts";
 import type { Once, Retention } from "../../../src/events/log/types.ts";
 import { LOG } from "../../../src/events/model/limits.ts";
 import { unique } from "../../support/platform/unique.ts";
-import { eventsApp, expectProblem, inShard, KEPT, makeTopic, objectsOf, payloads } from "../events-app.ts";
-import { Fault } from "../fault.ts";
+import { eventsApp, KEPT } from "../support/events-app.ts";
+import { inShard } from "../support/in-shard.ts";
+import { expectProblem } from "../support/problem.ts";
+import { makeTopic, payloads } from "../support/test-topic.ts";
+import { objectsOf } from "../support/topic-objects.ts";
+import { Fault } from "../support/fault.ts";
 
 /**
  * The log's object is aborted before each thing that it asks of its storage, and after the last one: the runtime stores

@@ -6,7 +6,7 @@ import type { TopicLog } from "../../../src/events/log/topic-log.do.ts";
 import type { Once } from "../../../src/events/log/types.ts";
 import { LOG } from "../../../src/events/model/limits.ts";
 import { unique } from "../../support/platform/unique.ts";
-import { KEPT } from "../events-app.ts";
+import { KEPT } from "../support/events-app.ts";
 
 /** Size of idempotency keys in a log, and which keys are removed when they take too much. */
 type Log = DurableObjectStub<TopicLog>;

@@ -8,7 +8,9 @@ import { LOG, WAKE } from "../../../src/events/model/limits.ts";
 import { addressOf, pushObjectName } from "../../../src/events/model/topic.ts";
 import { unique } from "../../support/platform/unique.ts";
 import { frozenTime as frozenTimeFrom } from "../../support/frozen-time.ts";
-import { eventsApp, KEPT, makeTopic, objectsOf } from "../events-app.ts";
+import { eventsApp, KEPT } from "../support/events-app.ts";
+import { makeTopic } from "../support/test-topic.ts";
+import { objectsOf } from "../support/topic-objects.ts";
 
 const app = eventsApp();
 type Log = DurableObjectStub<TopicLog>;

@@ -4,8 +4,13 @@ import { positionAfter } from "../../../src/events/log/resets.ts";
 import type { TopicLog } from "../../../src/events/log/topic-log.do.ts";
 import { addressOf, pushObjectName } from "../../../src/events/model/topic.ts";
 import { unique } from "../../support/platform/unique.ts";
-import { eventsApp, inShard, KEPT, makeTopic, objectsOf, payloads, type TestTopic } from "../events-app.ts";
-import { idsOf, makePush, stopTheClock } from "../push-app.ts";
+import { eventsApp, KEPT } from "../support/events-app.ts";
+import { inShard } from "../support/in-shard.ts";
+import { makeTopic, payloads, type TestTopic } from "../support/test-topic.ts";
+import { objectsOf } from "../support/topic-objects.ts";
+import { stopTheClock } from "../support/push/push-clock.ts";
+import { idsOf } from "../support/push/push-requests.ts";
+import { makePush } from "../support/push/test-push.ts";
 
 /** Logs lose their end, as by a restore to an earlier point, and are published to again. */
 const app = eventsApp();

@@ -7,17 +7,11 @@ import { unpackSegment } from "../../../src/events/log/segments.ts";
 import type { TopicLog } from "../../../src/events/log/topic-log.do.ts";
 import { LOG } from "../../../src/events/model/limits.ts";
 import { unique } from "../../support/platform/unique.ts";
-import {
-  eventsApp,
-  expectProblem,
-  inShard,
-  KEPT,
-  makeTopic,
-  objectsOf,
-  payloads,
-  type TestTopic,
-  type WireEvent,
-} from "../events-app.ts";
+import { eventsApp, KEPT } from "../support/events-app.ts";
+import { inShard } from "../support/in-shard.ts";
+import { expectProblem } from "../support/problem.ts";
+import { makeTopic, payloads, type TestTopic, type WireEvent } from "../support/test-topic.ts";
+import { objectsOf } from "../support/topic-objects.ts";
 import { frozenTime as frozenTimeFrom } from "../../support/frozen-time.ts";
 import { runs } from "../../support/model-runs.ts";
 

@@ -2,7 +2,9 @@ import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "c
 import { afterEach, describe, expect, it, vi } from "vitest";
 import type { TopicLog } from "../../../src/events/log/topic-log.do.ts";
 import { frozenTime } from "../../support/frozen-time.ts";
-import { eventsApp, KEPT, makeTopic, objectsOf, payloads, type TestTopic } from "../events-app.ts";
+import { eventsApp, KEPT } from "../support/events-app.ts";
+import { makeTopic, payloads, type TestTopic } from "../support/test-topic.ts";
+import { objectsOf } from "../support/topic-objects.ts";
 
 const app = eventsApp();
 const DAY_MS = 86_400_000;

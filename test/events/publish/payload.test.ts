@@ -1,6 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { eventsApp, makeTopic, type WireEvent } from "../events-app.ts";
+import { eventsApp } from "../support/events-app.ts";
+import { makeTopic, type WireEvent } from "../support/test-topic.ts";
 import { runs } from "../../support/model-runs.ts";
 
 const app = eventsApp();

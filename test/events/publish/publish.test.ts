@@ -2,17 +2,12 @@ import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import * as fc from "fast-check";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import {
-  eventsApp,
-  expectProblem,
-  faults,
-  inShard,
-  KEPT,
-  makeTopic,
-  objectsOf,
-  payloads,
-  someClient,
-} from "../events-app.ts";
+import { eventsApp, KEPT } from "../support/events-app.ts";
+import { inShard } from "../support/in-shard.ts";
+import { expectProblem, faults } from "../support/problem.ts";
+import { someClient } from "../support/some-client.ts";
+import { makeTopic, payloads } from "../support/test-topic.ts";
+import { objectsOf } from "../support/topic-objects.ts";
 import { runs } from "../../support/model-runs.ts";
 
 const app = eventsApp();

@@ -1,27 +1,15 @@
 import { runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
-import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { DELIVERY_SQL } from "../../../src/events/push/delivery-table.ts";
 import type { PushSubscriptionObject } from "../../../src/events/push/push-subscription.do.ts";
-import {
-  DAY_MS,
-  idsOf,
-  limits,
-  makePush,
-  pass,
-  pushStore,
-  stopTheClock,
-  until,
-  verified,
-  type TestPush,
-} from "../push-app.ts";
+import { DAY_MS, pass, stopTheClockBeforeEach } from "../support/push/push-clock.ts";
+import { limits } from "../support/push/push-limits.ts";
+import { idsOf, verified } from "../support/push/push-requests.ts";
+import { makePush, type TestPush } from "../support/push/test-push.ts";
+import { until } from "../support/until.ts";
+import { pushStore } from "../support/push/push-store.ts";
 
-let restore = () => {};
-beforeEach(stopTheClock);
-afterEach(() => {
-  restore();
-  vi.useRealTimers();
-  vi.restoreAllMocks();
-});
+stopTheClockBeforeEach();
 
 const many = (count: number): string[] => Array.from({ length: count }, (_, at) => `${at}`);
 const inside = <T>(push: TestPush, look: (sql: SqlStorage, state: DurableObjectState) => T) =>
@@ -117,7 +105,7 @@ describe("redeliver", () => {
   });
 
   it("ends a silence for one attempt", async () => {
-    restore = limits({ attemptMs: 15 });
+    const restore = limits({ attemptMs: 15 });
     const push = await makePush();
     await push.answer({ hangs: "at once" });
     const ids = await push.put(many(10));
@@ -202,7 +190,7 @@ describe("test", () => {
       { status: undefined, error: "timeout" },
     ]) {
       pass(1000);
-      if (expected.error === "timeout") restore = limits({ attemptMs: 60 });
+      if (expected.error === "timeout") limits({ attemptMs: 60 });
       expect(await push.stub.sendTest("tenant1")).toMatchObject({ kind: "tried", attempt: expected });
     }
     expect(await push.stored()).toMatchObject({ state: "active" });
@@ -236,7 +224,7 @@ describe("test", () => {
   });
 
   it("ends a silence when the endpoint answers", async () => {
-    restore = limits({ attemptMs: 15 });
+    const restore = limits({ attemptMs: 15 });
     const push = await makePush();
     await push.answer({ hangs: "at once" });
     await push.put(many(30));
@@ -359,7 +347,7 @@ describe("the log of deliveries", () => {
   });
 
   it("leaves events in the topic while ten thousand are pending, and takes more below that", async () => {
-    restore = limits({ maxPending: 20 });
+    limits({ maxPending: 20 });
     const push = await makePush();
     await push.answer({ status: 500 });
     await push.put(many(50));
@@ -379,7 +367,7 @@ describe("the log of deliveries", () => {
     await push.put(many(8));
     await push.drive(2 * DAY_MS);
     expect((await push.status()).deadLetters).toBe(8);
-    restore = limits({ maxStoredBytes: 1, clearedAStep: 5 });
+    const restore = limits({ maxStoredBytes: 1, clearedAStep: 5 });
     await push.put(many(5));
     await push.run();
     expect(await push.status()).toEqual({ lag: 5, deadLetters: 3, eventsLost: 0 });
@@ -430,7 +418,7 @@ describe("retention", () => {
 
 describe("a subscription that is busy", () => {
   it("takes events by parts of what memory holds, and sends all of them", async () => {
-    restore = limits({ textChars: 1500, takenAtOnce: 15 });
+    limits({ textChars: 1500, takenAtOnce: 15 });
     const push = await makePush({ shards: 2 });
     const ids: string[] = [];
     for (let round = 0; round < 4; round++) for (const shard of [0, 1]) ids.push(...(await push.put(many(15), shard)));

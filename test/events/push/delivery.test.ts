@@ -1,16 +1,14 @@
-import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { DELIVERY } from "../../../src/events/model/limits.ts";
 import type { OutsideAnswer } from "../../support/runtime/outside-world.ts";
 import { requestsTo } from "../../support/outside.ts";
-import { DAY_MS, idsOf, limits, makePush, pass, stopTheClock, until, verified, type TestPush } from "../push-app.ts";
+import { DAY_MS, pass, stopTheClockBeforeEach } from "../support/push/push-clock.ts";
+import { limits } from "../support/push/push-limits.ts";
+import { idsOf, verified } from "../support/push/push-requests.ts";
+import { makePush, type TestPush } from "../support/push/test-push.ts";
+import { until } from "../support/until.ts";
 
-let restore = () => {};
-beforeEach(stopTheClock);
-afterEach(() => {
-  restore();
-  vi.useRealTimers();
-  vi.restoreAllMocks();
-});
+stopTheClockBeforeEach();
 
 /** The outcome of one event's first attempt. */
 async function firstAttempt(push: TestPush) {
@@ -194,7 +192,7 @@ describe("an answer of", () => {
 
   // shows: events/push-subscriptions/2xx-within-15-s
   it("nothing is a timeout without a status", async () => {
-    restore = limits({ attemptMs: 60 });
+    limits({ attemptMs: 60 });
     const push = await makePush();
     await push.answer({ hangs: "at once" });
     const { attempt, delivery } = await firstAttempt(push);
@@ -314,7 +312,7 @@ describe("the window", () => {
   });
 
   it("is not closed by a slow event at the end of a run: the next run continues beside it", async () => {
-    restore = limits({ callsARun: 14 });
+    const restore = limits({ callsARun: 14 });
     const { push, slow, running } = await withSlowOne({});
     await push.put(Array.from({ length: 60 }, (_, at) => `${at}`));
     await running;
@@ -334,7 +332,7 @@ describe("the window", () => {
   it("is bounded by all calls of a run, including those to the logs", async () => {
     const push = await makePush({ shards: 4 });
     const [id] = await push.put(["x"]);
-    restore = limits({ callsARun: 4 });
+    const restore = limits({ callsARun: 4 });
     // The look at four logs is all that this run may do.
     await push.run();
     expect(await push.alarmInMs()).toBe(0);
@@ -345,7 +343,7 @@ describe("the window", () => {
   });
 
   it("sends retries that become due while a slow one is in flight", async () => {
-    restore = limits({ retryMs: [20, 30] });
+    limits({ retryMs: [20, 30] });
     const { push, slow, running } = await withSlowOne({ status: 500 }, { status: 500 }, {});
     const [failing] = await push.put(["fails twice"]);
     await until(async () => (await push.deliveries()).some(({ attemptCount }) => attemptCount === 1));
@@ -361,7 +359,7 @@ describe("the window", () => {
 describe("an endpoint that only times out", () => {
   // shows: events/push-subscriptions/an-endpoint-that-only-times-out
   it("is tried ever more rarely as a whole, one at a time, and no event loses attempts by it", async () => {
-    restore = limits({ attemptMs: 15 });
+    const restore = limits({ attemptMs: 15 });
     const push = await makePush();
     await push.answer({ hangs: "at once" });
     await push.put(Array.from({ length: 30 }, (_, at) => `${at}`));
@@ -400,7 +398,7 @@ describe("an endpoint that only times out", () => {
   });
 
   it("is tried at once after a change", async () => {
-    restore = limits({ attemptMs: 15 });
+    const restore = limits({ attemptMs: 15 });
     const push = await makePush();
     const other = await makePush();
     await push.answer({ hangs: "at once" });

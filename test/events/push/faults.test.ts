@@ -4,9 +4,14 @@ import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { addressOf, pushObjectName } from "../../../src/events/model/topic.ts";
 import type { PushSubscriptionObject } from "../../../src/events/push/push-subscription.do.ts";
 import { unique } from "../../support/platform/unique.ts";
-import { inShard, makeTopic, objectsOf } from "../events-app.ts";
-import { Fault } from "../fault.ts";
-import { idsOf, makePush, pass, pushApp, pushStore, stopTheClock, verified } from "../push-app.ts";
+import { inShard } from "../support/in-shard.ts";
+import { makeTopic } from "../support/test-topic.ts";
+import { objectsOf } from "../support/topic-objects.ts";
+import { Fault } from "../support/fault.ts";
+import { pass, stopTheClock } from "../support/push/push-clock.ts";
+import { idsOf, verified } from "../support/push/push-requests.ts";
+import { makePush, pushApp } from "../support/push/test-push.ts";
+import { pushStore } from "../support/push/push-store.ts";
 
 /**
  * The object of a push subscription is aborted before each thing that it asks of its storage: in a run of its alarm, in

@@ -5,22 +5,24 @@ import { positionOf } from "../../../src/events/log/event-id.ts";
 import { DELIVERY } from "../../../src/events/model/limits.ts";
 import type { PushSubscriptionObject } from "../../../src/events/push/push-subscription.do.ts";
 import { modelRuns } from "../../support/model-runs.ts";
-import { DAY_MS, limits, makePush, pushStore, stopTheClock, until, type TestPush } from "../push-app.ts";
+import { DAY_MS, stopTheClock } from "../support/push/push-clock.ts";
+import { limits } from "../support/push/push-limits.ts";
+import { makePush, type TestPush } from "../support/push/test-push.ts";
+import { until } from "../support/until.ts";
+import { pushStore } from "../support/push/push-store.ts";
 
 /**
  * Random schedules of publishing, waking, answers, time, crashes, redeliveries, changes and deletion, against a model
  * that says which events may be sent at each moment. The endpoint is played inside the runtime, so that it sees each
  * attempt begin and end.
  */
-let restore = () => {};
 beforeEach(() => {
   stopTheClock();
   // Without chance in it, so that it is known which attempts a change brings forward.
   // Checkpoints and rows of packs are small, so that crashes fall between them.
-  restore = limits({ attemptMs: 3, jitter: 0, unsaved: 2, packed: 3 });
+  limits({ attemptMs: 3, jitter: 0, unsaved: 2, packed: 3 });
 });
 afterEach(() => {
-  restore();
   vi.useRealTimers();
   vi.restoreAllMocks();
 });

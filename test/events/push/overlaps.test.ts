@@ -1,19 +1,17 @@
 import { runInDurableObject } from "cloudflare:test";
-import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { TopicLog } from "../../../src/events/log/topic-log.do.ts";
 import { DeliveredPacks } from "../../../src/events/push/delivered-packs.ts";
 import { DeliveryTable } from "../../../src/events/push/delivery-table.ts";
 import type { PushSubscriptionObject } from "../../../src/events/push/push-subscription.do.ts";
-import { DAY_MS, idsOf, limits, makePush, pass, stopTheClock, until, type TestPush } from "../push-app.ts";
+import { DAY_MS, pass, stopTheClockBeforeEach } from "../support/push/push-clock.ts";
+import { limits } from "../support/push/push-limits.ts";
+import { idsOf } from "../support/push/push-requests.ts";
+import { makePush, type TestPush } from "../support/push/test-push.ts";
+import { until } from "../support/until.ts";
 
 /** Calls to a push subscription's object while other work is in progress. */
-let restore = () => {};
-beforeEach(stopTheClock);
-afterEach(() => {
-  restore();
-  vi.useRealTimers();
-  vi.restoreAllMocks();
-});
+stopTheClockBeforeEach();
 
 const sqlOf = <T>(push: TestPush, ask: (sql: SqlStorage) => T): Promise<T> =>
   runInDurableObject(push.stub, (_: PushSubscriptionObject, { storage }) => ask(storage.sql));
@@ -23,7 +21,7 @@ const cursorOf = (sql: SqlStorage): unknown =>
 
 describe("the endpoint is replaced while attempts are under way", () => {
   it("sends six at once to the new endpoint though the old one never answered", async () => {
-    restore = limits({ attemptMs: 400 });
+    const restore = limits({ attemptMs: 400 });
     const push = await makePush();
     const other = await makePush();
     await push.answer({ hangs: "at once" });
@@ -130,7 +128,7 @@ describe("redelivering one that was delivered, while its log is slow", () => {
 
 describe("redelivering one while many are due and the endpoint is silent", () => {
   it("probes with it", async () => {
-    restore = limits({ attemptMs: 15 });
+    limits({ attemptMs: 15 });
     const push = await makePush();
     await push.answer({ hangs: "at once" });
     const ids = await push.put(Array.from({ length: 20 }, (_, at) => `${at}`));
@@ -144,14 +142,14 @@ describe("redelivering one while many are due and the endpoint is silent", () =>
 
 describe("events that the endpoint never answers", () => {
   /** Six that hang, tried once, and the endpoint therefore paused; from now on all others are answered. */
-  async function poisoned(push: TestPush): Promise<string[]> {
-    restore = limits({ attemptMs: 15 });
+  async function poisoned(push: TestPush): Promise<{ poison: string[]; restore(): void }> {
+    const restore = limits({ attemptMs: 15 });
     await push.answer({ hangs: "at once" });
     const poison = await push.put(Array.from({ length: 6 }, (_, at) => `${at}`));
     await push.run();
     expect((await push.status()).pausedUntilMs).toBe(Date.now() + 5_000);
     expect(idsOf(await push.received()).toSorted()).toEqual(poison.toSorted());
-    return poison;
+    return { poison, restore };
   }
   /** The poison is due again, and would be what has waited for longest. */
   const UNTIL_DUE_MS = 6_100;
@@ -159,7 +157,7 @@ describe("events that the endpoint never answers", () => {
   // shows: events/push-subscriptions/an-endpoint-that-only-times-out
   it("do not delay a later event: it is the probe, and its answer ends the pause at once", async () => {
     const push = await makePush();
-    await poisoned(push);
+    const { restore } = await poisoned(push);
     // An answer may take its time on a busy machine.
     restore();
     pass(UNTIL_DUE_MS);
@@ -172,7 +170,7 @@ describe("events that the endpoint never answers", () => {
 
   it("do not delay taken events that were not tried yet, also when the logs do not answer", async () => {
     vi.spyOn(console, "warn").mockReturnValue();
-    restore = limits({ attemptMs: 15 });
+    limits({ attemptMs: 15 });
     const push = await makePush();
     await push.answer({ hangs: "at once" });
     const ids = await push.put(Array.from({ length: 8 }, (_, at) => `${at}`));
@@ -189,7 +187,7 @@ describe("events that the endpoint never answers", () => {
 
   it("are probed in turn, the least tried first, while there is nothing else", async () => {
     const push = await makePush();
-    const poison = await poisoned(push);
+    const { poison } = await poisoned(push);
     const probes: string[] = [];
     for (let round = 0; round < 6; round++) {
       pass(3_600_000);

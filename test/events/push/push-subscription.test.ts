@@ -9,26 +9,15 @@ import type { PushPorts } from "../../../src/events/push/types.ts";
 import { makeClient } from "../../support/platform/clients.ts";
 import { put } from "../../support/platform/operator.ts";
 import { unique } from "../../support/platform/unique.ts";
-import {
-  DAY_MS,
-  idsOf,
-  limits,
-  makePush,
-  pass,
-  pushApp,
-  pushStore,
-  stopTheClock,
-  until,
-  type TestPush,
-} from "../push-app.ts";
+import { DAY_MS, pass, stopTheClockBeforeEach } from "../support/push/push-clock.ts";
+import { limits } from "../support/push/push-limits.ts";
+import { idsOf } from "../support/push/push-requests.ts";
+import { makePush, pushApp, type TestPush } from "../support/push/test-push.ts";
+import { makeTopic } from "../support/test-topic.ts";
+import { until } from "../support/until.ts";
+import { pushStore } from "../support/push/push-store.ts";
 
-let restore = () => {};
-beforeEach(stopTheClock);
-afterEach(() => {
-  restore();
-  vi.useRealTimers();
-  vi.restoreAllMocks();
-});
+stopTheClockBeforeEach();
 
 const inside = <T>(
   push: TestPush,
@@ -245,7 +234,7 @@ describe("the end", () => {
   });
 
   it("removes itself when the topic goes while a text is only in the log", async () => {
-    restore = limits({ textChars: 1 });
+    limits({ textChars: 1 });
     const push = await makePush();
     await push.answer({ held: true });
     await push.put(Array.from({ length: 3 }, (_, at) => `${at}`));
@@ -488,7 +477,6 @@ describe("rights", () => {
   it("of the topic's owner last as long as the client lives", async () => {
     const { clientId } = await makeClient({ scopes: ["plat.pubsub_publish"] });
     const owner = { ...(await makePush()).topic.owner, clientId, clientName: clientId };
-    const { makeTopic } = await import("../events-app.ts");
     const push = await makePush({ topic: await makeTopic(pushApp(), { owner }) });
     await push.put(["a"]);
     await push.run();

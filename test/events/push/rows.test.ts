@@ -1,17 +1,15 @@
 import { runInDurableObject } from "cloudflare:test";
-import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { describe, expect, it } from "vitest";
 import { DELIVERY } from "../../../src/events/model/limits.ts";
 import type { PushSubscriptionObject } from "../../../src/events/push/push-subscription.do.ts";
-import { DAY_MS, idsOf, limits, makePush, pass, stopTheClock, until, type TestPush } from "../push-app.ts";
+import { DAY_MS, pass, stopTheClockBeforeEach } from "../support/push/push-clock.ts";
+import { limits } from "../support/push/push-limits.ts";
+import { idsOf } from "../support/push/push-requests.ts";
+import { makePush, type TestPush } from "../support/push/test-push.ts";
+import { until } from "../support/until.ts";
 
 /** What a push subscription's object writes, and what a crash between two writes costs. */
-let restore = () => {};
-beforeEach(stopTheClock);
-afterEach(() => {
-  restore();
-  vi.useRealTimers();
-  vi.restoreAllMocks();
-});
+stopTheClockBeforeEach();
 
 const many = (count: number): string[] => Array.from({ length: count }, (_, at) => `${at}`);
 
@@ -94,7 +92,7 @@ describe("the rows of a push", () => {
 
 describe("a crash", () => {
   it("after a 2xx and before its checkpoint repeats at most twice the unsaved ones, and loses none", async () => {
-    restore = limits({ unsaved: 4 });
+    limits({ unsaved: 4 });
     const push = await used();
     // The first one is in the way of all others.
     await push.answer({ held: true }, {});
@@ -135,7 +133,7 @@ describe("a crash", () => {
 
 describe("packed deliveries", () => {
   it("are shown in one order with those that have rows, page by page, in every instance", async () => {
-    restore = limits({ packed: 3 });
+    limits({ packed: 3 });
     const push = await used();
     await push.answer({ status: 500 }, {}, {}, { status: 500 }, {});
     const ids = await push.put(many(9));
@@ -174,7 +172,7 @@ describe("packed deliveries", () => {
   });
 
   it("are kept for seven days, and a thousand of them", async () => {
-    restore = limits({ deliveredKept: 20, packed: 5 });
+    limits({ deliveredKept: 20, packed: 5 });
     const push = await used();
     for (let batch = 0; batch < 4; batch++) {
       await push.put(many(10));

@@ -19,7 +19,10 @@ import { tokenFor } from "../../support/platform/tokens.ts";
 import { unique } from "../../support/platform/unique.ts";
 import { shardDb } from "../../support/shards.ts";
 import { sweptAt } from "../../support/sweep.ts";
-import { body, bodyWith, playedObjects, recordsOf, store } from "../push-support.ts";
+import { playedObjects } from "../support/push/played-objects.ts";
+import { recordsOf } from "../support/push/push-records.ts";
+import { pushStore } from "../support/push/push-store.ts";
+import { body, bodyWith } from "../support/push/subscription-body.ts";
 
 /** Push records of topics whose home is another shard than the directory, through the real Worker. */
 const SHARDS = shardsOf(env).length;
@@ -116,7 +119,7 @@ describe("push records of a topic", () => {
     await expectJson(await ask(`${path}/subscriptions`, "POST", body()), 201);
     const [{ id }] = await expectJson(await (await clientAt(here()))(`${path}/subscribers`), 200);
     const haltOf = async () => {
-      const seen = [await store.findById(id), await store.forDelivery(id, Date.now() + 60_000)];
+      const seen = [await pushStore.findById(id), await pushStore.forDelivery(id, Date.now() + 60_000)];
       expect(seen[0]?.halt).toBe(seen[1]?.halt);
       return seen[0]?.halt;
     };
@@ -248,8 +251,8 @@ describe("a client that is removed and made again", () => {
         .bind(...Object.values(left!))
         .run();
     await restore();
-    expect(await store.findById(record!.id)).toBeUndefined();
-    expect(await store.forDelivery(record!.id, Date.now())).toBeUndefined();
+    expect(await pushStore.findById(record!.id)).toBeUndefined();
+    expect(await pushStore.forDelivery(record!.id, Date.now())).toBeUndefined();
     await sweepAt(record!);
     expect(await rowsIn(2, topic)).toBe(0);
     await restore();
@@ -267,17 +270,17 @@ describe("a client that is removed and made again", () => {
   it("or a topic that goes while a subscription is made leaves no record", async () => {
     const { topic } = await topicIn(3);
     const [record] = [{ ...template(topic), client: "nobody.here" }];
-    expect(await store.insert(record, { ofClient: 9, ofTopic: 9 })).toBe("no_client");
+    expect(await pushStore.insert(record, { ofClient: 9, ofTopic: 9 })).toBe("no_client");
     const gone = {
       ...template(topic),
       incarnation: topic.incarnation.replace(/.$/, (last) => (last === "0" ? "1" : "0")),
     };
-    expect(await store.insert(gone, { ofClient: 9, ofTopic: 9 })).toBe("no_topic");
+    expect(await pushStore.insert(gone, { ofClient: 9, ofTopic: 9 })).toBe("no_topic");
     expect([await rowsIn(3, topic), await waiting()]).toEqual([0, []]);
   });
 
   const template = (topic: Topic): PushRecord => ({
-    id: store.newId(topic.incarnation, { bytes: (length) => crypto.getRandomValues(new Uint8Array(length)) }),
+    id: pushStore.newId(topic.incarnation, { bytes: (length) => crypto.getRandomValues(new Uint8Array(length)) }),
     topic: nameOf(topic),
     incarnation: topic.incarnation,
     client: owner.clientId,

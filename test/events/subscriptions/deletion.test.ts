@@ -12,19 +12,15 @@ import { makeClient } from "../../support/platform/clients.ts";
 import { OPERATOR, put } from "../../support/platform/operator.ts";
 import { tokenFor } from "../../support/platform/tokens.ts";
 import { unique } from "../../support/platform/unique.ts";
-import { expectProblem, makeTopic, objectsOf } from "../events-app.ts";
-import {
-  body,
-  CONSUMES,
-  faultyDatabase,
-  fill,
-  objectNamesOf,
-  playedApp,
-  playedObjects,
-  recordsOf,
-  registeredClient,
-  subscriptionsOf,
-} from "../push-support.ts";
+import { expectProblem } from "../support/problem.ts";
+import { makeTopic } from "../support/test-topic.ts";
+import { objectsOf } from "../support/topic-objects.ts";
+import { faultyDatabase } from "../support/faulty-database.ts";
+import { playedApp, playedObjects } from "../support/push/played-objects.ts";
+import { fill, objectNamesOf, recordsOf } from "../support/push/push-records.ts";
+import { body } from "../support/push/subscription-body.ts";
+import { subscriptionsOf } from "../support/push/subscriptions-of.ts";
+import { CONSUMES, registeredClient } from "../support/registered-client.ts";
 import { everywhere } from "../../support/shards.ts";
 
 const objects = playedObjects();

@@ -1,17 +1,16 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { createTopicStore } from "../../../src/events/access/topic-store.ts";
-import { expectProblem, faults, makeTopic, objectsOf, ORIGIN, someClient } from "../events-app.ts";
-import {
-  CONSUMES,
-  objectNamesOf,
-  playedApp,
-  playedObjects,
-  recordsOf,
-  registeredClient,
-  store,
-  subscriptionsOf,
-} from "../push-support.ts";
+import { ORIGIN } from "../support/events-app.ts";
+import { expectProblem, faults } from "../support/problem.ts";
+import { someClient } from "../support/some-client.ts";
+import { makeTopic } from "../support/test-topic.ts";
+import { objectsOf } from "../support/topic-objects.ts";
+import { playedApp, playedObjects } from "../support/push/played-objects.ts";
+import { objectNamesOf, recordsOf } from "../support/push/push-records.ts";
+import { pushStore } from "../support/push/push-store.ts";
+import { subscriptionsOf } from "../support/push/subscriptions-of.ts";
+import { CONSUMES, registeredClient } from "../support/registered-client.ts";
 
 /** The fake object's deliveries by place, the latest first. */
 const DELIVERIES = [
@@ -201,7 +200,7 @@ describe("POST …/deliveries/{eventId}/redeliver", () => {
   it("answers 409 when the subscription is disabled", async () => {
     const { post, record, objects } = await setUp();
     const { id } = (await recordsOf(record))[0]!;
-    await store.disable(id, 1, Date.now());
+    await pushStore.disable(id, 1, Date.now());
     const problem = await expectProblem(await post(`deliveries/${EVENT}/redeliver`), 409, "conflict_resource");
     expect(faults(problem)).toEqual(["subscription_disabled"]);
     expect(objects.calls).toEqual([]);
@@ -234,7 +233,7 @@ describe("POST …/subscriptions/{name}/test", () => {
   it("answers 200 for a disabled subscription", async () => {
     const { post, record } = await setUp();
     const { id } = (await recordsOf(record))[0]!;
-    await store.disable(id, 1, Date.now());
+    await pushStore.disable(id, 1, Date.now());
     expect((await post("test")).status).toBe(200);
   });
 

@@ -5,8 +5,15 @@ import { pushOf } from "../../../src/events/push/stub.ts";
 import { parseOutboundUrl } from "../../../src/platform/outside/outbound-url.ts";
 import { LOOPBACK, REASONS, REFUSED, TAKEN, type Refusal } from "../../support/endpoint-spellings.ts";
 import { answerAt, requestsTo } from "../../support/outside.ts";
-import { eventsApp, expectProblem, makeTopic, objectsOf, type TestTopic } from "../events-app.ts";
-import { bodyWith, playedApp, playedObjects, recordsOf, registeredClient, subscriptionsOf } from "../push-support.ts";
+import { eventsApp } from "../support/events-app.ts";
+import { expectProblem } from "../support/problem.ts";
+import { makeTopic, type TestTopic } from "../support/test-topic.ts";
+import { objectsOf } from "../support/topic-objects.ts";
+import { playedApp, playedObjects } from "../support/push/played-objects.ts";
+import { recordsOf } from "../support/push/push-records.ts";
+import { bodyWith } from "../support/push/subscription-body.ts";
+import { subscriptionsOf } from "../support/push/subscriptions-of.ts";
+import { registeredClient } from "../support/registered-client.ts";
 
 /** Allowed endpoints: checked in the request and again at each delivery. */
 const SPELLINGS: readonly Refusal[] = [

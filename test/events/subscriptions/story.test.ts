@@ -16,7 +16,11 @@ import { makeClient } from "../../support/platform/clients.ts";
 import { OPERATOR } from "../../support/platform/operator.ts";
 import { tokenFor } from "../../support/platform/tokens.ts";
 import { unique } from "../../support/platform/unique.ts";
-import { body, bodyWith, faultyDatabase, PASSWORD, playedObjects, recordsOf, store } from "../push-support.ts";
+import { faultyDatabase } from "../support/faulty-database.ts";
+import { playedObjects } from "../support/push/played-objects.ts";
+import { recordsOf } from "../support/push/push-records.ts";
+import { pushStore } from "../support/push/push-store.ts";
+import { body, bodyWith, PASSWORD } from "../support/push/subscription-body.ts";
 import { everywhere } from "../../support/shards.ts";
 
 /** Push subscriptions as they are: the real Worker, real clients and tokens, the real objects, an endpoint outside. */
@@ -219,7 +223,7 @@ describe("a push subscription", () => {
     const address = await endpoint();
     await there.create(address);
     const [record] = await recordsOf(there.topic);
-    await store.remove(record!.id);
+    await pushStore.remove(record!.id);
     await expectItGoes(there.topic, record!);
   });
 });

@@ -9,7 +9,7 @@ import { OPERATOR, put } from "../../support/platform/operator.ts";
 import { makeTenant } from "../../support/platform/tenants.ts";
 import { tokenFor } from "../../support/platform/tokens.ts";
 import { unique } from "../../support/platform/unique.ts";
-import { bodyWith } from "../push-support.ts";
+import { bodyWith } from "../support/push/subscription-body.ts";
 import { everywhere } from "../../support/shards.ts";
 
 /** A topic's subscribers as its owner and the operator see them, and their audit rows. */

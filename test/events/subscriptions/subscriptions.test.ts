@@ -6,23 +6,19 @@ import { pushObjectName } from "../../../src/events/model/topic.ts";
 import { openCredentials } from "../../../src/events/push/record/credentials.ts";
 import { PUSH_SQL } from "../../../src/events/push/record/record-store.ts";
 import { counting } from "../../support/counting.ts";
-import { eventsApp, expectProblem, faults, makeTopic, objectsOf, ORIGIN, someClient } from "../events-app.ts";
-import {
-  body,
-  bodyWith,
-  CONSUMES,
-  faultyDatabase,
-  fill,
-  PASSWORD,
-  objectNamesOf,
-  playedApp,
-  playedObjects,
-  recordsOf,
-  registeredClient,
-  sealer,
-  store,
-  subscriptionsOf,
-} from "../push-support.ts";
+import { eventsApp, ORIGIN } from "../support/events-app.ts";
+import { expectProblem, faults } from "../support/problem.ts";
+import { someClient } from "../support/some-client.ts";
+import { makeTopic } from "../support/test-topic.ts";
+import { objectsOf } from "../support/topic-objects.ts";
+import { faultyDatabase } from "../support/faulty-database.ts";
+import { playedApp, playedObjects } from "../support/push/played-objects.ts";
+import { fill, objectNamesOf, recordsOf } from "../support/push/push-records.ts";
+import { pushStore } from "../support/push/push-store.ts";
+import { body, bodyWith, PASSWORD } from "../support/push/subscription-body.ts";
+import { subscriptionsOf } from "../support/push/subscriptions-of.ts";
+import { CONSUMES, registeredClient } from "../support/registered-client.ts";
+import { sealer } from "../../support/sealer.ts";
 import { runs } from "../../support/model-runs.ts";
 
 const objects = playedObjects();
@@ -752,12 +748,12 @@ describe("the store", () => {
     const [before] = await recordsOf(record);
     const { id, credentials, sealKey } = before!;
     const change = { endpoint: "https://new.example/", username: "new", credentials, sealKey };
-    expect(await store.update(id, 1, change, 7)).toBe(true);
-    await store.disable(id, 1, 8);
-    expect(await store.findById(id)).toMatchObject({ state: "active", version: 2, endpoint: change.endpoint });
-    await store.disable(id, 2, 9);
-    await store.disable(id, 2, 10);
-    expect(await store.findById(id)).toMatchObject({ state: "disabled", version: 3, updatedAtMs: 9 });
-    expect(await store.update(id, 2, change, 11)).toBe(false);
+    expect(await pushStore.update(id, 1, change, 7)).toBe(true);
+    await pushStore.disable(id, 1, 8);
+    expect(await pushStore.findById(id)).toMatchObject({ state: "active", version: 2, endpoint: change.endpoint });
+    await pushStore.disable(id, 2, 9);
+    await pushStore.disable(id, 2, 10);
+    expect(await pushStore.findById(id)).toMatchObject({ state: "disabled", version: 3, updatedAtMs: 9 });
+    expect(await pushStore.update(id, 2, change, 11)).toBe(false);
   });
 });

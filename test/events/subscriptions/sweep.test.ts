@@ -8,21 +8,16 @@ import { resealSubscriptions, wakeSubscriptions } from "../../../src/events/subs
 import { createLog } from "../../../src/platform/runtime/log.ts";
 import { systemRandom } from "../../../src/platform/runtime/random.ts";
 import { createSealer } from "../../../src/platform/secrets/seal.ts";
-import { expectProblem, faults, makeTopic, objectsOf } from "../events-app.ts";
-import {
-  body,
-  bodyWith,
-  fill,
-  objectNamesOf,
-  PASSWORD,
-  playedApp,
-  playedObjects,
-  recordsOf,
-  registeredClient,
-  sealer,
-  directoryStore as store,
-  subscriptionsOf,
-} from "../push-support.ts";
+import { expectProblem, faults } from "../support/problem.ts";
+import { makeTopic } from "../support/test-topic.ts";
+import { objectsOf } from "../support/topic-objects.ts";
+import { playedApp, playedObjects } from "../support/push/played-objects.ts";
+import { fill, objectNamesOf, recordsOf } from "../support/push/push-records.ts";
+import { directoryStore as store } from "../support/push/push-store.ts";
+import { body, bodyWith, PASSWORD } from "../support/push/subscription-body.ts";
+import { subscriptionsOf } from "../support/push/subscriptions-of.ts";
+import { registeredClient } from "../support/registered-client.ts";
+import { sealer } from "../../support/sealer.ts";
 import { ownIsolate } from "../../support/runtime/own-isolate.ts";
 
 const app = playedApp();

@@ -4,21 +4,18 @@ import { createTopicStore } from "../../../src/events/access/topic-store.ts";
 import { pushObjectName } from "../../../src/events/model/topic.ts";
 import { openCredentials } from "../../../src/events/push/record/credentials.ts";
 import { PUSH_SQL } from "../../../src/events/push/record/record-store.ts";
-import { expectProblem, faults, makeTopic, objectsOf, ORIGIN } from "../events-app.ts";
-import {
-  body,
-  bodyWith,
-  CONSUMES,
-  faultyDatabase,
-  PASSWORD,
-  playedApp,
-  playedObjects,
-  recordsOf,
-  registeredClient,
-  sealer,
-  store,
-  subscriptionsOf,
-} from "../push-support.ts";
+import { ORIGIN } from "../support/events-app.ts";
+import { expectProblem, faults } from "../support/problem.ts";
+import { makeTopic } from "../support/test-topic.ts";
+import { objectsOf } from "../support/topic-objects.ts";
+import { faultyDatabase } from "../support/faulty-database.ts";
+import { playedApp, playedObjects } from "../support/push/played-objects.ts";
+import { recordsOf } from "../support/push/push-records.ts";
+import { pushStore } from "../support/push/push-store.ts";
+import { body, bodyWith, PASSWORD } from "../support/push/subscription-body.ts";
+import { subscriptionsOf } from "../support/push/subscriptions-of.ts";
+import { CONSUMES, registeredClient } from "../support/registered-client.ts";
+import { sealer } from "../../support/sealer.ts";
 
 const objects = playedObjects();
 const app = playedApp(objects);
@@ -117,7 +114,7 @@ describe("PUT …/subscriptions/{name}", () => {
 
     it("enables one that its endpoint disabled", async () => {
       const { put, get, stored } = await setUp();
-      await store.disable((await stored()).id, 1, Date.now());
+      await pushStore.disable((await stored()).id, 1, Date.now());
       expect(await (await get()).json()).toMatchObject({ state: "disabled" });
       expect(await (await put(body())).json()).toMatchObject({ state: "active" });
       expect(await stored()).toMatchObject({ state: "active", version: 3 });
@@ -217,7 +214,7 @@ describe("PUT …/subscriptions/{name}", () => {
 
     it("enables a subscription that its endpoint disables meanwhile", async () => {
       let id = "";
-      const run = () => store.disable(id, 1, Date.now());
+      const run = () => pushStore.disable(id, 1, Date.now());
       const slow = playedApp(objects, { DB: faultyDatabase(PUSH_SQL.update, { run }) });
       const { put, stored } = await setUp(slow);
       ({ id } = await stored());
@@ -300,7 +297,7 @@ describe("POST …/subscriptions/{name}/signing-secret", () => {
   it("shows another secret once, and keeps the last one for a day; password, endpoint and state stay", async () => {
     const { rotate, get, stored, opened, made } = await setUp();
     const disabled = await stored();
-    await store.disable(disabled.id, disabled.version, Date.now());
+    await pushStore.disable(disabled.id, disabled.version, Date.now());
     const beforeMs = Date.now();
     const response = await rotate();
     expect([response.status, response.headers.get("cache-control")]).toEqual([200, "no-store"]);

@@ -8,16 +8,11 @@ import { logOf } from "../../../src/events/log/client.ts";
 import { DELETE } from "../../../src/events/model/limits.ts";
 import { nameOf } from "../../../src/events/model/topic.ts";
 import { unique } from "../../support/platform/unique.ts";
-import {
-  eventsApp,
-  expectProblem,
-  faults,
-  makeTopic,
-  objectsOf,
-  payloads,
-  someClient,
-  type TestTopic,
-} from "../events-app.ts";
+import { eventsApp } from "../support/events-app.ts";
+import { expectProblem, faults } from "../support/problem.ts";
+import { someClient } from "../support/some-client.ts";
+import { makeTopic, payloads, type TestTopic } from "../support/test-topic.ts";
+import { objectsOf } from "../support/topic-objects.ts";
 
 const app = eventsApp();
 afterEach(() => void vi.restoreAllMocks());

@@ -2,7 +2,11 @@ import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { shardsOf } from "../../../src/events/model/topic.ts";
 import { unique } from "../../support/platform/unique.ts";
-import { eventsApp, expectProblem, objectsOf, payloads, someClient, topicAt } from "../events-app.ts";
+import { eventsApp } from "../support/events-app.ts";
+import { expectProblem } from "../support/problem.ts";
+import { someClient } from "../support/some-client.ts";
+import { payloads, topicAt } from "../support/test-topic.ts";
+import { objectsOf } from "../support/topic-objects.ts";
 
 /** A topic of the platform itself, which nobody looked for yet, and a client that may consume it. */
 function ownTopic() {

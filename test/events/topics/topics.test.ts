@@ -5,17 +5,11 @@ import { createTopicStore, TOPIC_SQL } from "../../../src/events/access/topic-st
 import { logOf } from "../../../src/events/log/client.ts";
 import { counting } from "../../support/counting.ts";
 import { unique } from "../../support/platform/unique.ts";
-import {
-  eventsApp,
-  expectProblem,
-  faults,
-  KEPT,
-  makeTopic,
-  objectsOf,
-  ORIGIN,
-  someClient,
-  topicAt,
-} from "../events-app.ts";
+import { eventsApp, KEPT, ORIGIN } from "../support/events-app.ts";
+import { expectProblem, faults } from "../support/problem.ts";
+import { someClient } from "../support/some-client.ts";
+import { makeTopic, topicAt } from "../support/test-topic.ts";
+import { objectsOf } from "../support/topic-objects.ts";
 
 const app = eventsApp();
 const create = (as: ReturnType<typeof someClient>, json: unknown) => app.call("/pubsub/v1/topics", { as, json });

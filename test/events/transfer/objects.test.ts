@@ -11,8 +11,13 @@ import { placeOf } from "../../../src/metrics/model/places.ts";
 import { PAGE, type ImportOutcome } from "../../../src/platform/storage/object-import.ts";
 import { heardLog } from "../../support/runtime/heard-log.ts";
 import { unique } from "../../support/platform/unique.ts";
-import { eventsApp, inShard, KEPT, makeTopic, objectsOf, payloads, type TestTopic } from "../events-app.ts";
-import { idsOf, makePush, stopTheClock, type TestPush } from "../push-app.ts";
+import { eventsApp, KEPT } from "../support/events-app.ts";
+import { inShard } from "../support/in-shard.ts";
+import { makeTopic, payloads, type TestTopic } from "../support/test-topic.ts";
+import { objectsOf } from "../support/topic-objects.ts";
+import { stopTheClock } from "../support/push/push-clock.ts";
+import { idsOf } from "../support/push/push-requests.ts";
+import { makePush, type TestPush } from "../support/push/test-push.ts";
 
 /** Objects are exported, destroyed, and imported: whoever asks gets the answers from before. */
 const objects = eventObjects({

@@ -1,51 +1,31 @@
 import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
-import { Webhook } from "standardwebhooks";
 import { vi } from "vitest";
-import { DELIVERY } from "../../src/events/model/limits.ts";
-import { ENDPOINT } from "../../src/platform/delivery/limits.ts";
-import { addressOf, nameOf, pushObjectName, type Topic } from "../../src/events/model/topic.ts";
-import { changePassword, makeCredentials } from "../../src/events/push/record/credentials.ts";
-import type { PushSubscriptionObject } from "../../src/events/push/push-subscription.do.ts";
-import { stateBy, type PushRecord } from "../../src/events/push/record/record.ts";
-import type { Delivery, DeliveryState, PushStatus } from "../../src/events/push/types.ts";
-import type { Principal } from "../../src/http/callers/auth.ts";
-import { systemRandom } from "../../src/platform/runtime/random.ts";
-import { createSealer } from "../../src/platform/secrets/seal.ts";
-import type { OutsideAnswer, OutsideRequest } from "../support/runtime/outside-world.ts";
-import { answerAt, heldAt, release, requestsTo } from "../support/outside.ts";
-import { makeClient } from "../support/platform/clients.ts";
-import { unique } from "../support/platform/unique.ts";
-import { eventsApp, inShard, makeTopic, objectsOf, someClient, type EventsApp, type TestTopic } from "./events-app.ts";
-import { store } from "./push-support.ts";
+import { addressOf, nameOf, pushObjectName, type Topic } from "../../../../src/events/model/topic.ts";
+import { changePassword, makeCredentials } from "../../../../src/events/push/record/credentials.ts";
+import type { PushSubscriptionObject } from "../../../../src/events/push/push-subscription.do.ts";
+import { stateBy, type PushRecord } from "../../../../src/events/push/record/record.ts";
+import type { Delivery, DeliveryState, PushStatus } from "../../../../src/events/push/types.ts";
+import type { Principal } from "../../../../src/http/callers/auth.ts";
+import { systemRandom } from "../../../../src/platform/runtime/random.ts";
+import type { OutsideAnswer, OutsideRequest } from "../../../support/runtime/outside-world.ts";
+import { answerAt, heldAt, release, requestsTo } from "../../../support/outside.ts";
+import { makeClient } from "../../../support/platform/clients.ts";
+import { unique } from "../../../support/platform/unique.ts";
+import { eventsApp, type EventsApp } from "../events-app.ts";
+import { inShard } from "../in-shard.ts";
+import { someClient } from "../some-client.ts";
+import { makeTopic, type TestTopic } from "../test-topic.ts";
+import { objectsOf } from "../topic-objects.ts";
+import { pushStore } from "./push-store.ts";
+import { sealer } from "../../../support/sealer.ts";
 
 /**
  * Push subscriptions below HTTP: the real objects, logs, D1 and fetch, an endpoint that the test plays, and a clock
- * that stands still until the test moves it. The clock is a day ahead, so that no alarm rings by itself.
+ * that stands still until the test moves it (push-clock.ts).
  */
-export const DAY_MS = 86_400_000;
-const sealer = createSealer([{ id: "t1", bytes: new Uint8Array(32).fill(7) }], systemRandom);
-export const pushStore = store;
-
-export function stopTheClock(): void {
-  vi.useFakeTimers({ toFake: ["Date"] });
-  vi.setSystemTime(Date.now() + DAY_MS);
-}
-
-export const pass = (ms: number): void => void vi.setSystemTime(Date.now() + ms);
-
-type Limits = {
-  -readonly [Name in keyof typeof DELIVERY]: (typeof DELIVERY)[Name] extends number ? number : readonly number[];
-};
-/** Sets other limits until the returned function is called, for waits too long and crowds too large for a test. */
-export function limits(changes: Partial<Limits>): () => void {
-  const [before, ofEndpoints] = [{ ...DELIVERY }, { ...ENDPOINT }];
-  Object.assign(DELIVERY, changes);
-  Object.assign(ENDPOINT, Object.fromEntries(Object.entries(changes).filter(([name]) => name in ENDPOINT)));
-  return () => void (Object.assign(DELIVERY, before), Object.assign(ENDPOINT, ofEndpoints));
-}
-
 let app: EventsApp | undefined;
+
 export const pushApp = (): EventsApp => (app ??= eventsApp());
 
 export interface TestPush {
@@ -188,29 +168,11 @@ export async function makePush(options: PushOptions = {}): Promise<TestPush> {
 }
 
 let owner: string | undefined;
+
 /** One for all topics of a file; its rights are looked at for real. */
 async function someOwner(): Promise<Principal> {
   owner ??= (await makeClient()).clientId;
   return someClient({ clientId: owner, clientName: owner });
-}
-
-/** Ids of the events that the endpoint got, in the order of arrival. */
-export const idsOf = (requests: readonly OutsideRequest[]): string[] =>
-  requests.map(({ headers }) => headers["webhook-id"]!);
-
-/** The event of a request whose signature is right. */
-export function verified(push: TestPush, request: OutsideRequest): any {
-  const signer = new Webhook(push.secret);
-  return signer.verify(request.body, request.headers);
-}
-
-/** Until it is so; what a test waits for happens within milliseconds. */
-export async function until(is: () => Promise<boolean>): Promise<void> {
-  for (let looks = 0; looks < 500; looks++) {
-    if (await is()) return;
-    await new Promise((resolve) => setTimeout(resolve, 5));
-  }
-  throw new Error("it did not come to this");
 }
 
 const ROOM_FOR_ALL = { ofClient: 1000, ofTopic: 1000 };

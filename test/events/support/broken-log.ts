@@ -1,11 +1,12 @@
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { vi } from "vitest";
-import type { TopicConsumer } from "../../src/events/consume/topic-consumer.do.ts";
-import type { TopicLog } from "../../src/events/log/topic-log.do.ts";
-import { READ } from "../../src/events/model/limits.ts";
+import type { TopicConsumer } from "../../../src/events/consume/topic-consumer.do.ts";
+import type { TopicLog } from "../../../src/events/log/topic-log.do.ts";
+import { READ } from "../../../src/events/model/limits.ts";
 
 export type Log = DurableObjectStub<TopicLog>;
+
 export type LogCall = "read" | "addConsumer" | "positionBefore" | "timeOf" | "peek";
 
 /** Fault of a log's call, in place of `real`. */
@@ -77,17 +78,20 @@ function ownTime(): { isUp(): Promise<void> } {
 }
 
 export const failing: Fault = () => Promise.reject(new Error("the log is out of reach"));
+
 /** Does not answer within the time that a log is given. */
 export const hanging: Fault = async () => {
   await ownTime().isUp();
   return new Promise(() => {});
 };
+
 /** Answers when its time is up. */
 export const late: Fault = async (real) => {
   await ownTime().isUp();
   await scheduler.wait(1);
   return real();
 };
+
 /** Does its work, and the answer is lost. */
 export const answerLost: Fault = async (real) => {
   await real();

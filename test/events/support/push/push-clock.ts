@@ -1,0 +1,20 @@
+import { afterEach, beforeEach, vi } from "vitest";
+
+export const DAY_MS = 86_400_000;
+
+/** The clock stands still, a day ahead, so that no alarm rings by itself. */
+export function stopTheClock(): void {
+  vi.useFakeTimers({ toFake: ["Date"] });
+  vi.setSystemTime(Date.now() + DAY_MS);
+}
+
+export const pass = (ms: number): void => void vi.setSystemTime(Date.now() + ms);
+
+/** Stops the clock before each test of the file. After it time goes on, and nothing is spied on. */
+export function stopTheClockBeforeEach(): void {
+  beforeEach(stopTheClock);
+  afterEach(() => {
+    vi.useRealTimers();
+    vi.restoreAllMocks();
+  });
+}
