@@ -9,7 +9,7 @@ export interface PageStart {
   readonly pageNumber?: number;
 }
 
-interface ListAnswer {
+export interface ListAnswer {
   readonly status: number;
   readonly data?: unknown;
   readonly headers?: Headers;

@@ -5,6 +5,8 @@ import {
   type ButtonProps,
   type LinkProps,
 } from "react-aria-components";
+import { Plus } from "lucide-react";
+import type { ReactNode } from "react";
 
 /** A button. `className` is its kind: `primary`, `danger`, `plain`, `icon`; a quiet button by default. */
 export function Button({ className, ...props }: ButtonProps) {
@@ -14,6 +16,15 @@ export function Button({ className, ...props }: ButtonProps) {
 /** A link to another page of the console that looks like a button. */
 export function LinkButton({ className, ...props }: LinkProps) {
   return <AriaLink {...props} className={composeRenderProps(className, (kind) => `button ${kind ?? ""}`)} />;
+}
+
+/** The main button of a list: it leads to the page that makes a row. */
+export function MakeLink({ href, children }: { readonly href: string; readonly children: ReactNode }) {
+  return (
+    <LinkButton className="primary" href={href}>
+      <Plus aria-hidden size={16} /> {children}
+    </LinkButton>
+  );
 }
 
 /** A link to another page of the console, in text. */

@@ -1,6 +1,9 @@
 import { useState, type ReactNode } from "react";
+import { answer } from "../../api/client.ts";
+import { useWords } from "../../words/words.ts";
 import { Button } from "../button.tsx";
 import { Confirm } from "../dialogs.tsx";
+import { say } from "../toasts/say.ts";
 
 interface ActButtonProps {
   /** The text of the button, and of the button in the dialog. */
@@ -36,5 +39,34 @@ export function ActButton({ act, label, title, children, isDangerous = false, on
         </Confirm>
       )}
     </>
+  );
+}
+
+interface DeleteButtonProps {
+  /** What a person calls it. */
+  readonly name: string;
+  readonly remove: () => Parameters<typeof answer>[0];
+  /** What goes with it. */
+  readonly children: ReactNode;
+  /** Once it is gone. */
+  readonly after: () => Promise<unknown>;
+}
+
+/** A button that asks, deletes and says so. */
+export function DeleteButton({ name, remove, children, after }: DeleteButtonProps) {
+  const { common } = useWords();
+  return (
+    <ActButton
+      act={common.remove}
+      title={common.deleteTitle(name)}
+      isDangerous
+      onConfirm={async () => {
+        await answer(remove());
+        say.done(common.deleted(name));
+        await after();
+      }}
+    >
+      {children}
+    </ActButton>
   );
 }

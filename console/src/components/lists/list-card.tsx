@@ -1,14 +1,13 @@
 import { useState, type ReactNode } from "react";
-import { answer } from "../../api/client.ts";
+import type { answer } from "../../api/client.ts";
 import type { List } from "../../api/lists.ts";
 import { FaultNotice } from "../../app/faults.tsx";
 import { usePerson } from "../../session/session.ts";
 import { useWords } from "../../words/words.ts";
-import { ActButton } from "../forms/act-button.tsx";
+import { DeleteButton } from "../forms/act-button.tsx";
 import { Button } from "../button.tsx";
 import { Panel } from "../dialogs.tsx";
 import { Card } from "../page.tsx";
-import { say } from "../toasts/say.ts";
 import { Loading } from "../states.tsx";
 
 interface ListCardProps<T> {
@@ -57,18 +56,9 @@ export function ListCard<T>({ title, list, make, empty, nameOf, isBuiltIn, show,
             {rights.write && !isBuiltIn(row) && (
               <div className="buttons">
                 <Button onPress={() => edit({ row })}>{common.edit}</Button>
-                <ActButton
-                  act={common.remove}
-                  title={common.deleteTitle(nameOf(row))}
-                  isDangerous
-                  onConfirm={async () => {
-                    await answer(more.remove(row));
-                    say.done(common.deleted(nameOf(row)));
-                    await more.refresh();
-                  }}
-                >
+                <DeleteButton name={nameOf(row)} remove={() => more.remove(row)} after={more.refresh}>
                   {more.removeText}
-                </ActButton>
+                </DeleteButton>
               </div>
             )}
           </li>

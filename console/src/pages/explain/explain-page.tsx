@@ -5,6 +5,7 @@ import { useState } from "react";
 import { explain, type Explanation } from "../../../../api/plinth.ts";
 import { answer, operations } from "../../api/client.ts";
 import { Button } from "../../components/button.tsx";
+import { CodeLines } from "../../components/lists/code-lines.tsx";
 import { Fetched } from "../../components/fetched.tsx";
 import { TextField } from "../../components/forms/form.tsx";
 import { Card, Page as Frame } from "../../components/page.tsx";
@@ -92,17 +93,7 @@ function Decision({ explanation }: { readonly explanation: Explanation }) {
       </Card>
       <div className="grid">
         <Card title={words.effective}>
-          {effective.length === 0 ? (
-            <p className="muted">{words.noScopes}</p>
-          ) : (
-            <ul className="lines">
-              {effective.map((scope) => (
-                <li key={scope}>
-                  <code>{scope}</code>
-                </li>
-              ))}
-            </ul>
-          )}
+          {effective.length === 0 ? <p className="muted">{words.noScopes}</p> : <CodeLines lines={effective} />}
         </Card>
         {scopes.length > 0 && (
           <Card title={words.eachAlone}>

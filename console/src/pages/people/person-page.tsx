@@ -1,6 +1,5 @@
-import { useQuery, useQueryClient } from "@tanstack/react-query";
-import { useNavigate, useParams } from "@tanstack/react-router";
-import { useState } from "react";
+import { useQueryClient } from "@tanstack/react-query";
+import { useParams } from "@tanstack/react-router";
 import {
   deleteLinkedIdentity,
   deleteUser,
@@ -10,16 +9,17 @@ import {
   revokeUser,
   unlockUser,
   type LinkedIdentity,
+  type User,
 } from "../../../../api/plinth.ts";
 import { answer, operations } from "../../api/client.ts";
 import { useList } from "../../api/lists.ts";
 import { ActButton } from "../../components/forms/act-button.tsx";
-import { Button } from "../../components/button.tsx";
-import { Panel } from "../../components/dialogs.tsx";
-import { Fetched } from "../../components/fetched.tsx";
-import { Card, Facts, Page as Frame } from "../../components/page.tsx";
+import { Card, Facts } from "../../components/page.tsx";
 import { say } from "../../components/toasts/say.ts";
-import { Badge } from "../../components/states.tsx";
+import { DeleteRecord } from "../../components/records/delete-record.tsx";
+import { RecordPage } from "../../components/records/record-page.tsx";
+import { useRefresh } from "../../components/records/records.ts";
+import { StateBadge } from "../../components/states.tsx";
 import { usePerson } from "../../session/session.ts";
 import { useFormats } from "../../words/formats.ts";
 import { useWords } from "../../words/words.ts";
@@ -33,107 +33,86 @@ export function Page() {
   const { email } = useParams({ from: "/inside/people/$email" });
   const { rights } = usePerson();
   const format = useFormats();
-  const navigate = useNavigate();
-  const queries = useQueryClient();
-  const [isEditing, edit] = useState(false);
-  const query = useQuery({ queryKey: ["people", email], queryFn: () => answer(getUser(email, operations)) });
-  const refresh = () => queries.invalidateQueries({ queryKey: ["people"] });
   return (
-    <Frame
-      title={query.data?.name ?? email}
-      lead={query.data !== undefined && query.data.name !== email ? email : undefined}
-      parent={{ href: "/people", title: words.title }}
-      actions={rights.write && query.data !== undefined && <Button onPress={() => edit(true)}>{common.edit}</Button>}
+    <RecordPage<User>
+      kind="people"
+      id={email}
+      listTitle={words.title}
+      ask={() => getUser(email, operations)}
+      nameOf={({ name }) => name}
+      lead={({ name }) => (name === email ? undefined : email)}
+      mayEdit={rights.write}
+      form={(one, close, done) => <PersonForm user={one} cancel={close} done={done} />}
     >
-      <Fetched query={query}>
-        {(one) => (
-          <>
-            <Card>
-              <Facts
-                facts={[
-                  [words.email, one.email],
-                  [words.locale, one.locale === "" ? words.none : format.language(one.locale)],
-                  [words.picture, one.picture === "" ? words.none : <Outside key="picture" address={one.picture} />],
-                  [words.hasPassword, one.hasPassword ? common.yes : common.no],
-                  [
-                    common.state,
-                    <Badge key="state" kind={one.disabled ? "bad" : "good"}>
-                      {one.disabled ? common.disabled : common.active}
-                    </Badge>,
-                  ],
-                  [common.created, format.moment(one.createdAt)],
-                ]}
-              />
-            </Card>
-            <Sessions email={email} />
-            <Factors user={one} />
-            <Identities email={email} />
-            {rights.write && (
-              <div className="buttons">
-                <ActButton
-                  act={words.unlock}
-                  title={`${words.unlock}: ${email}`}
-                  onConfirm={async () => {
-                    await answer(unlockUser(email, operations));
-                    say.done(words.unlocked);
-                  }}
-                >
-                  {words.unlockText}
-                </ActButton>
-                <ActButton
-                  act={words.revoke}
-                  title={`${words.revoke}: ${email}`}
-                  isDangerous
-                  onConfirm={async () => {
-                    await answer(revokeUser(email, operations));
-                    say.done(words.revoked);
-                    await queries.invalidateQueries({ queryKey: ["sessions", email] });
-                  }}
-                >
-                  {words.revokeText}
-                </ActButton>
-                <ActButton
-                  act={one.disabled ? words.enable : words.disable}
-                  title={email}
-                  isDangerous={!one.disabled}
-                  onConfirm={async () => {
-                    await answer(putUser(email, { name: one.name, disabled: !one.disabled }, operations));
-                    say.done(common.saved(email));
-                    await refresh();
-                  }}
-                >
-                  {words.disableText}
-                </ActButton>
-                <ActButton
-                  act={common.remove}
-                  title={common.deleteTitle(email)}
-                  isDangerous
-                  onConfirm={async () => {
-                    await answer(deleteUser(email, operations));
-                    say.done(common.deleted(email));
-                    queries.removeQueries({ queryKey: ["people", email] });
-                    await navigate({ to: "/people" });
-                    await refresh();
-                  }}
-                >
-                  {words.deleteText}
-                </ActButton>
-              </div>
-            )}
-            <Panel title={email} isOpen={isEditing} close={() => edit(false)}>
-              <PersonForm
-                user={one}
-                cancel={() => edit(false)}
-                done={async () => {
-                  edit(false);
-                  await refresh();
-                }}
-              />
-            </Panel>
-          </>
-        )}
-      </Fetched>
-    </Frame>
+      {(one) => (
+        <>
+          <Card>
+            <Facts
+              facts={[
+                [words.email, one.email],
+                [words.locale, one.locale === "" ? words.none : format.language(one.locale)],
+                [words.picture, one.picture === "" ? words.none : <Outside key="picture" address={one.picture} />],
+                [words.hasPassword, one.hasPassword ? common.yes : common.no],
+                [common.state, <StateBadge key="state" disabled={one.disabled} />],
+                [common.created, format.moment(one.createdAt)],
+              ]}
+            />
+          </Card>
+          <Sessions email={email} />
+          <Factors user={one} />
+          <Identities email={email} />
+          {rights.write && <Acts user={one} />}
+        </>
+      )}
+    </RecordPage>
+  );
+}
+
+/** What an operator does with a whole account. */
+function Acts({ user: { email, name, disabled } }: { readonly user: User }) {
+  const { people: words, common } = useWords();
+  const queries = useQueryClient();
+  const refresh = useRefresh("people");
+  return (
+    <div className="buttons">
+      <ActButton
+        act={words.unlock}
+        title={`${words.unlock}: ${email}`}
+        onConfirm={async () => {
+          await answer(unlockUser(email, operations));
+          say.done(words.unlocked);
+        }}
+      >
+        {words.unlockText}
+      </ActButton>
+      <ActButton
+        act={words.revoke}
+        title={`${words.revoke}: ${email}`}
+        isDangerous
+        onConfirm={async () => {
+          await answer(revokeUser(email, operations));
+          say.done(words.revoked);
+          await queries.invalidateQueries({ queryKey: ["sessions", email] });
+        }}
+      >
+        {words.revokeText}
+      </ActButton>
+      <ActButton
+        act={disabled ? words.enable : words.disable}
+        title={email}
+        isDangerous={!disabled}
+        onConfirm={async () => {
+          await answer(putUser(email, { name, disabled: !disabled }, operations));
+          say.done(common.saved(email));
+          await refresh();
+        }}
+      >
+        {words.disableText}
+      </ActButton>
+      <DeleteRecord kind="people" id={email} name={email} remove={() => deleteUser(email, operations)}>
+        {words.deleteText}
+      </DeleteRecord>
+    </div>
   );
 }
 

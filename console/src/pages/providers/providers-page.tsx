@@ -2,15 +2,14 @@ import { useQueryClient } from "@tanstack/react-query";
 import { Plug, Plus } from "lucide-react";
 import { useState } from "react";
 import { deleteIdentityProvider, listIdentityProviders, type IdentityProvider } from "../../../../api/plinth.ts";
-import { answer, operations } from "../../api/client.ts";
+import { operations } from "../../api/client.ts";
 import { useList } from "../../api/lists.ts";
 import { FaultNotice } from "../../app/faults.tsx";
-import { ActButton } from "../../components/forms/act-button.tsx";
+import { DeleteButton } from "../../components/forms/act-button.tsx";
 import { Button } from "../../components/button.tsx";
 import { CodeBlock } from "../../components/copy.tsx";
 import { Panel } from "../../components/dialogs.tsx";
 import { Card, Facts, Page as Frame } from "../../components/page.tsx";
-import { say } from "../../components/toasts/say.ts";
 import { Empty, Loading } from "../../components/states.tsx";
 import { configNow } from "../../session/config.ts";
 import { usePerson } from "../../session/session.ts";
@@ -56,18 +55,9 @@ export function Page() {
                   <Button className="small" onPress={() => edit(one)}>
                     {common.edit}
                   </Button>
-                  <ActButton
-                    act={common.remove}
-                    title={common.deleteTitle(one.id)}
-                    isDangerous
-                    onConfirm={async () => {
-                      await answer(deleteIdentityProvider(one.id, operations));
-                      say.done(common.deleted(one.id));
-                      await refresh();
-                    }}
-                  >
+                  <DeleteButton name={one.id} remove={() => deleteIdentityProvider(one.id, operations)} after={refresh}>
                     {words.deleteText}
-                  </ActButton>
+                  </DeleteButton>
                 </>
               )}
             </div>

@@ -3,57 +3,33 @@ import { useNavigate, useParams } from "@tanstack/react-router";
 import { useState } from "react";
 import { deleteRole, getRole, putRole, type Role } from "../../../../api/plinth.ts";
 import { answer, operations } from "../../api/client.ts";
-import { ActButton } from "../../components/forms/act-button.tsx";
+import { CodeLines } from "../../components/lists/code-lines.tsx";
 import { Fetched } from "../../components/fetched.tsx";
 import { ServiceForm, TextField } from "../../components/forms/form.tsx";
 import { linesOf, textOf } from "../../components/forms/lines.ts";
 import { Card, Page as Frame } from "../../components/page.tsx";
+import { DeleteRecord } from "../../components/records/delete-record.tsx";
 import { say } from "../../components/toasts/say.ts";
 import { usePerson } from "../../session/session.ts";
 import { useWords } from "../../words/words.ts";
 
 /** One role and its scopes. */
 export function Page() {
-  const { roles: words, common } = useWords();
+  const { roles: words } = useWords();
   const { name } = useParams({ from: "/inside/roles/$name" });
   const { rights } = usePerson();
-  const navigate = useNavigate();
-  const queries = useQueryClient();
   const query = useQuery({ queryKey: ["roles", name], queryFn: () => answer(getRole(name, operations)) });
   return (
     <Frame title={name} parent={{ href: "/roles", title: words.title }}>
       <Fetched query={query}>
         {(role) => (
           <>
-            <Card>
-              {rights.write ? (
-                <RoleForm role={role} />
-              ) : (
-                <ul className="lines">
-                  {role.scopes.map((scope) => (
-                    <li key={scope}>
-                      <code>{scope}</code>
-                    </li>
-                  ))}
-                </ul>
-              )}
-            </Card>
+            <Card>{rights.write ? <RoleForm role={role} /> : <CodeLines lines={role.scopes} />}</Card>
             {rights.write && (
               <div className="buttons">
-                <ActButton
-                  act={common.remove}
-                  title={common.deleteTitle(name)}
-                  isDangerous
-                  onConfirm={async () => {
-                    await answer(deleteRole(name, operations));
-                    say.done(common.deleted(name));
-                    queries.removeQueries({ queryKey: ["roles", name] });
-                    await navigate({ to: "/roles" });
-                    await queries.invalidateQueries({ queryKey: ["roles"] });
-                  }}
-                >
+                <DeleteRecord kind="roles" id={name} name={name} remove={() => deleteRole(name, operations)}>
                   {words.deleteText}
-                </ActButton>
+                </DeleteRecord>
               </div>
             )}
           </>

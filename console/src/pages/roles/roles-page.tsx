@@ -1,8 +1,8 @@
 import { useQuery } from "@tanstack/react-query";
-import { Check, CheckCheck, Plus } from "lucide-react";
+import { Check, CheckCheck } from "lucide-react";
 import { listRoles, listServices, type Role, type Service } from "../../../../api/plinth.ts";
 import { answer, operations } from "../../api/client.ts";
-import { LinkButton, TextLink } from "../../components/button.tsx";
+import { MakeLink, TextLink } from "../../components/button.tsx";
 import { Fetched } from "../../components/fetched.tsx";
 import { Page as Frame } from "../../components/page.tsx";
 import { Empty } from "../../components/states.tsx";
@@ -23,11 +23,7 @@ export function Page() {
     queryKey: ["services"],
     queryFn: () => answer(listServices({ pageSize: 1000 }, operations)),
   });
-  const make = rights.write && (
-    <LinkButton className="primary" href="/roles/new">
-      <Plus aria-hidden size={16} /> {words.make}
-    </LinkButton>
-  );
+  const make = rights.write && <MakeLink href="/roles/new">{words.make}</MakeLink>;
   return (
     <Frame title={words.title} lead={words.lead} actions={make}>
       <Fetched query={roles}>

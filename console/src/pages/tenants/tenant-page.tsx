@@ -1,5 +1,5 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query";
-import { useNavigate, useParams } from "@tanstack/react-router";
+import { useParams } from "@tanstack/react-router";
 import { useState } from "react";
 import {
   deleteSubscription,
@@ -21,9 +21,12 @@ import { Button, LinkButton, TextLink } from "../../components/button.tsx";
 import { Panel } from "../../components/dialogs.tsx";
 import { Fetched } from "../../components/fetched.tsx";
 import { ServiceForm, TextField } from "../../components/forms/form.tsx";
-import { Card, Facts, Page as Frame } from "../../components/page.tsx";
+import { Card, Facts } from "../../components/page.tsx";
 import { say } from "../../components/toasts/say.ts";
-import { Badge } from "../../components/states.tsx";
+import { DeleteRecord } from "../../components/records/delete-record.tsx";
+import { RecordPage } from "../../components/records/record-page.tsx";
+import { recordHref, useRefresh } from "../../components/records/records.ts";
+import { StateBadge } from "../../components/states.tsx";
 import { usePerson } from "../../session/session.ts";
 import { useFormats } from "../../words/formats.ts";
 import { useWords } from "../../words/words.ts";
@@ -35,129 +38,95 @@ export function Page() {
   const { tenants: words, common } = useWords();
   const { id } = useParams({ from: "/inside/tenants/$id" });
   const { rights } = usePerson();
-  const navigate = useNavigate();
-  const queries = useQueryClient();
-  const [isEditing, edit] = useState(false);
-  const tenant = useQuery({ queryKey: ["tenants", id], queryFn: () => answer(getTenant(id, operations)) });
-  const refresh = () => queries.invalidateQueries({ queryKey: ["tenants"] });
-
-  async function setDisabled({ name, organization, plan }: Tenant, disabled: boolean): Promise<void> {
-    await answer(putTenant(id, { name, organization, plan, disabled }, operations));
-    say.done(common.saved(name));
-    await refresh();
-  }
-
+  const refresh = useRefresh("tenants");
+  const mayTend = rights.write || rights.tenantsOnly;
   return (
-    <Frame
-      title={tenant.data?.name ?? id}
-      parent={{ href: "/tenants", title: words.title }}
-      actions={
-        tenant.data !== undefined && (
-          <>
-            {rights.read && <LinkButton href={`/?tenant=${id}`}>{words.numbers}</LinkButton>}
-            {rights.write && <Button onPress={() => edit(true)}>{common.edit}</Button>}
-          </>
-        )
-      }
+    <RecordPage<Tenant>
+      kind="tenants"
+      id={id}
+      listTitle={words.title}
+      ask={() => getTenant(id, operations)}
+      nameOf={({ name }) => name}
+      links={rights.read && <LinkButton href={`/?tenant=${id}`}>{words.numbers}</LinkButton>}
+      mayEdit={rights.write}
+      form={(one, close, done) => <TenantForm tenant={one} cancel={close} done={done} />}
     >
-      <Fetched query={tenant}>
-        {(one) => (
-          <>
-            <Card>
-              <Facts
-                facts={[
-                  [common.id, <code key="id">{one.id}</code>],
-                  [
-                    words.organization,
-                    <TextLink key="organization" href={`/organizations/${one.organization}`}>
-                      {one.organization}
-                    </TextLink>,
-                  ],
-                  [words.plan, one.plan],
-                  [
-                    common.state,
-                    one.disabled ? (
-                      <Badge key="state" kind="bad">
-                        {common.disabled}
-                      </Badge>
-                    ) : (
-                      <Badge key="state" kind="good">
-                        {common.active}
-                      </Badge>
-                    ),
-                  ],
-                ]}
-              />
-            </Card>
-            <div className="grid">
-              <Usage id={id} />
-              <Subscriptions id={id} />
-            </div>
-            <BrandCard
-              brand={one.brand}
-              mayChange={rights.write}
-              save={async (brand) => {
-                const { name, organization } = one;
-                await answer(putTenant(id, { name, organization, brand }, operations));
-                await refresh();
-              }}
+      {(one) => (
+        <>
+          <Card>
+            <Facts
+              facts={[
+                [common.id, <code key="id">{one.id}</code>],
+                [
+                  words.organization,
+                  <TextLink key="organization" href={recordHref("organizations", one.organization)}>
+                    {one.organization}
+                  </TextLink>,
+                ],
+                [words.plan, one.plan],
+                [common.state, <StateBadge key="state" disabled={one.disabled} />],
+              ]}
             />
-            <Members of="tenant" id={id} mayChange={rights.write || rights.tenantsOnly} />
-            <div className="buttons">
-              {(rights.write || rights.tenantsOnly) && (
-                <ActButton
-                  act={words.revoke}
-                  title={`${words.revoke}?`}
-                  isDangerous
-                  onConfirm={async () => {
-                    await answer(revokeTenant(id, operations));
-                    say.done(words.revoked);
-                  }}
-                >
-                  {words.revokeText}
-                </ActButton>
-              )}
-              {rights.write && (
-                <ActButton
-                  act={one.disabled ? words.enable : words.disable}
-                  title={one.name}
-                  isDangerous={!one.disabled}
-                  onConfirm={() => setDisabled(one, !one.disabled)}
-                >
-                  {words.disableText}
-                </ActButton>
-              )}
-              {rights.write && (
-                <ActButton
-                  act={common.remove}
-                  title={common.deleteTitle(one.name)}
-                  isDangerous
-                  onConfirm={async () => {
-                    await answer(deleteTenant(id, operations));
-                    say.done(common.deleted(one.name));
-                    queries.removeQueries({ queryKey: ["tenants", id] });
-                    await navigate({ to: "/tenants" });
-                    await refresh();
-                  }}
-                >
-                  {words.deleteText}
-                </ActButton>
-              )}
-            </div>
-            <Panel title={one.name} isOpen={isEditing} close={() => edit(false)}>
-              <TenantForm
-                tenant={one}
-                cancel={() => edit(false)}
-                done={async () => {
-                  edit(false);
-                  await refresh();
-                }}
-              />
-            </Panel>
-          </>
-        )}
-      </Fetched>
-    </Frame>
+          </Card>
+          <div className="grid">
+            <Usage id={id} />
+            <Subscriptions id={id} />
+          </div>
+          <BrandCard
+            brand={one.brand}
+            mayChange={rights.write}
+            save={async (brand) => {
+              const { name, organization } = one;
+              await answer(putTenant(id, { name, organization, brand }, operations));
+              await refresh();
+            }}
+          />
+          <Members of="tenant" id={id} mayChange={mayTend} />
+          {mayTend && <Acts tenant={one} />}
+        </>
+      )}
+    </RecordPage>
+  );
+}
+
+/** What an operator does with a whole tenant. */
+function Acts({ tenant: { id, name, organization, plan, disabled } }: { readonly tenant: Tenant }) {
+  const { tenants: words, common } = useWords();
+  const { rights } = usePerson();
+  const refresh = useRefresh("tenants");
+  return (
+    <div className="buttons">
+      <ActButton
+        act={words.revoke}
+        title={`${words.revoke}?`}
+        isDangerous
+        onConfirm={async () => {
+          await answer(revokeTenant(id, operations));
+          say.done(words.revoked);
+        }}
+      >
+        {words.revokeText}
+      </ActButton>
+      {rights.write && (
+        <>
+          <ActButton
+            act={disabled ? words.enable : words.disable}
+            title={name}
+            isDangerous={!disabled}
+            onConfirm={async () => {
+              await answer(putTenant(id, { name, organization, plan, disabled: !disabled }, operations));
+              say.done(common.saved(name));
+              await refresh();
+            }}
+          >
+            {words.disableText}
+          </ActButton>
+          <DeleteRecord kind="tenants" id={id} name={name} remove={() => deleteTenant(id, operations)}>
+            {words.deleteText}
+          </DeleteRecord>
+        </>
+      )}
+    </div>
   );
 }
 
