@@ -12,7 +12,7 @@ import { type Settings } from "./settings.ts";
 import { UserError } from "../user-error.ts";
 
 /** The Worker's name in wrangler.toml. */
-const WORKER = "plinth";
+export const WORKER = "plinth";
 const SITE = "plinth-site";
 const MINUTE_MS = 60_000;
 
@@ -66,7 +66,11 @@ const siteWorker = (assets: { readonly directory: string }) => ({
   assets: { ...assets, run_worker_first: false, routerConfig: { has_user_worker: false } },
 });
 
-type Place = Pick<Settings, "host" | "port" | "stateDir"> & Partial<Pick<Settings, "s3Port">>;
+type Place = Pick<Settings, "host" | "port" | "stateDir"> &
+  Partial<Pick<Settings, "s3Port">> & {
+    /** The runtime's inspector listens at a free port: `getInspectorURL` names it. */
+    readonly isInspected?: boolean;
+  };
 
 /** The number of databases; each needs the migrations. */
 interface Shards {
@@ -94,7 +98,7 @@ export function readBindings(config: string): Promise<{ readonly assets?: object
 export async function startRuntime(
   worker: Record<string, unknown> & { readonly name: string },
   bundle: Bundle,
-  { stateDir, host, port, s3Port = 0 }: Place,
+  { stateDir, host, port, s3Port = 0, isInspected = false }: Place,
   others: readonly (ReturnType<typeof siteWorker> | ReturnType<typeof mailboxWorker>)[] = [],
 ): Promise<Miniflare> {
   // A small young generation keeps pauses at milliseconds. A smaller one would be full with the data of a dozen
@@ -114,6 +118,7 @@ export async function startRuntime(
       resourcePersistencePath: stateDir,
       host,
       port: s3Port,
+      ...(isInspected ? { inspectorPort: 0 } : {}),
       ...QUIET,
     }),
   );

@@ -2,9 +2,10 @@ import { equal, ok } from "node:assert/strict";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { runCron } from "../../../scripts/lib/local/server.ts";
+import { runCron, WORKER } from "../../../scripts/lib/local/server.ts";
 import { whole } from "../lib/statistics.ts";
 import { csvOf } from "./csv.ts";
+import { openHeap } from "./heap.ts";
 import { memoryOf, onShards, type Size, type Tenant } from "./sharded.ts";
 
 interface Options extends Size {
@@ -20,14 +21,16 @@ const SAMPLES = 20;
 const CRON_EVERY = 2;
 const FILE_BYTES = 10_000;
 const EVENTS = 20;
+const SCOPES = ["media_view", "media_manage", "media_admin", "pubsub_publish"];
 
 /**
- * `npm run bench -- memory`: measures the memory of the runtime, which grows if an isolate never forgets. Meanwhile
- * tenants of many shards get tokens, upload, read, list and delete files, publish, read and commit events, again and
- * again, and leave nothing behind. Every answer is checked.
+ * `npm run bench -- memory`: measures the heap of the isolate, which grows if it never forgets, and the memory of the whole
+ * runtime. Meanwhile tenants of many shards get tokens, upload, read, list and delete files, publish, read and commit
+ * events, again and again, and leave nothing behind. Every answer is checked.
  */
 export const runMemory = ({ minutes, clients, out, ...size }: Options): Promise<void> =>
-  onShards(size, ["media_view", "media_manage", "media_admin", "pubsub_publish"], async ({ server, base, tenants }) => {
+  onShards({ ...size, isInspected: true }, SCOPES, async ({ server, base, tenants }) => {
+    const heap = await openHeap(server, WORKER);
     const endMs = performance.now() + minutes * 60_000;
     let [rounds, requests, next] = [0, 0, 0];
     for (const tenant of tenants) await makeTopic(base, tenant);
@@ -38,33 +41,48 @@ export const runMemory = ({ minutes, clients, out, ...size }: Options): Promise<
         rounds++;
       }
     };
-    const rows: { readonly minute: number; readonly requests: number; readonly runtimeMb: number }[] = [];
-    const note = (minute: number): void => {
-      rows.push({ minute, requests, runtimeMb: Math.round(memoryOf(process.pid) / MB) });
-      const { runtimeMb } = rows.at(-1)!;
-      console.log(`${minute.toFixed(1).padStart(6)} min  ${whole(requests).padStart(9)} requests  ${runtimeMb} MB`);
+    const rows: Row[] = [];
+    const note = async (minute: number): Promise<void> => {
+      const isolateMb = Math.round((await heap.usedBytes()) / (MB / 10)) / 10;
+      const runtimeMb = Math.round(memoryOf(process.pid) / MB);
+      rows.push({ minute, requests, isolateMb, runtimeMb });
+      const time = `${minute.toFixed(1).padStart(6)} min  ${whole(requests).padStart(9)} requests`;
+      console.log(`${time}  isolate ${isolateMb.toFixed(1)} MB, runtime ${runtimeMb} MB`);
     };
-    note(0);
+    await note(0);
     const lanes = Promise.all(Array.from({ length: clients }, lane));
     for (let sample = 1; sample <= SAMPLES; sample++) {
       await Promise.race([sleep((minutes * 60_000) / SAMPLES), lanes]);
       if (sample % CRON_EVERY === 0) await runCron(server, "*/5 * * * *");
-      note((minutes * sample) / SAMPLES);
+      await note((minutes * sample) / SAMPLES);
     }
     await lanes;
-    const mean = (from: number, to: number): number => {
-      const some = rows.slice(Math.floor(from * SAMPLES) + 1, Math.floor(to * SAMPLES) + 1);
-      return some.reduce((sum, { runtimeMb }) => sum + runtimeMb, 0) / some.length;
-    };
-    const [middle, last] = [mean(1 / 3, 2 / 3), mean(2 / 3, 1)];
+    const thirds = [mean(rows.slice(SAMPLES / 3, (2 * SAMPLES) / 3)), mean(rows.slice((2 * SAMPLES) / 3))];
+    const [middle, last] = thirds.map(({ isolateMb, runtimeMb }) => `${isolateMb.toFixed(1)} (${whole(runtimeMb)})`);
     console.log(
-      `${whole(rounds)} rounds over ${size.shards} shards; the middle third ${whole(middle)} MB, the last third ${whole(last)} MB`,
+      `${whole(rounds)} rounds over ${size.shards} shards; isolate (runtime) in the middle third ${middle} MB, in the last ${last} MB`,
     );
     mkdirSync(out, { recursive: true });
     const path = join(out, "shard-memory.csv");
     writeFileSync(path, csvOf(rows));
     console.log(`wrote ${path}`);
+    heap.close();
   });
+
+/** A look at the memory, in MB of a million bytes. */
+interface Row {
+  readonly minute: number;
+  readonly requests: number;
+  /** What the JavaScript of the Worker and its objects holds, without garbage. */
+  readonly isolateMb: number;
+  /** The whole process, with every database and its pages. */
+  readonly runtimeMb: number;
+}
+
+function mean(rows: readonly Row[]): Pick<Row, "isolateMb" | "runtimeMb"> {
+  const of = (read: (row: Row) => number): number => rows.reduce((sum, row) => sum + read(row), 0) / rows.length;
+  return { isolateMb: of(({ isolateMb }) => isolateMb), runtimeMb: of(({ runtimeMb }) => runtimeMb) };
+}
 
 const eventType = "memory";
 const topicOf = (base: string, { name }: Tenant): string => `${base}/pubsub/v1/topics/${name}.box/${eventType}`;

@@ -31,11 +31,13 @@ export interface Size {
   readonly shards: number;
   /** The number of shards that are objects; these are the last ones. */
   readonly objects: number;
+  /** The runtime's inspector listens. */
+  readonly isInspected?: boolean;
 }
 
 /** Runs work on a platform with shards, each with a tenant and a client; then stops and removes the platform. */
 export async function onShards(
-  { shards, objects }: Size,
+  { shards, objects, isInspected = false }: Size,
   scopes: readonly string[],
   work: (sharded: Sharded) => Promise<void>,
 ): Promise<void> {
@@ -45,7 +47,7 @@ export async function onShards(
   const port = await freePort("127.0.0.1");
   const given = { PORT: String(port), STATE_DIR: stateDir, OBJECT_SHARDS: formatObjectShards(objectShards) };
   const settings = readSettings({ ...process.env, ...given, LOG_LEVEL: "error" });
-  const server = await serve({ ...settings, shards: shards - objects });
+  const server = await serve({ ...settings, shards: shards - objects, isInspected });
   try {
     const databases: Database[] = [];
     for (const name of shardBindings(shards - objects)) {
