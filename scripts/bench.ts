@@ -123,7 +123,9 @@ program
   .action(runArchive);
 program
   .command("memory")
-  .description("The heap of the isolate and the memory of the runtime, while tenants of many shards work and leave nothing behind.")
+  .description(
+    "The heap of the isolate and the memory of the runtime, while tenants of many shards work and leave nothing behind.",
+  )
   .option("--shards <n>", "over so many", whole(64), 16)
   .option("--objects <n>", "so many of them are objects", whole(63), 8)
   .option("--clients <n>", "so many tenants are at work at a time", whole(64), 4)

@@ -46,14 +46,12 @@ export async function openHeap(server: Miniflare, worker: string): Promise<Heap>
   for (const domain of ["Runtime", "HeapProfiler"]) await ask(`${domain}.enable`);
   return {
     async usedBytes() {
-      let isCollected = false;
-      const collected = ask("HeapProfiler.collectGarbage").then(() => (isCollected = true));
+      const collected = ask("HeapProfiler.collectGarbage").then(() => "collected" as const);
       // The isolate collects beside a request, and says so with one, perhaps the next.
-      while (!isCollected) {
+      do {
         const asked = await (await server.getWorker(worker)).fetch("http://plinth.test/");
         await asked.arrayBuffer();
-        await Promise.race([collected, sleep(ASK_AGAIN_MS)]);
-      }
+      } while ((await Promise.race([collected, sleep(ASK_AGAIN_MS)])) === undefined);
       const { usedSize } = await ask("Runtime.getHeapUsage");
       return usedSize;
     },
