@@ -195,7 +195,7 @@ export function createFiles(
 
     variants: (id: string): Promise<readonly Variant[]> => transport.json("GET", `${at(id)}/variants`),
 
-    /** Requests variants and waits until each is ready or has failed, for a minute at most: then some may be pending. */
+    /** Requests variants and waits until each is ready or has failed; after a minute, some may still be pending. */
     async makeVariants(id: string, sizes: Sizes, signal?: AbortSignal): Promise<readonly Variant[]> {
       const query = { clip: listOf(sizes.clip), crop: listOf(sizes.crop) };
       let variants = await transport.json<readonly Variant[]>("POST", `${at(id)}/variants`, {
