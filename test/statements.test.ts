@@ -29,6 +29,7 @@ import {
   toClient,
 } from "./support/parties/scripted-provider.ts";
 import { Browser as PageBrowser, landed, toInit } from "./support/browser.ts";
+import { explain } from "./support/explain.ts";
 import { isolate } from "./support/isolate.ts";
 import { ORIGIN } from "./support/platform/call.ts";
 import { OPERATOR } from "./support/platform/operator.ts";
@@ -504,11 +505,8 @@ describe("every statement for D1", () => {
     const walks: string[] = [];
     for (const sql of statements) {
       if (MAY_WALK.has(sql)) continue;
-      const parameters = sql.match(/\?\d*/g) ?? [];
-      const count = Math.max(0, ...parameters.map((name, index) => Number(name.slice(1)) || index + 1));
-      const explained = env.DB.prepare(`EXPLAIN QUERY PLAN ${sql}`).bind(...Array.from({ length: count }, () => null));
-      const plan = await explained.all<{ detail: string }>();
-      for (const { detail } of plan.results)
+      const plan = await explain<{ detail: string }>(env.DB, "EXPLAIN QUERY PLAN", sql);
+      for (const { detail } of plan)
         if (/^SCAN (?!CONSTANT)/.test(detail) && !MAY_BE_WALKED.test(detail) && !OF_SHARDS.test(detail))
           walks.push(`${detail}\n  in ${sql.trim()}`);
     }
