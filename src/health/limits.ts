@@ -1,7 +1,7 @@
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 
-/** Our choice: from when on a check warns, and from when on it fails. */
+/** Our choice: the values from which a check warns or fails. */
 export const LIMITS = {
   /** An answer of D1, R2 or an object. Usual are some 5 to 50 ms. */
   slowMs: 1_000,

@@ -1,11 +1,11 @@
 /**
- * Deep health: whether the platform's parts work, for an operator. `/health` (src/ui/routes.ts) says only that the
- * Worker answers, asks nothing of D1, and is for load balancers.
+ * Deep health, for operators: checks whether the platform's parts work. `/health` (src/ui/routes.ts) is for load
+ * balancers: it only shows that the Worker answers, and does not ask D1.
  *
  *   each check: run, at most CHECK_MS ──→ ok, warn or fail, its facts, what to do next
  *   all checks, at the same time ──→ the worst status; fail: 503
  *
- * The checks read; the one of the database writes a row of its own. Ports to the other services are bound in deps.ts.
+ * Checks only read, except that the check of the database writes a row of its own.
  */
 import { defineRoute, json, type Route } from "../http/route.ts";
 import type { Clock } from "../platform/runtime/clock.ts";

@@ -45,7 +45,7 @@ const place = z.object({
 });
 type Place = z.output<typeof place>;
 
-/** The words of the command line that help. */
+/** The commands that mend each finding. */
 const NEXT = {
   topic_without_log: ({ topic }: Finding) => `platform reopen-topic ${topic}, or restore its events from a backup`,
   cursor_beyond_log: ({ topic }: Finding) => `platform reopen-topic ${topic}, before anybody publishes`,

@@ -22,7 +22,7 @@ export const maintenanceOff = (why: string): Problem =>
 
 export const noPast = (why: string): Problem => conflict("no_past", `The object cannot be restored: ${why}`);
 
-/** The answer to what an operator did to an object, with its row of the audit log. */
+/** Answers an operator's restore of an object, and writes its row of the audit log. */
 export async function answerAudited(
   audit: Pick<AuditTrail, "statement">,
   { nowMs, requestId, principal }: OperatorCall,

@@ -2,23 +2,23 @@ import { describeError, type Log } from "../platform/runtime/log.ts";
 import type { RestorePoint, RestorePointStore } from "./restore-point-store.ts";
 
 /**
- * The replay of erasures: what somebody removed between the time of the restore and the restore itself is in the
- * database again, and the copies of the audit log in the bucket name it. The bucket is listed, because the restored
- * database does not know the copies that were made since.
+ * The replay of erasures. Records that were removed between the restored time and the restore are in the database
+ * again; the copies of the audit log in the bucket name them. The bucket is listed, because the restored database does
+ * not know the copies that were made since.
  *
  *   copy ── its lines "delete", done, since the time ──→ not there: absent; made since the restore: kept; else erased
  *
- * A step does a few lines and notes how far it is. A step that breaks off does them again: what is gone is absent then.
- * What was made since the restore is another thing under the same name, and stays.
+ * A step does a few lines and stores its position. After a step that broke off, its lines are done again and find
+ * nothing. A record that was made since the restore is another one of the same name, and stays.
  */
 export interface ReplayDeps {
   readonly bucket: Pick<R2Bucket, "list" | "get">;
   readonly log: Log;
-  /** Removes what a row of the audit log names, as an operator does. */
+  /** Removes the subject of a row of the audit log, as an operator does. */
   erase(subject: string, madeUntilMs: number): Promise<EraseOutcome>;
 }
 
-/** `made_since`: it was made after the restore. `other`: nothing that can be erased by its name. */
+/** `made_since`: the record was made after the restore. `other`: the subject cannot be erased by its name. */
 export type EraseOutcome = "erased" | "absent" | "made_since" | "other" | { readonly refused: string };
 
 export interface ReplayReport {
@@ -28,7 +28,7 @@ export interface ReplayReport {
   readonly lines: readonly { readonly subject: string; readonly at: number; readonly outcome: string }[];
 }
 
-/** Erasures of one step, and the greatest copy that is read. */
+/** Erasures of one step, and the size of the largest copy that is read. */
 const STEP = { erasures: 20, readBytes: 32 * 1024 * 1024 } as const;
 const PREFIX = "audit/";
 
@@ -62,7 +62,7 @@ interface Copy {
   readonly from: number;
 }
 
-/** The copy that is not done, or the first one behind it; undefined: none is left. */
+/** The copy that is not finished, else the next one; undefined: none is left. */
 async function nextCopy(
   bucket: ReplayDeps["bucket"],
   { replayedName, replayedLines }: RestorePoint,

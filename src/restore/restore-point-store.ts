@@ -1,4 +1,4 @@
-/** The one row that says what the last restore of the database was. */
+/** The last restore of the database: a table with one row. */
 export interface RestorePoint {
   readonly generation: string;
   /** Null: the database was never restored. */
@@ -41,10 +41,10 @@ export function createRestorePointStore(db: D1Database) {
       await db.batch([db.prepare(RELEASE), audit]);
       return read();
     },
-    /** Notes how far the replay is, unless another restore was marked meanwhile. */
+    /** Stores the position of the replay, unless another restore was marked meanwhile. */
     replayed: async ({ generation }: RestorePoint, name: string, lines: number): Promise<void> =>
       void (await db.prepare(REPLAYED).bind(generation, name, lines).run()),
-    /** The time from which on objects of the bucket are held; undefined: nothing is. */
+    /** The time from which on repairs keep objects of the bucket; undefined: there is no hold. */
     heldFrom: async (): Promise<number | undefined> =>
       (await db.prepare(HELD_FROM).first<number>("heldFrom")) ?? undefined,
   };

@@ -1,13 +1,14 @@
 /**
- * A restored platform is made safe. A restore takes the database back to a time; objects and bucket stay as they are.
+ * Makes a platform safe after a restore of its database. The database is as it was at an earlier time; objects and
+ * bucket are as they are now.
  *
- *   restored (by the operator) ──→ another generation, and a hold from that time on
- *     generation: isolates read it with their revocations, and begin anew on another one (oauth/tokens/trust.ts)
+ *   restored (an operator says so) ──→ a new generation, and a hold from the restored time on
+ *     generation: isolates read it with revocations, and drop their copies when it changes (oauth/tokens/trust.ts)
  *     hold: repairs of the bucket delete no object that is younger than that time ── release ──→ no hold
- *     replay: erasures that the copies of the audit log name since then are done again, copy by copy
- *   check: what the parts say of each other that does not fit, in bounded pages
+ *     replay: erasures since that time, which the copies of the audit log name, are done again, copy by copy
+ *   check: finds parts of the platform that do not agree with each other, in bounded pages
  *
- * The operator alone may do this. Each operation may be repeated.
+ * Only operators may do this. Each operation may be repeated.
  */
 import * as z from "zod/mini";
 import { problem } from "../http/errors/errors.ts";
@@ -30,9 +31,9 @@ export interface RestoreDeps {
   readonly events: EventsCheck;
   readonly isMaintained: boolean;
   readonly restoreShard: RestoreShard;
-  /** Copies the records of tenants, as the restored directory has them, to their shards. */
+  /** Copies the records of tenants from the restored directory to their shards. */
   readonly copyTenants: () => Promise<void>;
-  /** Removes what a row of the audit log names, with the rights of the caller. */
+  /** Removes the subject of a row of the audit log, with the rights of the caller. */
   erase(subject: string, call: Operated, madeUntilMs: number): ReturnType<ReplayDeps["erase"]>;
 }
 

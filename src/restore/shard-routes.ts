@@ -6,10 +6,10 @@ import type { AuditTrail } from "../platform/ports/audit.ts";
 import type { PrepareOutcome, RestoreTo } from "../platform/storage/object-restore.ts";
 import { answerAudited, maintenanceOff, noPast, restoreTo } from "./past.ts";
 
-/** Port to the shards. Undefined: the shard is no object. */
+/** Port to the shards. Undefined: the shard is not an object. */
 export type RestoreShard = (shard: number, to: RestoreTo) => Promise<PrepareOutcome | undefined>;
 
-/** A shard that is an object has its own past, which no tool of Cloudflare's reaches. */
+/** Restores a shard that is an object. Cloudflare's tools can restore only D1 databases. */
 export const shardRoutes = (
   restoreShard: RestoreShard,
   audit: Pick<AuditTrail, "statement">,

@@ -9,7 +9,7 @@ import type { Sealer } from "../../platform/secrets/seal.ts";
 import type { TopicAddress } from "../model/topic.ts";
 import type { PushStore } from "./record/push-store.ts";
 
-/** Dependencies of deliveries; made in deps.ts. */
+/** Dependencies of deliveries; made in wiring/events.ts. */
 export interface PushPorts {
   readonly names: Names;
   readonly log: Log;

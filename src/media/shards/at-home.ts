@@ -8,13 +8,14 @@ export interface HomeDeps {
   readonly moved: readonly MovedStore[];
 }
 
-/** A tenant moves at most so often while one request runs. */
+/** The most moves of a tenant that one request follows. */
 export const MOST_MOVES = 3;
 
 /**
  * Runs work in the shard of a tenant. If the isolate's copy of the place is old, the work fails: a shard changes
- * nothing of a tenant that left, and an empty result is a failure too (`sureOf`). Then this asks the shard whether the
- * tenant left, and repeats the work where it is now. `mayRepeat`: the work reads no body that is gone then.
+ * nothing of a tenant that left, and an empty result counts as a failure too (`sureOf`). Then this asks the shard
+ * whether the tenant left, and repeats the work in the tenant's present shard. `mayRepeat`: false if the work consumes
+ * the body of the request, so that it cannot be repeated.
  */
 export async function atHome<T>(
   { placement, moved }: HomeDeps,
@@ -37,8 +38,8 @@ export async function atHome<T>(
 }
 
 /**
- * Wraps reads of a shard. An empty answer counts only if the tenant was here during the read, so a read is repeated
- * until the tenant did not move meanwhile.
+ * Wraps reads of a shard. An empty answer counts only if the tenant was in the shard during the whole read, so a read
+ * is repeated if the tenant moved meanwhile.
  */
 export const sureOf =
   (moved: MovedStore, isOne: boolean) =>

@@ -7,14 +7,14 @@ import { atHome } from "./at-home.ts";
 import { bringTo, firstPlace, look, type RelocationDeps } from "./relocation.ts";
 
 /**
- * Leads each request to the shard with its files. Each shard has the same routes over its own database, and knows no
- * other one; a request is answered by one of them:
+ * Sends each request to the shard with its files. Each shard has the same routes over its own database, and knows no
+ * other shard. One shard answers a request:
  *
- *   the files of a tenant (`tenant=`) ──▶ the tenant's shard; if it left, where it is (at-home.ts)
- *   one file, its variants, its content ──▶ the shard in the id; if it is not there, where it moved
+ *   the files of a tenant (`tenant=`) ──▶ the tenant's shard; if the tenant left, its present shard (at-home.ts)
+ *   one file, its variants, its content ──▶ the shard in the id; if the file left, the shard that it moved to
  *   a report of a deletion ──▶ the shard in its id
- *   a new file ──▶ the shard of the token's tenant; with its bytes, of the tenant that it is committed for
- *   commit or deletion of a file ──▶ the shard of the tenant, to which a pending file moves first
+ *   a new file ──▶ the shard of the token's tenant; with its bytes, the shard of the tenant that it is committed for
+ *   commit or deletion of a file ──▶ the tenant's shard, to which a pending file moves first
  */
 export interface DispatchDeps extends RelocationDeps {
   readonly placement: Placement;
@@ -34,7 +34,7 @@ type Way = (
   route: Route,
 ) => Promise<Answer>;
 
-/** The answer about something that is not there, or not here. */
+/** True for the answer about something that does not exist, or not in this shard. */
 export const isMissing = (answer: Answer): boolean =>
   isProblem(answer) && answer.type === "element_resource_non_existing";
 

@@ -6,11 +6,13 @@ import { compareKeys, type ExpectedObject } from "../consistency/keyspaces.ts";
 import type { RepairStore } from "../consistency/repair-store.ts";
 import type { NearQuota, UsageStore } from "../files/usage-store.ts";
 
-/** Stores of all shards as one: each is asked, some at a time. */
+/** Asks the stores of all shards, some at a time. */
 const ofEach = <S, R>(stores: readonly S[], ask: (store: S) => Promise<R>): Promise<readonly R[]> =>
   mapInParallel(stores, SHARDS_AT_ONCE, ask);
 
-/** Keys of all shards in one order. Each gives a page, and the first keys of all are the page. */
+/**
+ * Merges the keys of all shards in one order: each shard gives a page, and the first keys of all these are the page.
+ */
 export const expectedOfAll = (stores: readonly ExpectedStore[]): ExpectedStore => ({
   async page(keyspace, after, fromFileId, limit, until) {
     const pages = await ofEach(stores, (store) => store.page(keyspace, after, fromFileId, limit, until));
@@ -23,7 +25,7 @@ export const expectedOfAll = (stores: readonly ExpectedStore[]): ExpectedStore =
     onceEach((await ofEach(stores, (store) => store.named(keyspace, rowKeys))).flat(), ({ rowKey }) => rowKey),
 });
 
-/** Both shards have rows of a file that moves with its tenant; the one where it is found says what it needs. */
+/** Keeps one entry of a file. While a file moves with its tenant, both shards have rows of it. */
 function onceEach(all: readonly ExpectedObject[], nameOf: (one: ExpectedObject) => string): readonly ExpectedObject[] {
   const once = new Map<string, ExpectedObject>();
   for (const one of all) {
@@ -36,7 +38,7 @@ function onceEach(all: readonly ExpectedObject[], nameOf: (one: ExpectedObject) 
 
 const keyOf = ({ key }: ExpectedObject): string => key ?? "";
 
-/** A row is in one of them, and the others do nothing. */
+/** Sends repairs to every shard. The shard with the row does the repair; the others do nothing. */
 export const repairsOfAll = (stores: readonly RepairStore[]): RepairStore => ({
   repair: async (work) => new Map((await ofEach(stores, (store) => store.repair(work))).flatMap((done) => [...done])),
 });
@@ -59,7 +61,7 @@ export type UsageOfAll = Pick<UsageStore, "byTenant" | "total" | "nearQuota" | "
 
 export const usageOfAll = (stores: readonly UsageStore[]): UsageOfAll => ({
   async byTenant(from, before) {
-    // One that moves meanwhile may be seen in both.
+    // A tenant that moves meanwhile may be found in both shards.
     const found = (await ofEach(stores, (store) => store.byTenant(from, before))).flat();
     const most = new Map<string, (typeof found)[number]>();
     for (const one of found) if ((most.get(one.tenant)?.files ?? -1) < one.files) most.set(one.tenant, one);
@@ -71,7 +73,7 @@ export const usageOfAll = (stores: readonly UsageStore[]): UsageOfAll => ({
   },
   async nearQuota(share, among, limit) {
     const found = (await ofEach(stores, (store) => store.nearQuota(share, among, limit))).flat();
-    // The directory has a row of every tenant, and files of some.
+    // The directory has a row of every tenant, but files of only some; the largest count is the right one.
     const fullest = new Map<string, NearQuota>();
     for (const one of found) if ((fullest.get(one.tenant)?.files ?? -1) < one.files) fullest.set(one.tenant, one);
     return [...fullest.values()].slice(0, limit);

@@ -1,10 +1,10 @@
 import { ENSURE_OWNER, OWNED, ownedBy } from "../files/file-store.ts";
 import type { FileCaller, Visibility } from "../model/file.ts";
 
-/** Files of a shard that are elsewhere, and files that came from elsewhere (relocation.ts). */
+/** Notes about files that left a shard, and about files that came from another one (relocation.ts). */
 export type MovedStore = ReturnType<typeof createMovedStore>;
 
-/** Where a file is. `row`: it has left, and perhaps not arrived. */
+/** The note about a file that left. With `row`, its arrival is not noted yet. */
 export interface Moved {
   readonly id: string;
   readonly shard: number;
@@ -14,25 +14,27 @@ export interface Moved {
   readonly row: string | null;
 }
 
-/** A shard to which tenants went, and how often one did. */
+/** A shard to which tenants moved from here, and the number of these moves. */
 export interface Departure {
   readonly shard: number;
   readonly departures: number;
 }
 
-/** SQL: the owner comes with its tenant, by whatever move, and nobody finds its files yet (../moves/mover.ts). */
+/**
+ * SQL: the owner is being copied here with its tenant, by any move, and its files are still hidden (moves/mover.ts).
+ */
 export const IS_COMING = `(owner.erasure_id >= 'coming ' AND owner.erasure_id < 'coming!')`;
 
-/** A pending file with its declared variants, of `file` and `owner`. */
+/** SQL: a pending file with its declared variants, as JSON, from the rows `file` and `owner`. */
 export const PENDING_ROW = `json_object('client', owner.client, 'visibility', owner.visibility, 'contentType', content_type,
   'createdAt', created_at, 'dueAt', due_at, 'pinnedEtag', pinned_etag, 'reservedFor', reserved_for,
   'person', owner_user, 'knownPlaces', known_places, 'variants', json((SELECT json_group_array(json_object(
     'nonce', nonce, 'type', type, 'size', size, 'createdAt', created_at)) FROM variant
     WHERE variant.file_id = file.id AND variant.state = 'declared')))`;
 const FOUND = `SELECT id, shard, hop, row FROM moved_file`;
-/** Only this batch can have left a row beside the file. */
+/** SQL: the batch has noted the file as leaving. No other batch leaves such a note while the file is here. */
 const LEAVES = `EXISTS (SELECT 1 FROM moved_file WHERE id = ?1 AND row IS NOT NULL)`;
-/** The file is in this shard by this move, and made no other since. */
+/** SQL: the last move of the file that is noted here is the one that brings it. */
 const IS_HERE = `EXISTS (SELECT 1 FROM moved_file WHERE id = ?1 AND shard = ?2 AND hop = ?3)`;
 
 const SQL = {
@@ -47,7 +49,7 @@ const SQL = {
     AND EXISTS (SELECT 1 FROM file WHERE file.id = ?1 AND file.state = 'pending')`,
   deleteFile: `DELETE FROM file WHERE id = ?1 AND state = 'pending' AND ${LEAVES}`,
   find: `${FOUND} WHERE id = ?1`,
-  // A file that came back with its tenant is here, whatever was noted before.
+  // A file that came back with its tenant is here, in spite of older notes.
   findLeft: `${FOUND} WHERE id = ?1 AND NOT EXISTS (SELECT 1 FROM file JOIN owner ON owner.id = file.owner_id
     AND owner.erasure_id IS NULL WHERE file.id = ?1)`,
   note: `INSERT INTO moved_file (id, shard, hop, moved_at) VALUES (?1, ?2, ?3, ?4)
@@ -85,8 +87,8 @@ export function createMovedStore(db: D1Database, shard: number) {
     found === null || found === undefined || found.shard === shard ? undefined : found;
   return {
     /**
-     * Takes a pending file of the caller out of this shard, in one transaction with the note where it goes. The place
-     * of a file that is elsewhere already, or undefined: the caller has no such pending file here.
+     * Takes a pending file of the caller out of this shard, in one transaction with the note about its new place.
+     * Returns that note, or the one of a file that left before. Undefined: the caller has no such pending file here.
      */
     async leave(
       fileId: string,
@@ -104,7 +106,7 @@ export function createMovedStore(db: D1Database, shard: number) {
       return elsewhere(results.at(-1)?.results[0]);
     },
 
-    /** Takes in a file that left another shard. A repeat changes nothing. */
+    /** Takes in a file that left another shard. May be repeated. */
     async arrive({ id, hop, row }: Moved, nowMs: number): Promise<void> {
       const { client, visibility } = JSON.parse(row ?? "{}") as {
         readonly client: string;
@@ -118,10 +120,10 @@ export function createMovedStore(db: D1Database, shard: number) {
       ]);
     },
 
-    /** Forgets the row of a file that has arrived. */
+    /** Notes that a file has arrived: its row is not needed here any more. */
     arrived: async ({ id, hop }: Moved): Promise<void> => void (await prepared(SQL.arrived, id, hop).run()),
 
-    /** The place of a file that is not here, if it left by itself, and the shards to which tenants went with theirs. */
+    /** The place of a file that left by itself, and the shards to which tenants moved with their files. */
     async whereabouts(
       fileId: string,
     ): Promise<{ readonly place: Moved | undefined; readonly others: readonly Departure[] }> {
@@ -132,27 +134,27 @@ export function createMovedStore(db: D1Database, shard: number) {
       };
     },
 
-    /** The shards to which tenants went. */
+    /** The shards to which tenants moved from here. */
     departures: async (): Promise<readonly number[]> =>
       (await prepared(SQL.edges).all<{ shard: number }>()).results.map((to) => to.shard).filter((to) => to !== shard),
 
-    /** The files of the tenant were here, and are in another shard now. */
+    /** Tells whether the files of the tenant were here and have moved to another shard. */
     hasLeft: async (tenant: string): Promise<boolean> => (await prepared(SQL.hasLeft, tenant).first()) !== null,
 
-    /** The move by which the files of a tenant came; null: they are elsewhere; undefined: they always were here. */
+    /** The move that brought the files of a tenant here. Null: they have left; undefined: no move is noted. */
     async stay(tenant: string): Promise<string | null | undefined> {
       const found = await prepared(SQL.stay, tenant).first<{ move: string | null }>();
       return found === null ? undefined : found.move;
     },
 
-    /** The owner of files left with its tenant, not long ago. */
+    /** Tells whether the owner has left with its tenant, as long as its rows are here. */
     hasLeftOwner: async (id: number): Promise<boolean> => (await prepared(SQL.hasLeftOwner, id).first()) !== null,
 
-    /** One of these files left with its tenant, not long ago. */
+    /** Tells whether one of these files has left with its tenant, as long as its rows are here. */
     hasLeftFiles: async (fileIds: readonly string[]): Promise<boolean> =>
       (await prepared(SQL.hasLeftFiles, JSON.stringify(fileIds)).first()) !== null,
 
-    /** Where a tenant was before, whose reports stay there, and its stay here. */
+    /** The shards where a tenant was before, which still have its reports; and `stay` of the tenant. */
     async past(
       tenant: string,
     ): Promise<{ readonly shards: readonly number[]; readonly stay: string | null | undefined }> {
@@ -164,11 +166,13 @@ export function createMovedStore(db: D1Database, shard: number) {
       };
     },
 
-    /** Files that left, and of which nobody noted the arrival. */
+    /** Files that left and whose arrival is not noted. */
     underWay: async (limit: number): Promise<readonly Moved[]> =>
       (await prepared(SQL.underWay, limit).all<Moved>()).results,
 
-    /** Before the last row of these files is deleted, in another shard: so none of them can arrive once more. */
+    /**
+     * Deletes the notes about files, so that none can arrive again. Runs before another shard deletes their last rows.
+     */
     forget: async (fileIds: readonly string[]): Promise<void> =>
       void (await prepared(SQL.forget, JSON.stringify(fileIds)).run()),
   };

@@ -7,18 +7,18 @@ import { SHARDS_AT_ONCE, type Placement } from "../../platform/storage/shards.ts
 import type { Closing, NamedClient, OwnerStore } from "./owner-store.ts";
 
 /**
- * Changes of clients and tenants in the directory, to which files in shards belong by name. A client or tenant with
- * committed files stays as it is; pending files and reports of deletions follow a client, or end with it. In one
- * database triggers hold that; over several, three writes do, in this order:
+ * Changes of clients and tenants in the directory. Files in shards refer to them by name. A client or tenant with
+ * committed files cannot change; pending files and reports of deletions follow a client, or end with it. In one
+ * database triggers ensure this. Over several, three writes do, in this order:
  *
  *   closed in each shard, if there are no committed files ── from now on nothing is committed ──▶
  *   changed in the directory ──▶ ended in each shard: pending files follow, and the owner is open again
  *
- * The directory decides. Ending a change reads there whether it happened, so a lost answer or a crash between writes
- * does no harm. Until the end, commits of this owner get 503. The sweep ends changes that broke off.
+ * The directory decides: the last write reads there whether the change happened, so a lost answer or a crash between
+ * writes does no harm. Until then, commits of this owner get 503. The sweep ends changes that broke off.
  */
 export interface OwnerChanges {
-  /** Runs `write`, which changes a client. If there is none before, it is new; without `after` it is removed. */
+  /** Runs `write`, which creates or changes a client; without `after` it removes the client. */
   changeClient<T>(change: ClientChange, write: () => Promise<T>): Promise<T>;
   /** Runs `write`, which removes a tenant. */
   removeTenant<T>(tenant: string, write: () => Promise<T>): Promise<T>;
@@ -45,14 +45,16 @@ export interface OwnerChangeDeps {
   readonly log: Log;
 }
 
-/** Our choice: far longer than a change takes, since a sweep that comes before its write would open too early. */
+/**
+ * Our choice: far longer than a change takes, since the sweep must not reopen an owner before the change is written.
+ */
 const LEFT_MS = 600_000;
 
 export function createOwnerChanges({ stores, owners, placement, clock, random, log }: OwnerChangeDeps): OwnerChanges {
   const inEach = <R>(some: readonly OwnerStore[], ask: (store: OwnerStore) => Promise<R>): Promise<readonly R[]> =>
     mapInParallel(some, SHARDS_AT_ONCE, ask);
 
-  /** As the directory has it: done in each shard, or open again. */
+  /** Ends a closing in each shard: carries the change out if the directory has it, else reopens the owner. */
   async function end(closing: Closing): Promise<void> {
     const now = closing.client === null ? undefined : await owners.client(closing.client);
     const isSame = closing.kind === "tenant" || (now?.name === closing.name && now.tenant === closing.tenant);
@@ -101,7 +103,7 @@ export function createOwnerChanges({ stores, owners, placement, clock, random, l
 
     async removeTenant(tenant, write) {
       if (stores.length === 0) return write();
-      // A copy of its place may be old.
+      // The isolate's copy of the place may be old.
       placement.forget(tenant);
       const shard = await placement.shardOf(tenant, clock.nowMs());
       const closing = { kind: "tenant", name: tenant, client: null, tenant: null, change: randomId(random) } as const;

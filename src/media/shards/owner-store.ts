@@ -10,7 +10,7 @@ export interface Closing {
   /** The client's id and tenant; null for a tenant. */
   readonly client: string | null;
   readonly tenant: string | null;
-  /** Names this change. */
+  /** The id of this change. */
   readonly change: string;
 }
 
@@ -22,14 +22,14 @@ export interface NamedClient {
 
 const CLOSE = `INSERT INTO closing (kind, name, client, tenant, change, begun_at) SELECT ?1, ?2, ?3, ?4, ?5, ?6`;
 const CLOSING = `SELECT kind, name, client, tenant, change FROM closing`;
-/** Owners of files that are not committed. */
+/** SQL: owners of pending files. */
 const PENDING = `tenant = '' AND erasure_id IS NULL`;
 const STILL_CLOSED = `EXISTS (SELECT 1 FROM closing WHERE kind = 'client' AND name = ?3 AND change = ?4)`;
-/** An index has only those that are on their way. */
+/** SQL: files of the client that have left and not arrived; an index has only these. */
 const LEAVING = `row IS NOT NULL AND moved_at >= 0 AND row ->> 'client' = ?1`;
 
 const SQL = {
-  /** ?7: only files of this tenant are in the way; empty: of all. */
+  /** ?7: the tenant whose files prevent the closing; empty: those of all tenants do. */
   closeClient: `${CLOSE} WHERE NOT EXISTS (SELECT 1 FROM owner WHERE client = ?2 AND (?7 = '' OR tenant = ?7)
       AND (erasure_id IS NULL AND files > 0 OR ${IS_COMING}))
     ON CONFLICT DO NOTHING`,
@@ -50,13 +50,13 @@ const SQL = {
   renameLeaving: `UPDATE moved_file SET row = json_set(row, '$.client', ?2) WHERE ${LEAVING}`,
 } as const;
 
-/** In the directory, triggers on the clients do what `end` does elsewhere with owners and reports. */
+/** In the directory, triggers on clients change owners and reports; in other shards, `end` does. */
 export function createOwnerStore(db: D1Database, isDirectory: boolean) {
   const prepared = (sql: string, ...values: unknown[]) => db.prepare(sql).bind(...values);
   const nameOf = ({ kind, name, change }: Closing) => [kind, name, change];
   const FORGETTING = [SQL.deletePending, SQL.deleteRequester, SQL.deleteLeaving];
 
-  /** Each only while the closing is there, so that of two that end a change one does. */
+  /** Statements that require the closing to exist, so that only one of two parallel calls ends a change. */
   function ending({ name, tenant, change }: Closing, now: NamedClient | undefined): readonly D1PreparedStatement[] {
     const each = (sqls: readonly string[], from: string, to: string | null) =>
       sqls.map((sql) => prepared(`${sql} AND ${STILL_CLOSED}`, from, to, name, change));
@@ -76,8 +76,8 @@ export function createOwnerStore(db: D1Database, isDirectory: boolean) {
 
   return {
     /**
-     * Closes an owner that has no committed files here; of a client that only moves, none of its tenant. False: it has
-     * some, or another change has closed it.
+     * Closes an owner without committed files here; `onlyTenant`: without committed files in that tenant. False: there
+     * are such files, or another change has closed the owner.
      */
     async close(closing: Closing, onlyTenant: string, nowMs: number): Promise<boolean> {
       const { kind, name, client, tenant, change } = closing;
@@ -97,15 +97,21 @@ export function createOwnerStore(db: D1Database, isDirectory: boolean) {
       return results[1]?.results.length === 1;
     },
 
-    /** Nothing was changed. */
+    /** Reopens an owner whose change did not happen. */
     open: async (closing: Closing): Promise<void> => void (await prepared(SQL.open, ...nameOf(closing)).run()),
 
-    /** The client has changed, or is gone: its pending files and reports follow, and the closing ends, in one write. */
+    /**
+     * Carries out a change or removal of a client: pending files and reports follow, and the closing ends, in one
+     * write.
+     */
     async end(closing: Closing, now: NamedClient | undefined): Promise<void> {
       await db.batch([...ending(closing, now), prepared(SQL.open, ...nameOf(closing))]);
     },
 
-    /** Before a client takes a name: what stands under it came by tokens of an earlier client. */
+    /**
+     * Deletes the rest of an earlier client of this name, which its last tokens made. Runs before a new one gets the
+     * name.
+     */
     async clearName(name: string): Promise<void> {
       if (!isDirectory) await db.batch(FORGETTING.map((sql) => prepared(sql, name)));
     },

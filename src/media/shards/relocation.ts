@@ -15,24 +15,24 @@ import type { Moved, MovedStore } from "./moved-store.ts";
  *     ── arrive: one transaction there ──→ pending there, with the number of the move ── arrived ──→ the row here has
  *     only the place
  *
- * - The file is in one place at each moment: before `leave` here, after it there, where whoever looks for it makes it
- *   arrive. A crash between any two steps leaves work that the next request or the sweep does.
- * - A repeated `arrive` finds the move noted, with the file or what came of it. A late one finds a higher number. The
- *   notes go with the last row of the file, those of other shards first.
- * - Its id keeps the number of the first shard. A request that does not find it there follows `moved_file`.
- * - Bytes in R2 have no shard.
+ * - The file is in one place at each moment: here until `leave`, and there after it. A request that looks for it there
+ *   makes it arrive first. After a crash between two steps, the next request or the sweep does the rest.
+ * - A repeated `arrive` finds the move noted, and a late one finds a higher number, so both change nothing. The notes
+ *   are deleted with the last row of the file, those of other shards first.
+ * - The file's id keeps the number of its first shard. A request that does not find it there follows `moved_file`.
+ * - Bytes in R2 belong to no shard.
  */
 export interface RelocationDeps extends TenantAccess {
   /** By shard. */
   readonly moved: readonly MovedStore[];
 }
 
-/** More moves of one file than anybody makes. */
+/** More moves than a file can have in practice. */
 const MOST_HOPS = 8;
-/** Shards that are asked for one file: ours, since each costs two round trips. */
+/** Our choice: the most looks for one file, since each costs two round trips. */
 const MOST_LOOKS = 64;
 
-/** The shard in a file's id, or the first one if the id is none of ours. */
+/** The shard in a file's id; the directory if the id has no such shard. */
 export function firstPlace({ moved }: Pick<RelocationDeps, "moved">, fileId: string): number {
   const shard = shardOfId(fileId);
   return shard < moved.length ? shard : 0;
@@ -49,10 +49,11 @@ export async function arriveAt({ moved }: RelocationDeps, from: number, place: M
 
 /**
  * Looks for a file in the shard of its id, then follows its moves until a shard has it. A pending file moves by itself,
- * a committed one with its tenant, to one of the shards to which tenants went from there. The new shard shows the file
- * before the old one hides it, and the old one names the new one in the same transaction. A way is followed again if a
- * tenant took it since, so a file that is not found is nowhere, however often it moved meanwhile. That costs one round
- * trip more. `bring` may move the file on, from where it was found to its place.
+ * with a note. A committed one moves with its tenant, so it is looked for in every shard to which tenants moved from
+ * there. The new shard shows a file before the old one hides it, and the old one names the new one in the same
+ * transaction. A shard is asked again if another tenant moved to it meanwhile. So a file that is not found does not
+ * exist, even if it moves at the same time; to know that costs one more round trip. `bring` may move the file on, from
+ * the shard where it would be looked for to its place.
  */
 export async function look<T>(
   deps: RelocationDeps,
@@ -63,7 +64,7 @@ export async function look<T>(
   bring: (shard: number) => Promise<number> = async (shard) => shard,
 ): Promise<T> {
   const ways = new Set<string>();
-  /** By both shards: so many departures were there when it was gone. */
+  /** By old and new shard: the number of moves between them that the search has followed. */
   const walked = new Map<string, number>();
   const next: number[] = [];
   let shard = await bring(firstPlace(deps, fileId));
@@ -90,7 +91,7 @@ export async function look<T>(
 
 /**
  * Moves a pending file of the caller to the shard of this tenant, if the caller may act for the tenant. Returns the
- * shard in which to look for it. Nothing changes for who may not: the operation refuses that.
+ * shard in which to look for the file. For other callers it does nothing, since the operation refuses them.
  */
 export async function bringTo(
   deps: RelocationDeps,
@@ -113,7 +114,7 @@ export async function bringTo(
   return shard;
 }
 
-/** Lets files arrive whose move broke off. One that is under way arrives twice, which does no harm. */
+/** Lets files arrive whose move broke off. A file that is just arriving arrives twice, which does no harm. */
 export async function finishMoves(deps: RelocationDeps, nowMs: number): Promise<void> {
   if (deps.moved.length === 1) return;
   const shards = [...deps.moved.entries()];

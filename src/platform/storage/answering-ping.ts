@@ -5,7 +5,7 @@ export interface PingStub {
   ping(): Promise<void>;
 }
 
-/** The class whose objects answer `ping`, which reads their storage and changes nothing, for the check of health. */
+/** Adds the method `ping` to a class of objects, for health checks. It reads the storage and changes nothing. */
 export function answeringPing<T extends ObjectClass>(Class: T): T {
   return class extends Class {
     ping(): void {

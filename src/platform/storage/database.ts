@@ -30,10 +30,10 @@ export function guardDatabase(
   return guarded as unknown as D1Database;
 }
 
-/** Is told of each round trip: the results of its statements, or undefined if it failed. */
+/** Called after each round trip with the results of its statements; with undefined if it failed. */
 export type OnTrip = (results: readonly D1Result[] | undefined) => void;
 
-/** Runs a round trip; `what`: the statement, whose values are bound and so not in it, or how many there are. */
+/** Runs a round trip. `what`: the statement, without its bound values, or the number of statements. */
 export type AroundTrip = <T>(what: string, call: () => Promise<T>) => Promise<T>;
 
 interface How {
@@ -41,7 +41,7 @@ interface How {
   readonly around: AroundTrip;
 }
 
-/** The deployment applies migrations first; whoever uploads a Worker by another way may leave that out. */
+/** A deployment applies migrations first. A Worker that was uploaded in another way may come without them. */
 const OLDER = "D1 has older tables than this release: apply migrations/";
 
 class GuardedStatement implements Pick<D1PreparedStatement, "run" | "all" | "first"> {
@@ -69,7 +69,7 @@ class GuardedStatement implements Pick<D1PreparedStatement, "run" | "all" | "fir
     return result;
   }
 
-  /** The binding sends the same for `all`, but tells only there how many rows were read. */
+  /** Uses `all`, which is the same call and, unlike the binding's `first`, returns the number of rows read. */
   async first<T>(column?: string): Promise<T | null> {
     const { results } = await this.all<Record<string, T>>();
     const row = results[0];

@@ -9,12 +9,12 @@ import type {
 } from "./object-protocol.ts";
 
 /**
- * A database in a Durable Object, in the shape of D1: `prepare`, `bind`, `first`, `all`, `run`, `batch`, with what the
- * stores read of `meta` (`changes`, `rows_read`, `rows_written`, `size_after`). Nothing of ours uses more of D1. Errors
- * have D1's texts. One call of the object for a statement or a batch, which is a transaction.
+ * A database in a Durable Object, with the part of D1's interface that stores use: `prepare`, `bind`, `first`, `all`,
+ * `run`, `batch`, and of `meta` `changes`, `rows_read`, `rows_written`, `size_after`. Errors have D1's texts. A
+ * statement or a batch is one call of the object and one transaction.
  *
- * Each call gets a stub of its own: one whose object restarted is broken. Like D1, a call that only reads is made once
- * more if the object was restarting. One that writes is not: it may have happened.
+ * Each call gets a new stub, since a stub is broken once its object restarted. As with D1, a call that only reads is
+ * repeated once if the object was restarting. A call that writes is not, since it may have been carried out.
  */
 export function objectDatabase(stub: () => ObjectDatabase): D1Database {
   const database: Executing = {
@@ -70,7 +70,7 @@ class ObjectStatement implements SentStatement {
   }
 }
 
-/** The values that D1 takes. */
+/** Converts a value to one that SQLite stores; refuses values that D1 refuses. */
 function toSql(value: unknown): SqlValue {
   if (value === null || typeof value === "number" || typeof value === "string") return value;
   if (typeof value === "boolean") return value ? 1 : 0;
@@ -96,7 +96,7 @@ function toD1(
   return { success: true, results, meta };
 }
 
-/** D1 gives bytes as numbers. */
+/** Converts bytes to an array of numbers, as D1 returns them. */
 const fromSql = (value: SqlValue): unknown => (value instanceof ArrayBuffer ? [...new Uint8Array(value)] : value);
 
 async function withSchema(stub: () => ObjectDatabase, statements: readonly SentStatement[]): Promise<ObjectAnswer> {
@@ -118,10 +118,10 @@ async function again<T>(statements: readonly SentStatement[], call: () => Promis
   }
 }
 
-/** False for some that only read: those are not repeated. */
+/** Tells whether a statement only reads. May be false for one that does, which is then not repeated. */
 const onlyReads = (sql: string): boolean =>
   /^\s*(SELECT|WITH)\b/i.test(sql) && !/\b(INSERT|UPDATE|DELETE|REPLACE)\b/i.test(sql);
 
-/** Written by `npm run schema`; read when it is needed, which is once for each object and release. */
+/** The migrations, from the file of `npm run schema`. Loaded only when needed: once for each object and release. */
 const readMigrations = async (): Promise<readonly Migration[]> =>
   (await import("./migrations.json", { with: { type: "json" } })).default;

@@ -1,12 +1,12 @@
 import { hasTable } from "./has-table.ts";
 import type { Migration, ObjectAnswer, SentStatement, SqlValue, StatementResult } from "./object-protocol.ts";
 
-/** The tables inside an object, by its storage. Nothing here waits, so no other call comes between. */
+/** The storage of an object. Nothing in this file awaits, so no other call of the object runs in between. */
 export type ObjectStorage = Pick<DurableObjectStorage, "sql" | "transactionSync">;
 
 /**
- * Our choice: the largest answer of the platform is a quarter of it, and an isolate has 128 MB for all of its objects.
- * Cloudflare would refuse 32 MiB.
+ * Our choice: four times the largest answer of the platform. An isolate has 128 MB for all of its objects, and
+ * Cloudflare refuses answers of 32 MiB.
  */
 export const MOST_ANSWER_BYTES = 16 * 1024 * 1024;
 
@@ -21,7 +21,7 @@ export function appliedMigrations(sql: SqlStorage): ReadonlySet<string> {
   return new Set(Array.from(sql.exec<{ name: string }>(APPLIED), ({ name }) => name));
 }
 
-/** Each migration is a transaction. One that broke off is applied by the next call. */
+/** Applies the missing migrations, each in a transaction. The next call applies one that broke off. */
 export function applyMigrations(
   { sql, transactionSync }: ObjectStorage,
   migrations: readonly Migration[],
@@ -42,7 +42,7 @@ export function applyMigrations(
   }
 }
 
-/** All statements, or none. */
+/** Runs all statements in one transaction: all of them or none. */
 export function executeAll(
   { sql, transactionSync }: ObjectStorage,
   statements: readonly SentStatement[],

@@ -7,11 +7,12 @@ import { hasTable } from "./has-table.ts";
  *   importing, open ── a page that was taken before ──→ unchanged: "again"
  *   any other state, another import ──→ unchanged: refused
  *
- * A page and the count of pages are one transaction, so a lost answer or a crash needs nothing but a repeat. An object
- * does nothing else before its last page. The count stays, so that a late repeat adds nothing to an open object.
+ * A page and the count of pages are written in one transaction, so after a lost answer or a crash the call is simply
+ * repeated. An object does nothing else before its last page. The count stays, so that a late repeat adds nothing to
+ * an open object.
  */
 export interface ImportPlace {
-  /** Names one import of one object. */
+  /** The id of an import of an object. */
   readonly id: string;
   /** Pages are numbered from 0 without a gap. */
   readonly number: number;

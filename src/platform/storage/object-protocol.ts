@@ -5,14 +5,14 @@
  *     ├── yes ──▶ all statements in one transaction ──▶ "done", or "failed" and nothing changed
  *     └── no  ──▶ "older" ──▶ Worker: migrate(all migrations) ──▶ execute again
  *
- * The Worker brings the schema, since objects may run the code of the release before it for some time. So an object
- * that sleeps for a year needs nobody to migrate it: the first call of a release does. A release finds a newer schema
- * as it finds one in D1, and works with it.
+ * The Worker sends the schema, since objects may run the code of the previous release for some time. An object that
+ * sleeps for a year needs no migration by anybody: the first call of a new release migrates it. A release that finds a
+ * newer schema works with it, as it does in D1.
  */
 export interface ObjectDatabase {
   /** `newest`: the name of the migration that the statements need. */
   execute(newest: string, statements: readonly SentStatement[]): Promise<ObjectAnswer>;
-  /** All migrations of a release, in order. Those that were applied are left out. Answers what failed, if any did. */
+  /** Applies the missing ones of a release's migrations, in order. Answers with the error if one failed. */
   migrate(migrations: readonly Migration[]): Promise<string | undefined>;
 }
 
@@ -26,16 +26,16 @@ export interface SentStatement {
 export type ObjectAnswer =
   | { readonly kind: "done"; readonly results: readonly StatementResult[]; readonly sizeBytes: number }
   | { readonly kind: "older" }
-  /** As SQLite says it. The transaction was rolled back. */
+  /** `message`: SQLite's error. The transaction was rolled back. */
   | { readonly kind: "failed"; readonly message: string };
 
 export interface StatementResult {
   readonly columns: readonly string[];
   readonly rows: readonly (readonly SqlValue[])[];
-  /** As D1 counts them: with those of triggers. */
+  /** Changed rows as D1 counts them: including those of triggers. */
   readonly changes: number;
   readonly lastRowId: number;
-  /** As they are billed. */
+  /** Read and written rows as they are billed. */
   readonly rowsRead: number;
   readonly rowsWritten: number;
 }

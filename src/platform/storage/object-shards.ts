@@ -1,14 +1,14 @@
-/** An id has one byte for the number of its shard. */
+/** The most shards, since an id has one byte for the number of its shard. */
 export const MOST_SHARDS = 256;
 
 /** Cloudflare's hints for an object. */
 export const LOCATION_HINTS = ["wnam", "enam", "sam", "weur", "eeur", "apac", "oc", "afr", "me"] as const;
 export type LocationHint = (typeof LOCATION_HINTS)[number];
 
-/** By number: where an object is made that is a shard. Undefined: where the deployment's objects are. */
+/** The shards that are objects, with their locations. Undefined: the location of the deployment's other objects. */
 export type ObjectShards = ReadonlyMap<number, LocationHint | undefined>;
 
-/** The place of an object that has none of its own. */
+/** The location of a shard that has none of its own. */
 export const ANY_PLACE = "auto";
 
 /** `2:auto 3:weur`: shard 2 and shard 3 are objects. Undefined: not of this form. */

@@ -3,26 +3,26 @@ import type { ObjectDatabase } from "./object-protocol.ts";
 import { MOST_SHARDS, parseObjectShards, type LocationHint, type ObjectShards } from "./object-shards.ts";
 
 /**
- * A database that stores files and what belongs to them, and sign-ins: one of D1, or a Durable Object that has
- * the same shape (object-database.ts). Number 0 is the directory, which has everything else besides; a platform of one
- * database has no other.
+ * A database with files, sign-ins and push records: a D1 database, or a Durable Object with the same interface
+ * (object-database.ts). Shard 0 is the directory, which also has everything else. A platform of one database has only
+ * this shard.
  */
 export interface Shard {
   readonly number: number;
   readonly db: D1Database;
 }
 
-/** By number, without a gap. The first one is always there. */
+/** All shards, by number without a gap. The first one always exists. */
 export type Shards = readonly [Shard, ...Shard[]];
 
 /** The binding of a shard that is a database of D1. */
 export const shardBinding = (number: number): string =>
   number === 0 ? "DB" : `SHARD_${String(number).padStart(2, "0")}`;
 
-/** The bindings and variables that say which shards there are. */
+/** The bindings and variables that define the shards. */
 export interface ShardBindings {
   readonly DB: D1Database;
-  /** Which numbers are objects; a database that is bound to such a number stands before it. */
+  /** The shards that are objects. If a database is bound for the same number, the database is used. */
   readonly OBJECT_SHARDS?: string;
   readonly SHARD_DATABASE?: ObjectNamespace;
 }
@@ -35,7 +35,7 @@ export interface ObjectNamespace {
 /** The name of an object that is a shard. */
 export const shardObjectName = (number: number): string => `shard-${number}`;
 
-/** The shards of a platform, up to the first number that is nowhere. */
+/** The shards of a platform, up to the first number without a database or object. */
 export function shardsOf(bindings: ShardBindings): Shards {
   const { DB, OBJECT_SHARDS: given = "", SHARD_DATABASE: objects } = bindings;
   const databases = bindings as unknown as Readonly<Record<string, D1Database | undefined>>;
@@ -65,8 +65,8 @@ export const SHARDS_AT_ONCE = 6;
 
 /** Port to the directory: the shard with the files of a tenant. */
 export interface Placement {
-  /** An unknown tenant has the first one. */
+  /** Returns the tenant's shard; the directory for an unknown tenant. */
   shardOf(tenant: string, nowMs: number): Promise<number>;
-  /** The tenant is not where it was: it is asked for again. */
+  /** Drops the cached place of a tenant that has moved. */
   forget(tenant: string): void;
 }

@@ -1,10 +1,10 @@
 /**
- * Tables whose rows expire in no order of their keys are swept without an index by time, which each row would pay for.
- * Keys are hashes in hex, so a part of the hashes is a part of the rows. Each run of the cron walks through one part:
+ * Slices of a table, for a sweep without an index by time, which would cost a write for each row. Keys are hashes in
+ * hex, so a range of hashes has its share of the rows. Each run of the cron reads one range:
  *
  *   run 0 ▸ 00… to 15…   run 1 ▸ 15… to 2a…   …   run n ▸ ea… to ff…   run n + 1 ▸ 00… to 15…
  *
- * The time says which part is next. A run that is missed leaves its part to the next round.
+ * The time determines the range. If a run is missed, its range waits for the next round.
  */
 export interface Slice {
   readonly from: string;
@@ -12,12 +12,12 @@ export interface Slice {
   readonly to: string;
 }
 
-/** The cron of wrangler.toml. */
+/** The interval of the cron in wrangler.toml. */
 export const RUN_MS = 5 * 60_000;
 export const RUNS_OF_AN_HOUR = 12;
 export const RUNS_OF_A_DAY = 24 * RUNS_OF_AN_HOUR;
 
-/** The part of a run at this time, if `rounds` runs walk through the whole table. */
+/** The range of the run at this time, if `rounds` runs read the whole table. */
 export function sliceAt(nowMs: number, rounds: number): Slice {
   const run = Math.floor(nowMs / RUN_MS) % rounds;
   return { from: boundary(run, rounds), to: run + 1 === rounds ? "g" : boundary(run + 1, rounds) };

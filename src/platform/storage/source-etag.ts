@@ -1,6 +1,6 @@
 /**
- * The name in an object's metadata of the ETag that its bytes had where they were written first. An object that was
- * uploaded in parts has another ETag after it was copied or restored, and the same bytes.
+ * The name in an object's metadata of the ETag that its bytes had when they were first written. An object that was
+ * uploaded in parts gets another ETag when it is copied or restored, although its bytes are the same.
  */
 export const SOURCE_ETAG = "sourceEtag";
 
