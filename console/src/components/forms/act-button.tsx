@@ -52,7 +52,7 @@ interface DeleteButtonProps {
   readonly after: () => Promise<unknown>;
 }
 
-/** A button that asks, deletes and says so. */
+/** Asks, deletes and says so. */
 export function DeleteButton({ name, remove, children, after }: DeleteButtonProps) {
   const { common } = useWords();
   return (

@@ -1,6 +1,6 @@
 /** The words that a person typed, in lines or with spaces or commas between them. */
 export const linesOf = (text: string): string[] => text.split(/[\s,]+/).filter((word) => word !== "");
-export const textOf = (lines: readonly string[]): string => lines.join("\n");
+export const textOf = (lines: readonly string[] = []): string => lines.join("\n");
 
 /** Texts by name, a line each: `orders.view: see your orders`. */
 export const pairsOf = (text: string): Record<string, string> =>

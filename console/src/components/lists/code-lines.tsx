@@ -1,4 +1,4 @@
-/** Scopes, addresses and the like, a line each. */
+/** Shows scopes, addresses and the like, a line each. */
 export const CodeLines = ({ lines }: { readonly lines: readonly string[] }) => (
   <ul className="lines">
     {lines.map((line) => (

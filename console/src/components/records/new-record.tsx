@@ -1,17 +1,17 @@
 import { useNavigate } from "@tanstack/react-router";
 import type { ComponentType } from "react";
+import { useWords } from "../../words/words.ts";
 import { Card, Page as Frame } from "../page.tsx";
-import { recordHref, useRefresh, type RecordKind } from "./records.ts";
+import { recordHref, useRefresh, type RecordFormProps, type RecordKind } from "./records.ts";
 
 interface NewRecordProps {
   readonly kind: RecordKind;
-  readonly words: { readonly title: string; readonly make: string };
-  /** `cancel` goes back to the list, `done` on to the page of the new record. */
-  readonly form: ComponentType<{ readonly cancel: () => void; readonly done: (id: string) => Promise<void> }>;
+  readonly form: ComponentType<RecordFormProps<never>>;
 }
 
-/** The page that makes a record. */
-export function NewRecord({ kind, words, form: Form }: NewRecordProps) {
+/** Creates a record. To cancel leads back to the list, to save on to the page of the new record. */
+export function NewRecord({ kind, form: Form }: NewRecordProps) {
+  const words = useWords()[kind];
   const navigate = useNavigate();
   const refresh = useRefresh(kind);
   return (

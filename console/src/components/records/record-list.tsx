@@ -1,45 +1,38 @@
 import { useNavigate, useSearch } from "@tanstack/react-router";
-import type { ReactNode } from "react";
+import { operations } from "../../api/client.ts";
 import { useList, type ListAnswer, type PageStart } from "../../api/lists.ts";
+import { useWords } from "../../words/words.ts";
+import { MakeLink } from "../button.tsx";
 import { DataTable, type TableColumn } from "../lists/data-table.tsx";
 import { NothingFound, SearchBox } from "../lists/search-box.tsx";
-import { MakeLink } from "../button.tsx";
 import { Page as Frame } from "../page.tsx";
 import { Empty } from "../states.tsx";
-import { recordHref, type RecordKind } from "./records.ts";
+import { recordHref, useMayEdit, type RecordKind } from "./records.ts";
 
 interface RecordListProps<T> {
-  readonly kind: RecordKind;
-  readonly words: {
-    readonly title: string;
-    readonly lead: string;
-    readonly make: string;
-    readonly emptyTitle: string;
-    readonly emptyText: string;
-    /** Absent: the service cannot search these. */
-    readonly search?: string;
-  };
-  readonly mayMake: boolean;
-  readonly ask: (page: PageStart & { readonly q?: string }) => Promise<ListAnswer>;
-  readonly columns: readonly TableColumn<T>[];
+  readonly kind: Exclude<RecordKind, "roles">;
+  /** The operation of the service that lists them. */
+  readonly ask: (page: PageStart & { readonly q?: string }, options: typeof operations) => Promise<ListAnswer>;
   readonly idOf: (row: T) => string;
+  readonly columns: readonly TableColumn<T>[];
 }
 
-/** The page with all records of a kind, each a link to its own. What is searched is in the address. */
-export function RecordList<T extends object>({ kind, words, mayMake, ask, columns, idOf }: RecordListProps<T>) {
+/** Shows all records of a kind, each a link to its own page. The address has the search. */
+export function RecordList<T extends object>({ kind, ask, idOf, columns }: RecordListProps<T>) {
+  const words = useWords()[kind];
   const search = useSearch({ strict: false });
-  const q = words.search === undefined ? undefined : search.q;
   const navigate = useNavigate();
-  const searched = q === undefined ? {} : { q };
-  const list = useList<T>([kind, searched], (page) => ask({ ...page, ...searched }), { keepRows: true });
-  const make: ReactNode = mayMake && <MakeLink href={`/${kind}/new`}>{words.make}</MakeLink>;
+  // Words for a search: the service can search this kind.
+  const searched = "search" in words && search.q !== undefined ? { q: search.q } : {};
+  const list = useList<T>([kind, searched], (page) => ask({ ...page, ...searched }, operations), { keepRows: true });
+  const make = useMayEdit(kind) && <MakeLink href={`/${kind}/new`}>{words.make}</MakeLink>;
   return (
     <Frame title={words.title} lead={words.lead} actions={make}>
-      {words.search !== undefined && (
+      {"search" in words && (
         <SearchBox
           label={words.search}
-          value={q ?? ""}
-          onChange={(to) => void navigate({ to: ".", search: to === "" ? {} : { q: to }, replace: true })}
+          value={searched.q ?? ""}
+          onChange={(q) => void navigate({ to: ".", search: q === "" ? {} : { q }, replace: true })}
         />
       )}
       <DataTable
@@ -49,12 +42,12 @@ export function RecordList<T extends object>({ kind, words, mayMake, ask, column
         idOf={idOf}
         hrefOf={(row) => recordHref(kind, idOf(row))}
         empty={
-          q === undefined ? (
+          searched.q === undefined ? (
             <Empty title={words.emptyTitle} action={make}>
               {words.emptyText}
             </Empty>
           ) : (
-            <NothingFound text={q} />
+            <NothingFound text={searched.q} />
           )
         }
       />

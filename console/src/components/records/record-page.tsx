@@ -1,37 +1,40 @@
 import { useQuery } from "@tanstack/react-query";
-import { useState, type ReactNode } from "react";
-import { answer } from "../../api/client.ts";
+import { useState, type ComponentType, type ReactNode } from "react";
+import { answer, operations } from "../../api/client.ts";
 import { useWords } from "../../words/words.ts";
 import { Button } from "../button.tsx";
 import { Panel } from "../dialogs.tsx";
 import { Fetched } from "../fetched.tsx";
 import { Page as Frame } from "../page.tsx";
-import { useRefresh, type RecordKind } from "./records.ts";
+import { useMayEdit, useRefresh, type RecordFormProps, type RecordKind } from "./records.ts";
 
 interface RecordPageProps<T> {
   readonly kind: RecordKind;
   readonly id: string;
-  /** The words of the list that the page leads back to. */
-  readonly listTitle: string;
-  readonly ask: () => Promise<{ readonly status: number; readonly data?: T | object }>;
+  /** The operation of the service that reads it. */
+  readonly ask: (
+    id: string,
+    options: typeof operations,
+  ) => Promise<{ readonly status: number; readonly data?: T | object }>;
   /** What a person calls the record. */
   readonly nameOf: (record: T) => string;
   readonly lead?: (record: T) => string | undefined;
-  /** Links beside the button that edits. */
+  /** Beside the button that edits. */
   readonly links?: ReactNode;
-  readonly mayEdit: boolean;
-  /** The form of the panel that edits; `done` closes the panel and reads the record again. */
-  readonly form: (record: T, close: () => void, done: () => Promise<void>) => ReactNode;
+  /** Buttons at the foot, for whoever may edit. */
+  readonly acts?: (record: T) => ReactNode;
+  /** The form of the panel that edits. */
+  readonly form: ComponentType<RecordFormProps<T>>;
   readonly children: (record: T) => ReactNode;
 }
 
-/** The page of one record: its name, its cards, and a panel that edits it. */
-export function RecordPage<T extends object>(props: RecordPageProps<T>) {
-  const { kind, id, nameOf, form } = props;
-  const { common } = useWords();
+/** Shows one record: its name, its cards, a panel that edits it, and its acts. */
+export function RecordPage<T extends object>({ kind, id, nameOf, form: Form, ...more }: RecordPageProps<T>) {
+  const { common, [kind]: words } = useWords();
   const [isEditing, edit] = useState(false);
+  const mayEdit = useMayEdit(kind);
   const refresh = useRefresh(kind);
-  const query = useQuery({ queryKey: [kind, id], queryFn: async () => (await answer(props.ask())) as T });
+  const query = useQuery({ queryKey: [kind, id], queryFn: async () => (await answer(more.ask(id, operations))) as T });
   const record = query.data;
   const close = () => edit(false);
   async function done(): Promise<void> {
@@ -41,13 +44,13 @@ export function RecordPage<T extends object>(props: RecordPageProps<T>) {
   return (
     <Frame
       title={record === undefined ? id : nameOf(record)}
-      lead={record && props.lead?.(record)}
-      parent={{ href: `/${kind}`, title: props.listTitle }}
+      lead={record && more.lead?.(record)}
+      parent={{ href: `/${kind}`, title: words.title }}
       actions={
         record !== undefined && (
           <>
-            {props.links}
-            {props.mayEdit && <Button onPress={() => edit(true)}>{common.edit}</Button>}
+            {more.links}
+            {mayEdit && <Button onPress={() => edit(true)}>{common.edit}</Button>}
           </>
         )
       }
@@ -55,9 +58,10 @@ export function RecordPage<T extends object>(props: RecordPageProps<T>) {
       <Fetched query={query}>
         {(one) => (
           <>
-            {props.children(one)}
+            {more.children(one)}
+            {mayEdit && more.acts !== undefined && <div className="buttons">{more.acts(one)}</div>}
             <Panel title={nameOf(one)} isOpen={isEditing} close={close}>
-              {form(one, close, done)}
+              <Form record={one} cancel={close} done={done} />
             </Panel>
           </>
         )}

@@ -3,6 +3,7 @@ import { putClient, type Client, type WrittenClient } from "../../../../api/plin
 import { answer, operations } from "../../api/client.ts";
 import { CheckField, ServiceForm, TextField } from "../../components/forms/form.tsx";
 import { linesOf, textOf } from "../../components/forms/lines.ts";
+import { useDraft } from "../../components/forms/use-draft.ts";
 import { useWords } from "../../words/words.ts";
 import { bodyOf, SETTINGS, type Kind } from "./kinds.ts";
 
@@ -17,14 +18,15 @@ interface ApplicationFormProps {
 /** Settings of an application. Fields that the form does not show are sent as they were. */
 export function ApplicationForm({ client, kind, cancel, done }: ApplicationFormProps) {
   const { applications: words, common } = useWords();
-  const [clientId, setClientId] = useState(client?.clientId ?? "");
-  const [tenant, setTenant] = useState(client?.tenant ?? "");
-  const [name, setName] = useState(client?.name ?? "");
-  const [displayName, setDisplayName] = useState(client?.displayName ?? "");
-  const [redirects, setRedirects] = useState(textOf(client?.redirectUris ?? []));
-  const [afterwards, setAfterwards] = useState(textOf(client?.postLogoutRedirectUris ?? []));
-  const [logoutUri, setLogoutUri] = useState(client?.backchannelLogoutUri ?? "");
-  const [scopes, setScopes] = useState(textOf(client?.scopes ?? []));
+  const [draft, field] = useDraft(
+    { clientId: "", tenant: "", name: "", displayName: "", backchannelLogoutUri: "" },
+    client,
+  );
+  const [lines, linesField] = useDraft({
+    redirectUris: textOf(client?.redirectUris),
+    postLogoutRedirectUris: textOf(client?.postLogoutRedirectUris),
+    scopes: textOf(client?.scopes),
+  });
   const [thirdParty, setThirdParty] = useState(client?.thirdParty ?? false);
   const hasPeople = kind !== "machine";
   return (
@@ -33,71 +35,48 @@ export function ApplicationForm({ client, kind, cancel, done }: ApplicationFormP
       cancel={cancel}
       onSubmit={async () => {
         const kept = client === undefined ? SETTINGS[kind] : bodyOf(client);
+        const name = draft.name.trim();
         const body = {
           ...kept,
           grantTypes: [...kept.grantTypes],
-          tenant: tenant.trim(),
-          ...(name.trim() !== "" && { name: name.trim() }),
-          displayName,
-          redirectUris: linesOf(redirects),
-          postLogoutRedirectUris: linesOf(afterwards),
-          backchannelLogoutUri: hasPeople ? logoutUri.trim() : "",
-          scopes: linesOf(scopes),
+          tenant: draft.tenant.trim(),
+          ...(name !== "" && { name }),
+          displayName: draft.displayName,
+          redirectUris: linesOf(lines.redirectUris),
+          postLogoutRedirectUris: linesOf(lines.postLogoutRedirectUris),
+          backchannelLogoutUri: hasPeople ? draft.backchannelLogoutUri.trim() : "",
+          scopes: linesOf(lines.scopes),
           thirdParty: hasPeople && thirdParty,
         };
-        await done(await answer(putClient(clientId.trim(), body, operations)));
+        await done(await answer(putClient(draft.clientId.trim(), body, operations)));
       }}
     >
       {client === undefined && (
         <>
-          <TextField
-            name="clientId"
-            label={words.clientId}
-            help={words.clientIdHelp}
-            value={clientId}
-            onChange={setClientId}
-            isRequired
-          />
-          <TextField name="tenant" label={words.tenant} value={tenant} onChange={setTenant} isRequired />
+          <TextField {...field("clientId")} label={words.clientId} help={words.clientIdHelp} isRequired />
+          <TextField {...field("tenant")} label={words.tenant} isRequired />
         </>
       )}
-      <TextField name="name" label={words.owner} help={words.ownerHelp} value={name} onChange={setName} />
-      <TextField name="displayName" label={words.displayName} value={displayName} onChange={setDisplayName} />
+      <TextField {...field("name")} label={words.owner} help={words.ownerHelp} />
+      <TextField {...field("displayName")} label={words.displayName} />
       {hasPeople && (
         <>
           <TextField
-            name="redirectUris"
+            {...linesField("redirectUris")}
             label={words.redirectUris}
             help={words.redirectHelp}
-            value={redirects}
-            onChange={setRedirects}
             isMultiline
             isRequired
           />
+          <TextField {...linesField("postLogoutRedirectUris")} label={words.postLogoutUris} isMultiline />
           <TextField
-            name="postLogoutRedirectUris"
-            label={words.postLogoutUris}
-            value={afterwards}
-            onChange={setAfterwards}
-            isMultiline
-          />
-          <TextField
-            name="backchannelLogoutUri"
+            {...field("backchannelLogoutUri")}
             label={words.backchannelLogoutUri}
             help={words.backchannelLogoutHelp}
-            value={logoutUri}
-            onChange={setLogoutUri}
           />
         </>
       )}
-      <TextField
-        name="scopes"
-        label={words.scopes}
-        help={words.scopesHelp}
-        value={scopes}
-        onChange={setScopes}
-        isMultiline
-      />
+      <TextField {...linesField("scopes")} label={words.scopes} help={words.scopesHelp} isMultiline />
       {hasPeople && (
         <CheckField name="thirdParty" isSelected={thirdParty} onChange={setThirdParty}>
           {words.thirdParty}

@@ -17,9 +17,9 @@ import { CodeLines } from "../../components/lists/code-lines.tsx";
 import { Card, Facts } from "../../components/page.tsx";
 import { say } from "../../components/toasts/say.ts";
 import { SecretOnce } from "../../components/forms/secret-once.tsx";
-import { DeleteRecord } from "../../components/records/delete-record.tsx";
+import { DeleteRecord, DisableRecord, EndTokens } from "../../components/records/record-acts.tsx";
 import { RecordPage } from "../../components/records/record-page.tsx";
-import { recordHref, useRefresh } from "../../components/records/records.ts";
+import { recordHref, useMayEdit, useRefresh, type RecordFormProps } from "../../components/records/records.ts";
 import { StateBadge } from "../../components/states.tsx";
 import { usePerson } from "../../session/session.ts";
 import { useFormats } from "../../words/formats.ts";
@@ -30,35 +30,24 @@ import { CodeOf } from "./new-application-page.tsx";
 
 /** One application: its settings, its code, a new secret. */
 export function Page() {
-  const { applications: words, common } = useWords();
+  const { applications: words } = useWords();
   const { clientId } = useParams({ from: "/inside/applications/$clientId" });
   const { rights } = usePerson();
   const format = useFormats();
   const refresh = useRefresh("applications");
   const [fresh, setFresh] = useState<NewClientSecret>();
-  const mayChange = rights.write || rights.tenantsOnly;
+  const mayChange = useMayEdit("applications");
   return (
     <RecordPage<Client>
       kind="applications"
       id={clientId}
-      listTitle={words.title}
-      ask={() => getClient(clientId, operations)}
+      ask={getClient}
       nameOf={({ displayName }) => displayName || clientId}
       links={
         rights.read && <LinkButton href={`/explain?client=${encodeURIComponent(clientId)}`}>{words.explain}</LinkButton>
       }
-      mayEdit={mayChange}
-      form={(one, close, done) => (
-        <ApplicationForm
-          client={one}
-          kind={kindOf(one)}
-          cancel={close}
-          done={async () => {
-            say.done(common.saved(clientId));
-            await done();
-          }}
-        />
-      )}
+      form={EditForm}
+      acts={(one) => <Acts client={one} showSecret={setFresh} />}
     >
       {(one) => (
         <>
@@ -80,10 +69,24 @@ export function Page() {
             />
           )}
           <CodeOf client={one} />
-          {mayChange && <Acts client={one} showSecret={setFresh} />}
         </>
       )}
     </RecordPage>
+  );
+}
+
+function EditForm({ record: client, cancel, done }: RecordFormProps<Client>) {
+  const { common } = useWords();
+  return (
+    <ApplicationForm
+      {...(client !== undefined && { client })}
+      kind={client === undefined ? "browser" : kindOf(client)}
+      cancel={cancel}
+      done={async ({ clientId }) => {
+        say.done(common.saved(clientId));
+        await done(clientId);
+      }}
+    />
   );
 }
 
@@ -122,47 +125,21 @@ interface ActsProps {
 
 /** What an operator does with a whole application. */
 function Acts({ client, showSecret }: ActsProps) {
-  const { applications: words, common } = useWords();
-  const refresh = useRefresh("applications");
+  const { applications: words } = useWords();
   const { clientId, confidential, disabled } = client;
+  const rotate = async () => showSecret(await answer(makeClientSecret(clientId, operations)));
+  const write = (next: boolean) => putClient(clientId, { ...bodyOf(client), disabled: next }, operations);
   return (
-    <div className="buttons">
+    <>
       {confidential && (
-        <ActButton
-          act={words.rotate}
-          title={`${words.rotate}: ${clientId}`}
-          onConfirm={async () => showSecret(await answer(makeClientSecret(clientId, operations)))}
-        >
+        <ActButton act={words.rotate} title={`${words.rotate}: ${clientId}`} onConfirm={rotate}>
           {words.rotateText}
         </ActButton>
       )}
-      <ActButton
-        act={words.revoke}
-        title={`${words.revoke}: ${clientId}`}
-        isDangerous
-        onConfirm={async () => {
-          await answer(revokeClient(clientId, operations));
-          say.done(words.revoked);
-        }}
-      >
-        {words.revokeText}
-      </ActButton>
-      <ActButton
-        act={disabled ? words.enable : words.disable}
-        title={clientId}
-        isDangerous={!disabled}
-        onConfirm={async () => {
-          await answer(putClient(clientId, { ...bodyOf(client), disabled: !disabled }, operations));
-          say.done(common.saved(clientId));
-          await refresh();
-        }}
-      >
-        {words.disableText}
-      </ActButton>
-      <DeleteRecord kind="applications" id={clientId} name={clientId} remove={() => deleteClient(clientId, operations)}>
-        {words.deleteText}
-      </DeleteRecord>
-    </div>
+      <EndTokens kind="applications" id={clientId} revoke={revokeClient} />
+      <DisableRecord kind="applications" name={clientId} disabled={disabled} write={write} />
+      <DeleteRecord kind="applications" id={clientId} remove={deleteClient} />
+    </>
   );
 }
 

@@ -16,6 +16,7 @@ import { Button, TextLink } from "../../components/button.tsx";
 import { Panel } from "../../components/dialogs.tsx";
 import { ServiceForm, TextField } from "../../components/forms/form.tsx";
 import { linesOf, textOf } from "../../components/forms/lines.ts";
+import { useDraft } from "../../components/forms/use-draft.ts";
 import { Card } from "../../components/page.tsx";
 import { say } from "../../components/toasts/say.ts";
 import { Badge, Loading } from "../../components/states.tsx";
@@ -109,57 +110,38 @@ export function Members({
   );
 }
 
-function MemberForm({
-  of,
-  id,
-  member,
-  close,
-  done,
-}: {
+interface MemberFormProps {
   readonly of: keyof typeof OPERATIONS;
   readonly id: string;
   readonly member: Member;
   readonly close: () => void;
   readonly done: () => Promise<unknown>;
-}) {
+}
+
+function MemberForm({ of, id, member, close, done }: MemberFormProps) {
   const { members: words, common } = useWords();
-  const [email, setEmail] = useState(member.email);
-  const [roles, setRoles] = useState(textOf(member.roles));
+  const [{ email, roles }, field] = useDraft({ email: member.email, roles: textOf(member.roles) });
+  const put: (...given: Parameters<typeof putTenantMember>) => Promise<{ status: number }> = OPERATIONS[of].put;
   return (
     <ServiceForm
       act={common.save}
       cancel={close}
       onSubmit={async () => {
-        const asked: Promise<{ status: number }> = OPERATIONS[of].put(
-          id,
-          email.trim(),
-          { roles: linesOf(roles) },
-          operations,
-        );
-        await answer(asked);
+        await answer(put(id, email.trim(), { roles: linesOf(roles) }, operations));
         say.done(common.saved(email));
         close();
         await done();
       }}
     >
       <TextField
-        name="email"
+        {...field("email")}
         type="email"
         label={words.email}
         help={words.emailHelp}
-        value={email}
-        onChange={setEmail}
         isRequired
         isDisabled={member.email !== ""}
       />
-      <TextField
-        name="roles"
-        label={words.roles}
-        help={words.rolesHelp}
-        value={roles}
-        onChange={setRoles}
-        isMultiline
-      />
+      <TextField {...field("roles")} label={words.roles} help={words.rolesHelp} isMultiline />
     </ServiceForm>
   );
 }

@@ -1,21 +1,14 @@
-import { useState } from "react";
 import { putOrganization, type Organization } from "../../../../api/plinth.ts";
 import { answer, operations } from "../../api/client.ts";
 import { ServiceForm, TextField } from "../../components/forms/form.tsx";
+import { useDraft } from "../../components/forms/use-draft.ts";
+import type { RecordFormProps } from "../../components/records/records.ts";
 import { say } from "../../components/toasts/say.ts";
 import { useWords } from "../../words/words.ts";
 
-interface OrganizationFormProps {
-  /** Absent: a new one. */
-  readonly organization?: Organization;
-  readonly cancel: () => void;
-  readonly done: (id: string) => Promise<unknown>;
-}
-
-export function OrganizationForm({ organization, cancel, done }: OrganizationFormProps) {
+export function OrganizationForm({ record: organization, cancel, done }: RecordFormProps<Organization>) {
   const { organizations: words, common } = useWords();
-  const [id, setId] = useState(organization?.id ?? "");
-  const [name, setName] = useState(organization?.name ?? "");
+  const [{ id, name }, field] = useDraft({ id: "", name: "" }, organization);
   return (
     <ServiceForm
       act={organization === undefined ? common.create : common.save}
@@ -26,10 +19,8 @@ export function OrganizationForm({ organization, cancel, done }: OrganizationFor
         await done(id.trim());
       }}
     >
-      {organization === undefined && (
-        <TextField name="id" label={common.id} help={words.idHelp} value={id} onChange={setId} isRequired />
-      )}
-      <TextField name="name" label={common.name} value={name} onChange={setName} isRequired />
+      {organization === undefined && <TextField {...field("id")} label={common.id} help={words.idHelp} isRequired />}
+      <TextField {...field("name")} label={common.name} isRequired />
     </ServiceForm>
   );
 }

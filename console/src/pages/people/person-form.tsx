@@ -1,65 +1,43 @@
-import { useState } from "react";
 import { putUser, type User } from "../../../../api/plinth.ts";
 import { answer, operations } from "../../api/client.ts";
 import { ServiceForm, TextField } from "../../components/forms/form.tsx";
+import { useDraft } from "../../components/forms/use-draft.ts";
+import type { RecordFormProps } from "../../components/records/records.ts";
 import { say } from "../../components/toasts/say.ts";
 import { useWords } from "../../words/words.ts";
 
-interface PersonFormProps {
-  /** Absent: a new account. */
-  readonly user?: User;
-  readonly cancel: () => void;
-  readonly done: (email: string) => Promise<unknown>;
-}
-
-export function PersonForm({ user, cancel, done }: PersonFormProps) {
+export function PersonForm({ record: user, cancel, done }: RecordFormProps<User>) {
   const { people: words, common } = useWords();
-  const [email, setEmail] = useState(user?.email ?? "");
-  const [name, setName] = useState(user?.name ?? "");
-  const [picture, setPicture] = useState(user?.picture ?? "");
-  const [locale, setLocale] = useState(user?.locale ?? "");
-  const [password, setPassword] = useState("");
+  const [draft, field] = useDraft({ email: "", name: "", picture: "", locale: "", password: "" }, user);
   return (
     <ServiceForm
       act={user === undefined ? common.create : common.save}
       cancel={cancel}
       onSubmit={async () => {
-        const profile = { picture: picture.trim(), locale: locale.trim() };
+        const { name, password } = draft;
+        const profile = { picture: draft.picture.trim(), locale: draft.locale.trim() };
         const body = { ...profile, ...(name !== "" && { name }), ...(password !== "" && { password }) };
-        const made = await answer(putUser(email.trim(), body, operations));
+        const made = await answer(putUser(draft.email.trim(), body, operations));
         say.done(common.saved(made.email));
         await done(made.email);
       }}
     >
-      {user === undefined && (
-        <TextField name="email" type="email" label={words.email} value={email} onChange={setEmail} isRequired />
-      )}
-      <TextField name="name" label={words.displayName} value={name} onChange={setName} />
+      {user === undefined && <TextField {...field("email")} type="email" label={words.email} isRequired />}
+      <TextField {...field("name")} label={words.displayName} />
       <TextField
-        name="picture"
+        {...field("picture")}
         type="url"
         label={words.picture}
         help={words.pictureHelp}
         placeholder="https://"
-        value={picture}
-        onChange={setPicture}
       />
+      <TextField {...field("locale")} label={words.locale} help={words.localeHelp} placeholder="en-GB" />
       <TextField
-        name="locale"
-        label={words.locale}
-        help={words.localeHelp}
-        placeholder="en-GB"
-        value={locale}
-        onChange={setLocale}
-      />
-      <TextField
-        name="password"
+        {...field("password")}
         type="password"
         autoComplete="new-password"
         label={words.password}
         help={user === undefined ? words.passwordHelp : words.passwordKept}
-        value={password}
-        onChange={setPassword}
       />
     </ServiceForm>
   );

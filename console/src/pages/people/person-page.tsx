@@ -16,9 +16,8 @@ import { useList } from "../../api/lists.ts";
 import { ActButton } from "../../components/forms/act-button.tsx";
 import { Card, Facts } from "../../components/page.tsx";
 import { say } from "../../components/toasts/say.ts";
-import { DeleteRecord } from "../../components/records/delete-record.tsx";
+import { DeleteRecord, DisableRecord, EndTokens } from "../../components/records/record-acts.tsx";
 import { RecordPage } from "../../components/records/record-page.tsx";
-import { useRefresh } from "../../components/records/records.ts";
 import { StateBadge } from "../../components/states.tsx";
 import { usePerson } from "../../session/session.ts";
 import { useFormats } from "../../words/formats.ts";
@@ -31,18 +30,16 @@ import { Sessions } from "./sessions.tsx";
 export function Page() {
   const { people: words, common } = useWords();
   const { email } = useParams({ from: "/inside/people/$email" });
-  const { rights } = usePerson();
   const format = useFormats();
   return (
     <RecordPage<User>
       kind="people"
       id={email}
-      listTitle={words.title}
-      ask={() => getUser(email, operations)}
+      ask={getUser}
       nameOf={({ name }) => name}
       lead={({ name }) => (name === email ? undefined : email)}
-      mayEdit={rights.write}
-      form={(one, close, done) => <PersonForm user={one} cancel={close} done={done} />}
+      form={PersonForm}
+      acts={(one) => <Acts user={one} />}
     >
       {(one) => (
         <>
@@ -61,7 +58,6 @@ export function Page() {
           <Sessions email={email} />
           <Factors user={one} />
           <Identities email={email} />
-          {rights.write && <Acts user={one} />}
         </>
       )}
     </RecordPage>
@@ -70,49 +66,23 @@ export function Page() {
 
 /** What an operator does with a whole account. */
 function Acts({ user: { email, name, disabled } }: { readonly user: User }) {
-  const { people: words, common } = useWords();
+  const { people: words } = useWords();
   const queries = useQueryClient();
-  const refresh = useRefresh("people");
+  const unlock = async () => {
+    await answer(unlockUser(email, operations));
+    say.done(words.unlocked);
+  };
+  const readSessions = () => queries.invalidateQueries({ queryKey: ["sessions", email] });
+  const write = (next: boolean) => putUser(email, { name, disabled: next }, operations);
   return (
-    <div className="buttons">
-      <ActButton
-        act={words.unlock}
-        title={`${words.unlock}: ${email}`}
-        onConfirm={async () => {
-          await answer(unlockUser(email, operations));
-          say.done(words.unlocked);
-        }}
-      >
+    <>
+      <ActButton act={words.unlock} title={`${words.unlock}: ${email}`} onConfirm={unlock}>
         {words.unlockText}
       </ActButton>
-      <ActButton
-        act={words.revoke}
-        title={`${words.revoke}: ${email}`}
-        isDangerous
-        onConfirm={async () => {
-          await answer(revokeUser(email, operations));
-          say.done(words.revoked);
-          await queries.invalidateQueries({ queryKey: ["sessions", email] });
-        }}
-      >
-        {words.revokeText}
-      </ActButton>
-      <ActButton
-        act={disabled ? words.enable : words.disable}
-        title={email}
-        isDangerous={!disabled}
-        onConfirm={async () => {
-          await answer(putUser(email, { name, disabled: !disabled }, operations));
-          say.done(common.saved(email));
-          await refresh();
-        }}
-      >
-        {words.disableText}
-      </ActButton>
-      <DeleteRecord kind="people" id={email} name={email} remove={() => deleteUser(email, operations)}>
-        {words.deleteText}
-      </DeleteRecord>
-    </div>
+      <EndTokens kind="people" id={email} revoke={revokeUser} after={readSessions} />
+      <DisableRecord kind="people" name={email} disabled={disabled} write={write} />
+      <DeleteRecord kind="people" id={email} remove={deleteUser} />
+    </>
   );
 }
 

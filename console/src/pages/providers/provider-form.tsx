@@ -3,6 +3,7 @@ import { putIdentityProvider, type IdentityProvider } from "../../../../api/plin
 import { answer, operations } from "../../api/client.ts";
 import { CheckField, SelectField, ServiceForm, TextField } from "../../components/forms/form.tsx";
 import { linesOf, textOf } from "../../components/forms/lines.ts";
+import { useDraft } from "../../components/forms/use-draft.ts";
 import { say } from "../../components/toasts/say.ts";
 import { useWords } from "../../words/words.ts";
 
@@ -18,29 +19,30 @@ interface ProviderFormProps {
 
 export function ProviderForm({ provider, close, done }: ProviderFormProps) {
   const { providers: words, common } = useWords();
-  const [id, setId] = useState(provider?.id ?? "");
-  const [issuer, setIssuer] = useState(provider?.issuer ?? "");
-  const [clientId, setClientId] = useState(provider?.clientId ?? "");
-  const [secret, setSecret] = useState("");
-  const [scopes, setScopes] = useState(provider?.scopes.join(" ") ?? "openid email profile");
-  const [tenants, setTenants] = useState(textOf(provider?.tenants ?? []));
-  const [domains, setDomains] = useState(textOf(provider?.domains ?? []));
-  const [linking, setLinking] = useState<Linking>(provider?.linking ?? "confirm");
-  const [button, setButton] = useState(provider?.button ?? "");
+  const [draft, field] = useDraft(
+    { id: "", issuer: "", clientId: "", clientSecret: "", linking: "confirm", button: "" },
+    provider,
+  );
+  const [lists, listField] = useDraft({
+    scopes: provider?.scopes.join(" ") ?? "openid email profile",
+    tenants: textOf(provider?.tenants),
+    domains: textOf(provider?.domains),
+  });
   const [trustEmail, setTrustEmail] = useState(provider?.trustEmail ?? false);
   return (
     <ServiceForm
       act={common.save}
       cancel={close}
       onSubmit={async () => {
+        const { id, clientSecret, button } = draft;
         const body = {
-          issuer: issuer.trim(),
-          clientId: clientId.trim(),
-          ...(secret !== "" && { clientSecret: secret }),
-          scopes: linesOf(scopes),
-          tenants: linesOf(tenants),
-          domains: linesOf(domains),
-          linking,
+          issuer: draft.issuer.trim(),
+          clientId: draft.clientId.trim(),
+          ...(clientSecret !== "" && { clientSecret }),
+          scopes: linesOf(lists.scopes),
+          tenants: linesOf(lists.tenants),
+          domains: linesOf(lists.domains),
+          linking: draft.linking as Linking,
           trustEmail,
           button,
         };
@@ -50,52 +52,26 @@ export function ProviderForm({ provider, close, done }: ProviderFormProps) {
         await done();
       }}
     >
-      {provider === undefined && <TextField name="id" label={common.id} value={id} onChange={setId} isRequired />}
+      {provider === undefined && <TextField {...field("id")} label={common.id} isRequired />}
+      <TextField {...field("issuer")} type="url" label={words.issuer} help={words.issuerHelp} isRequired />
+      <TextField {...field("clientId")} label={words.clientId} isRequired />
       <TextField
-        name="issuer"
-        type="url"
-        label={words.issuer}
-        help={words.issuerHelp}
-        value={issuer}
-        onChange={setIssuer}
-        isRequired
-      />
-      <TextField name="clientId" label={words.clientId} value={clientId} onChange={setClientId} isRequired />
-      <TextField
-        name="clientSecret"
+        {...field("clientSecret")}
         type="password"
         autoComplete="off"
         label={words.clientSecret}
         {...(provider !== undefined && { help: words.secretKept })}
-        value={secret}
-        onChange={setSecret}
         isRequired={provider === undefined}
       />
-      <TextField name="scopes" label={words.scopes} value={scopes} onChange={setScopes} isRequired />
+      <TextField {...listField("scopes")} label={words.scopes} isRequired />
       <SelectField
-        name="linking"
+        {...field("linking")}
         label={words.linking}
-        value={linking}
-        onChange={(value) => setLinking(value as Linking)}
-        options={LINKINGS.map((one) => ({ id: one, name: words.linkings[one] }))}
+        options={LINKINGS.map((id) => ({ id, name: words.linkings[id] }))}
       />
-      <TextField
-        name="domains"
-        label={words.domains}
-        help={words.domainsHelp}
-        value={domains}
-        onChange={setDomains}
-        isMultiline
-      />
-      <TextField
-        name="tenants"
-        label={words.tenants}
-        help={words.tenantsHelp}
-        value={tenants}
-        onChange={setTenants}
-        isMultiline
-      />
-      <TextField name="button" label={words.button} help={words.buttonHelp} value={button} onChange={setButton} />
+      <TextField {...listField("domains")} label={words.domains} help={words.domainsHelp} isMultiline />
+      <TextField {...listField("tenants")} label={words.tenants} help={words.tenantsHelp} isMultiline />
+      <TextField {...field("button")} label={words.button} help={words.buttonHelp} />
       <CheckField isSelected={trustEmail} onChange={setTrustEmail}>
         {words.trustEmail}
       </CheckField>

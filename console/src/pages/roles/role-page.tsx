@@ -1,14 +1,15 @@
-import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { useQuery } from "@tanstack/react-query";
 import { useNavigate, useParams } from "@tanstack/react-router";
-import { useState } from "react";
 import { deleteRole, getRole, putRole, type Role } from "../../../../api/plinth.ts";
 import { answer, operations } from "../../api/client.ts";
 import { CodeLines } from "../../components/lists/code-lines.tsx";
 import { Fetched } from "../../components/fetched.tsx";
 import { ServiceForm, TextField } from "../../components/forms/form.tsx";
 import { linesOf, textOf } from "../../components/forms/lines.ts";
+import { useDraft } from "../../components/forms/use-draft.ts";
 import { Card, Page as Frame } from "../../components/page.tsx";
-import { DeleteRecord } from "../../components/records/delete-record.tsx";
+import { DeleteRecord } from "../../components/records/record-acts.tsx";
+import { useRefresh } from "../../components/records/records.ts";
 import { say } from "../../components/toasts/say.ts";
 import { usePerson } from "../../session/session.ts";
 import { useWords } from "../../words/words.ts";
@@ -27,9 +28,7 @@ export function Page() {
             <Card>{rights.write ? <RoleForm role={role} /> : <CodeLines lines={role.scopes} />}</Card>
             {rights.write && (
               <div className="buttons">
-                <DeleteRecord kind="roles" id={name} name={name} remove={() => deleteRole(name, operations)}>
-                  {words.deleteText}
-                </DeleteRecord>
+                <DeleteRecord kind="roles" id={name} remove={deleteRole} />
               </div>
             )}
           </>
@@ -39,32 +38,25 @@ export function Page() {
   );
 }
 
-/** Makes a role, or changes its scopes. */
+/** Creates a role, or changes its scopes. */
 export function RoleForm({ role }: { readonly role?: Role }) {
   const { roles: words, common } = useWords();
   const navigate = useNavigate();
-  const queries = useQueryClient();
-  const [name, setName] = useState(role?.name ?? "");
-  const [scopes, setScopes] = useState(textOf(role?.scopes ?? []));
+  const refresh = useRefresh("roles");
+  const [draft, field] = useDraft({ name: role?.name ?? "", scopes: textOf(role?.scopes) });
+  const name = draft.name.trim();
   return (
     <ServiceForm
       act={role === undefined ? common.create : common.save}
       onSubmit={async () => {
-        await answer(putRole(name.trim(), { scopes: linesOf(scopes) }, operations));
-        say.done(common.saved(name.trim()));
-        await queries.invalidateQueries({ queryKey: ["roles"] });
+        await answer(putRole(name, { scopes: linesOf(draft.scopes) }, operations));
+        say.done(common.saved(name));
+        await refresh();
         await navigate({ to: "/roles" });
       }}
     >
-      {role === undefined && <TextField name="name" label={common.name} value={name} onChange={setName} isRequired />}
-      <TextField
-        name="scopes"
-        label={words.scopes}
-        help={words.scopesHelp}
-        value={scopes}
-        onChange={setScopes}
-        isMultiline
-      />
+      {role === undefined && <TextField {...field("name")} label={common.name} isRequired />}
+      <TextField {...field("scopes")} label={words.scopes} help={words.scopesHelp} isMultiline />
     </ServiceForm>
   );
 }

@@ -3,6 +3,7 @@ import { putPackage, putService, type Package, type Service } from "../../../../
 import { answer, operations } from "../../api/client.ts";
 import { CheckField, SelectField, ServiceForm, TextField } from "../../components/forms/form.tsx";
 import { linesOf, pairsOf, pairsText, textOf } from "../../components/forms/lines.ts";
+import { useDraft } from "../../components/forms/use-draft.ts";
 import { say } from "../../components/toasts/say.ts";
 import { useWords } from "../../words/words.ts";
 
@@ -14,13 +15,11 @@ interface Ends {
 /** Registers a service at the gateway, or changes it. */
 export function ServiceRegistration({ service, close, done }: Ends & { readonly service?: Service }) {
   const { services: words, common } = useWords();
-  const [name, setName] = useState(service?.name ?? "");
-  const [sourceUrl, setSourceUrl] = useState(service?.sourceUrl ?? "");
-  const [proxyPath, setProxyPath] = useState(service?.proxyPath ?? "");
-  const [tenant, setTenant] = useState(service?.tenant ?? "");
-  const [scopes, setScopes] = useState(textOf(service?.scopes ?? []));
-  const [descriptions, setDescriptions] = useState(pairsText(service?.scopeDescriptions ?? {}));
-  const [access, setAccess] = useState<Service["access"]>(service?.access ?? "token");
+  const [draft, field] = useDraft({ name: "", sourceUrl: "", proxyPath: "", tenant: "", access: "token" }, service);
+  const [lists, listField] = useDraft({
+    scopes: textOf(service?.scopes),
+    scopeDescriptions: pairsText(service?.scopeDescriptions ?? {}),
+  });
   const [essential, setEssential] = useState(service?.essential ?? false);
   const [trusted, setTrusted] = useState(service?.trusted ?? false);
   const [forward, setForward] = useState(service?.forwardAuthorization ?? false);
@@ -29,7 +28,9 @@ export function ServiceRegistration({ service, close, done }: Ends & { readonly 
       act={common.save}
       cancel={close}
       onSubmit={async () => {
-        const says = { scopes: linesOf(scopes), scopeDescriptions: pairsOf(descriptions) };
+        const { name, sourceUrl, proxyPath, tenant } = draft;
+        const says = { scopes: linesOf(lists.scopes), scopeDescriptions: pairsOf(lists.scopeDescriptions) };
+        const access = draft.access as Service["access"];
         const trusts = { access, essential, trusted, forwardAuthorization: forward };
         await answer(putService(name.trim(), { sourceUrl, proxyPath, tenant, ...says, ...trusts }, operations));
         say.done(common.saved(name));
@@ -37,40 +38,20 @@ export function ServiceRegistration({ service, close, done }: Ends & { readonly 
         await done();
       }}
     >
-      {service === undefined && (
-        <TextField name="name" label={common.name} value={name} onChange={setName} isRequired />
-      )}
-      <TextField name="sourceUrl" label={words.source} value={sourceUrl} onChange={setSourceUrl} isRequired />
+      {service === undefined && <TextField {...field("name")} label={common.name} isRequired />}
+      <TextField {...field("sourceUrl")} label={words.source} isRequired />
+      <TextField {...field("proxyPath")} label={words.path} placeholder="/catalog/v1" isRequired />
+      <TextField {...field("tenant")} label={words.tenant} isRequired />
+      <TextField {...listField("scopes")} label={words.scopes} help={words.scopesHelp} isMultiline />
       <TextField
-        name="proxyPath"
-        label={words.path}
-        placeholder="/catalog/v1"
-        value={proxyPath}
-        onChange={setProxyPath}
-        isRequired
-      />
-      <TextField name="tenant" label={words.tenant} value={tenant} onChange={setTenant} isRequired />
-      <TextField
-        name="scopes"
-        label={words.scopes}
-        help={words.scopesHelp}
-        value={scopes}
-        onChange={setScopes}
-        isMultiline
-      />
-      <TextField
-        name="scopeDescriptions"
+        {...listField("scopeDescriptions")}
         label={words.descriptions}
         help={words.descriptionsHelp}
-        value={descriptions}
-        onChange={setDescriptions}
         isMultiline
       />
       <SelectField
-        name="access"
+        {...field("access")}
         label={words.access}
-        value={access}
-        onChange={(value) => setAccess(value as Service["access"])}
         options={[
           { id: "token", name: words.accessToken },
           { id: "public", name: words.accessPublic },
@@ -92,38 +73,25 @@ export function ServiceRegistration({ service, close, done }: Ends & { readonly 
 /** Makes a package of services, or changes it. */
 export function PackageForm({ one, close, done }: Ends & { readonly one?: Package }) {
   const { services: words, common } = useWords();
-  const [id, setId] = useState(one?.id ?? "");
-  const [version, setVersion] = useState(one?.version ?? "1");
-  const [organization, setOrganization] = useState(one?.organization ?? "");
-  const [included, setIncluded] = useState(textOf(one?.services ?? []));
+  const [draft, field] = useDraft({ id: "", version: "1", organization: "" }, one);
+  const [{ services }, listField] = useDraft({ services: textOf(one?.services) });
   return (
     <ServiceForm
       act={common.save}
       cancel={close}
       onSubmit={async () => {
-        await answer(putPackage(id.trim(), { version, organization, services: linesOf(included) }, operations));
+        const { id, version, organization } = draft;
+        const body = { version, organization, services: linesOf(services) };
+        await answer(putPackage(id.trim(), body, operations));
         say.done(common.saved(id));
         close();
         await done();
       }}
     >
-      {one === undefined && <TextField name="id" label={common.id} value={id} onChange={setId} isRequired />}
-      <TextField name="version" label={words.version} value={version} onChange={setVersion} isRequired />
-      <TextField
-        name="organization"
-        label={words.organization}
-        value={organization}
-        onChange={setOrganization}
-        isRequired
-      />
-      <TextField
-        name="services"
-        label={words.included}
-        help={words.includedHelp}
-        value={included}
-        onChange={setIncluded}
-        isMultiline
-      />
+      {one === undefined && <TextField {...field("id")} label={common.id} isRequired />}
+      <TextField {...field("version")} label={words.version} isRequired />
+      <TextField {...field("organization")} label={words.organization} isRequired />
+      <TextField {...listField("services")} label={words.included} help={words.includedHelp} isMultiline />
     </ServiceForm>
   );
 }

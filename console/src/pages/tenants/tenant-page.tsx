@@ -22,8 +22,7 @@ import { Panel } from "../../components/dialogs.tsx";
 import { Fetched } from "../../components/fetched.tsx";
 import { ServiceForm, TextField } from "../../components/forms/form.tsx";
 import { Card, Facts } from "../../components/page.tsx";
-import { say } from "../../components/toasts/say.ts";
-import { DeleteRecord } from "../../components/records/delete-record.tsx";
+import { DeleteRecord, DisableRecord, EndTokens } from "../../components/records/record-acts.tsx";
 import { RecordPage } from "../../components/records/record-page.tsx";
 import { recordHref, useRefresh } from "../../components/records/records.ts";
 import { StateBadge } from "../../components/states.tsx";
@@ -44,12 +43,10 @@ export function Page() {
     <RecordPage<Tenant>
       kind="tenants"
       id={id}
-      listTitle={words.title}
-      ask={() => getTenant(id, operations)}
+      ask={getTenant}
       nameOf={({ name }) => name}
       links={rights.read && <LinkButton href={`/?tenant=${id}`}>{words.numbers}</LinkButton>}
-      mayEdit={rights.write}
-      form={(one, close, done) => <TenantForm tenant={one} cancel={close} done={done} />}
+      form={TenantForm}
     >
       {(one) => (
         <>
@@ -89,43 +86,15 @@ export function Page() {
   );
 }
 
-/** What an operator does with a whole tenant. */
+/** What an operator does with a whole tenant. Who runs its organization ends its tokens alone. */
 function Acts({ tenant: { id, name, organization, plan, disabled } }: { readonly tenant: Tenant }) {
-  const { tenants: words, common } = useWords();
   const { rights } = usePerson();
-  const refresh = useRefresh("tenants");
+  const write = (next: boolean) => putTenant(id, { name, organization, plan, disabled: next }, operations);
   return (
     <div className="buttons">
-      <ActButton
-        act={words.revoke}
-        title={`${words.revoke}?`}
-        isDangerous
-        onConfirm={async () => {
-          await answer(revokeTenant(id, operations));
-          say.done(words.revoked);
-        }}
-      >
-        {words.revokeText}
-      </ActButton>
-      {rights.write && (
-        <>
-          <ActButton
-            act={disabled ? words.enable : words.disable}
-            title={name}
-            isDangerous={!disabled}
-            onConfirm={async () => {
-              await answer(putTenant(id, { name, organization, plan, disabled: !disabled }, operations));
-              say.done(common.saved(name));
-              await refresh();
-            }}
-          >
-            {words.disableText}
-          </ActButton>
-          <DeleteRecord kind="tenants" id={id} name={name} remove={() => deleteTenant(id, operations)}>
-            {words.deleteText}
-          </DeleteRecord>
-        </>
-      )}
+      <EndTokens kind="tenants" id={id} revoke={revokeTenant} />
+      {rights.write && <DisableRecord kind="tenants" name={name} disabled={disabled} write={write} />}
+      {rights.write && <DeleteRecord kind="tenants" id={id} name={name} remove={deleteTenant} />}
     </div>
   );
 }
@@ -192,7 +161,7 @@ function Subscriptions({ id }: { readonly id: string }) {
                   await queries.invalidateQueries({ queryKey: key });
                 }}
               >
-                {words.noSubscriptions}
+                {words.unsubscribeText}
               </ActButton>
             )}
           </li>

@@ -1,8 +1,7 @@
 import { listTenants, type Tenant } from "../../../../api/plinth.ts";
-import { operations } from "../../api/client.ts";
+import type { TableColumn } from "../../components/lists/data-table.tsx";
 import { RecordList } from "../../components/records/record-list.tsx";
 import { StateBadge } from "../../components/states.tsx";
-import { usePerson } from "../../session/session.ts";
 import { useFormats } from "../../words/formats.ts";
 import { useWords } from "../../words/words.ts";
 
@@ -10,30 +9,21 @@ import { useWords } from "../../words/words.ts";
 export function Page() {
   const { tenants: words, common } = useWords();
   const format = useFormats();
-  const { rights } = usePerson();
-  return (
-    <RecordList<Tenant>
-      kind="tenants"
-      words={words}
-      mayMake={rights.write}
-      ask={(page) => listTenants(page, operations)}
-      idOf={({ id }) => id}
-      columns={[
-        {
-          id: "name",
-          title: common.name,
-          share: 2,
-          cell: ({ name, id }) => (
-            <>
-              <strong>{name}</strong> <code className="muted">{id}</code>
-            </>
-          ),
-        },
-        { id: "organization", title: words.organization, cell: ({ organization }) => organization, wideOnly: true },
-        { id: "plan", title: words.plan, cell: ({ plan }) => plan, wideOnly: true },
-        { id: "state", title: common.state, cell: ({ disabled }) => <StateBadge disabled={disabled} /> },
-        { id: "created", title: common.created, cell: ({ createdAt }) => format.day(createdAt), wideOnly: true },
-      ]}
-    />
-  );
+  const columns: readonly TableColumn<Tenant>[] = [
+    {
+      id: "name",
+      title: common.name,
+      share: 2,
+      cell: ({ name, id }) => (
+        <>
+          <strong>{name}</strong> <code className="muted">{id}</code>
+        </>
+      ),
+    },
+    { id: "organization", title: words.organization, cell: ({ organization }) => organization, wideOnly: true },
+    { id: "plan", title: words.plan, cell: ({ plan }) => plan, wideOnly: true },
+    { id: "state", title: common.state, cell: ({ disabled }) => <StateBadge disabled={disabled} /> },
+    { id: "created", title: common.created, cell: ({ createdAt }) => format.day(createdAt), wideOnly: true },
+  ];
+  return <RecordList kind="tenants" ask={listTenants} idOf={({ id }) => id} columns={columns} />;
 }

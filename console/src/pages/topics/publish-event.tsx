@@ -5,6 +5,7 @@ import { answer, operations } from "../../api/client.ts";
 import { Panel } from "../../components/dialogs.tsx";
 import { FormFault } from "../../components/forms/form-fault.ts";
 import { ServiceForm, TextField } from "../../components/forms/form.tsx";
+import { useDraft } from "../../components/forms/use-draft.ts";
 import { say } from "../../components/toasts/say.ts";
 import { useWords } from "../../words/words.ts";
 
@@ -18,22 +19,24 @@ interface PublishEventProps {
 export function PublishEvent({ owner, eventType, close }: PublishEventProps) {
   const { topics: words } = useWords();
   const queries = useQueryClient();
-  const [payload, setPayload] = useState("");
-  const [metadata, setMetadata] = useState("");
-  const [tenant, setTenant] = useState("");
+  const [draft, field] = useDraft({ payload: "", metadata: "", tenant: "" });
   const [key, setKey] = useState(() => crypto.randomUUID());
-  /** Wraps a setter: a changed event is another event, so it gets another idempotency key. */
-  const renewing =
-    (set: (to: string) => void) =>
-    (to: string): void => {
-      set(to);
+  /** Gives a field whose change makes another event, which gets another idempotency key. */
+  const renewing = (name: keyof typeof draft) => {
+    const { onChange, ...kept } = field(name);
+    const renew = (to: string): void => {
+      onChange(to);
       setKey(crypto.randomUUID());
     };
+    return { ...kept, onChange: renew };
+  };
   async function publish(): Promise<void> {
+    const { payload, metadata } = draft;
+    const tenant = draft.tenant.trim();
     const body = {
       payload,
       ...(metadata.trim() !== "" && { metadata: readMetadata(metadata, words.metadataMalformed) }),
-      ...(tenant.trim() !== "" && { tenant: tenant.trim() }),
+      ...(tenant !== "" && { tenant }),
     };
     const { id } = await answer(publishOperatedEvent(owner, eventType, body, { idempotencyKey: key }, operations));
     say.done(words.published(id));
@@ -45,31 +48,15 @@ export function PublishEvent({ owner, eventType, close }: PublishEventProps) {
     <Panel title={words.publish} isOpen close={close}>
       <p className="muted">{words.publishText(owner)}</p>
       <ServiceForm act={words.publish} cancel={close} onSubmit={publish}>
+        <TextField {...renewing("payload")} label={words.payload} help={words.payloadHelp} isMultiline isRequired />
         <TextField
-          name="payload"
-          label={words.payload}
-          help={words.payloadHelp}
-          value={payload}
-          onChange={renewing(setPayload)}
-          isMultiline
-          isRequired
-        />
-        <TextField
-          name="metadata"
+          {...renewing("metadata")}
           label={words.metadata}
           help={words.metadataHelp}
           placeholder='{"kind": "repair"}'
-          value={metadata}
-          onChange={renewing(setMetadata)}
           isMultiline
         />
-        <TextField
-          name="tenant"
-          label={words.tenant}
-          help={words.tenantHelp}
-          value={tenant}
-          onChange={renewing(setTenant)}
-        />
+        <TextField {...renewing("tenant")} label={words.tenant} help={words.tenantHelp} />
       </ServiceForm>
     </Panel>
   );
