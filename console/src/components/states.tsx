@@ -44,9 +44,3 @@ export function Badge({
 }) {
   return <span className={`badge ${kind}`}>{children}</span>;
 }
-
-/** Whether something may be used, or is disabled. */
-export function StateBadge({ disabled }: { readonly disabled: boolean }) {
-  const { common } = useWords();
-  return <Badge kind={disabled ? "bad" : "good"}>{disabled ? common.disabled : common.active}</Badge>;
-}

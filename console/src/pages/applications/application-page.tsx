@@ -20,7 +20,7 @@ import { SecretOnce } from "../../components/forms/secret-once.tsx";
 import { DeleteRecord, DisableRecord, EndTokens } from "../../components/records/record-acts.tsx";
 import { RecordPage } from "../../components/records/record-page.tsx";
 import { recordHref, useMayEdit, useRefresh, type RecordFormProps } from "../../components/records/records.ts";
-import { StateBadge } from "../../components/states.tsx";
+import { StateBadge } from "../../components/records/state-badge.tsx";
 import { usePerson } from "../../session/session.ts";
 import { useFormats } from "../../words/formats.ts";
 import { useWords } from "../../words/words.ts";

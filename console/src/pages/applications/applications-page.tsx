@@ -1,7 +1,7 @@
 import { listClients, type Client } from "../../../../api/plinth.ts";
 import type { TableColumn } from "../../components/lists/data-table.tsx";
 import { RecordList } from "../../components/records/record-list.tsx";
-import { StateBadge } from "../../components/states.tsx";
+import { StateBadge } from "../../components/records/state-badge.tsx";
 import { useWords } from "../../words/words.ts";
 import { kindOf } from "./kinds.ts";
 

@@ -25,7 +25,7 @@ import { Card, Facts } from "../../components/page.tsx";
 import { DeleteRecord, DisableRecord, EndTokens } from "../../components/records/record-acts.tsx";
 import { RecordPage } from "../../components/records/record-page.tsx";
 import { recordHref, useRefresh } from "../../components/records/records.ts";
-import { StateBadge } from "../../components/states.tsx";
+import { StateBadge } from "../../components/records/state-badge.tsx";
 import { usePerson } from "../../session/session.ts";
 import { useFormats } from "../../words/formats.ts";
 import { useWords } from "../../words/words.ts";

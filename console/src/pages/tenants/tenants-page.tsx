@@ -1,7 +1,7 @@
 import { listTenants, type Tenant } from "../../../../api/plinth.ts";
 import type { TableColumn } from "../../components/lists/data-table.tsx";
 import { RecordList } from "../../components/records/record-list.tsx";
-import { StateBadge } from "../../components/states.tsx";
+import { StateBadge } from "../../components/records/state-badge.tsx";
 import { useFormats } from "../../words/formats.ts";
 import { useWords } from "../../words/words.ts";
 

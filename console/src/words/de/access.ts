@@ -3,7 +3,6 @@ import type * as en from "../en/access.ts";
 
 export const applications: Same<typeof en.applications> = {
   title: "Anwendungen",
-  one: "Anwendung",
   lead: "Clients, die Token bekommen: in Browsern, auf Servern oder Maschinen, die für sich selbst handeln.",
   search: "Nach Kennung oder Name suchen",
   make: "Neue Anwendung",
@@ -59,7 +58,6 @@ export const applications: Same<typeof en.applications> = {
 
 export const roles: Same<typeof en.roles> = {
   title: "Rollen",
-  one: "Rolle",
   lead: "Eine Person bekommt einen Scope, wenn eine Rolle ihn hat, die Anwendung ihn nennt und der Mandant den Dienst hat.",
   make: "Neue Rolle",
   emptyTitle: "Noch keine Rolle",
@@ -106,7 +104,6 @@ export const services: Same<typeof en.services> = {
 
 export const providers: Same<typeof en.providers> = {
   title: "Anmeldung anderswo",
-  one: "Anbieter",
   lead: "OpenID-Anbieter, durch die sich Personen anmelden können.",
   make: "Neuer Anbieter",
   emptyTitle: "Noch kein Anbieter",

@@ -2,7 +2,6 @@ import type { Same } from "../same.ts";
 import type * as en from "../en/common.ts";
 
 export const common: Same<typeof en.common> = {
-  product: "Plinth-Konsole",
   skip: "Zum Inhalt springen",
   open: "Öffnen",
   cancel: "Abbrechen",
@@ -15,7 +14,6 @@ export const common: Same<typeof en.common> = {
   remove: "Löschen",
   edit: "Bearbeiten",
   retry: "Noch einmal versuchen",
-  back: "Zurück",
   next: "Weiter",
   copy: "Kopieren",
   copied: "Kopiert",
@@ -23,7 +21,6 @@ export const common: Same<typeof en.common> = {
   none: "Keine",
   yes: "Ja",
   no: "Nein",
-  never: "Nie",
   optional: "freiwillig",
   loading: "Wird geladen …",
   loadingMore: "Mehr wird geladen …",
@@ -80,7 +77,6 @@ export const session: Same<typeof en.session> = {
   button: "Anmelden",
   organization: "Organisation",
   organizationHelp: "Sie handeln für diese Organisation. Betreiber der Plattform nehmen „operators“.",
-  otherOrganization: "Für eine andere Organisation handeln",
   signingIn: "Sie werden angemeldet …",
   failedTitle: "Die Anmeldung ist nicht gelungen",
   failed: {
@@ -127,7 +123,6 @@ export const palette: Same<typeof en.palette> = {
   empty: "Nichts heißt so.",
   searching: "Wird gesucht …",
   pages: "Seiten",
-  goTo: (what) => `Zu ${what}`,
 };
 
 export const secret: Same<typeof en.secret> = {

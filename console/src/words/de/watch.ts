@@ -30,7 +30,6 @@ export const explain: Same<typeof en.explain> = {
   user: "Person",
   tenant: "Mandant",
   scope: "Scopes",
-  scopeHelp: "Mit Leerzeichen dazwischen. Leer: alle möglichen.",
   ask: "Erklären",
   granted: "Ein Token würde ausgestellt",
   refused: "Kein Token würde ausgestellt",

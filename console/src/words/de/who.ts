@@ -3,7 +3,6 @@ import type * as en from "../en/who.ts";
 
 export const tenants: Same<typeof en.tenants> = {
   title: "Mandanten",
-  one: "Mandant",
   lead: "Kunden, deren Daten getrennt bleiben. Anwendungen handeln in einem Mandanten, Personen sind Mitglieder.",
   search: "Nach Kennung oder Name suchen",
   make: "Neuer Mandant",
@@ -39,7 +38,6 @@ export const tenants: Same<typeof en.tenants> = {
 
 export const organizations: Same<typeof en.organizations> = {
   title: "Organisationen",
-  one: "Organisation",
   lead: "Firmen, denen Mandanten und Pakete gehören. Wer eine betreibt, hat eine Rolle in ihr.",
   make: "Neue Organisation",
   emptyTitle: "Noch keine Organisation",
@@ -64,7 +62,6 @@ export const members: Same<typeof en.members> = {
 
 export const people: Same<typeof en.people> = {
   title: "Personen",
-  one: "Konto",
   lead: "Konten, die sich mit einem Passwort oder durch einen Anbieter anderswo anmelden.",
   search: "Nach Adresse oder Name suchen",
   make: "Neues Konto",

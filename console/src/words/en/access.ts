@@ -1,6 +1,5 @@
 export const applications = {
   title: "Applications",
-  one: "Application",
   lead: "Clients that get tokens: in browsers, on servers, or machines that act for themselves.",
   search: "Find by id or name",
   make: "New application",
@@ -56,7 +55,6 @@ export const applications = {
 
 export const roles = {
   title: "Roles",
-  one: "Role",
   lead: "A person gets a scope when a role holds it, the application lists it, and the tenant has the service.",
   make: "New role",
   emptyTitle: "No role yet",
@@ -103,7 +101,6 @@ export const services = {
 
 export const providers = {
   title: "Sign-in elsewhere",
-  one: "Provider",
   lead: "OpenID providers by which people can sign in.",
   make: "New provider",
   emptyTitle: "No provider yet",

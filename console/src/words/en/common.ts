@@ -1,6 +1,5 @@
 /** Texts of every page. A text with placeholders is a function. */
 export const common = {
-  product: "Plinth console",
   skip: "Skip to the content",
   open: "Open",
   cancel: "Cancel",
@@ -13,7 +12,6 @@ export const common = {
   remove: "Delete",
   edit: "Edit",
   retry: "Try again",
-  back: "Back",
   next: "Next",
   copy: "Copy",
   copied: "Copied",
@@ -21,7 +19,6 @@ export const common = {
   none: "None",
   yes: "Yes",
   no: "No",
-  never: "Never",
   optional: "optional",
   loading: "Loading…",
   loadingMore: "Loading more…",
@@ -78,7 +75,6 @@ export const session = {
   button: "Sign in",
   organization: "Organization",
   organizationHelp: "You act for this organization. Operators of the platform use “operators”.",
-  otherOrganization: "Act for another organization",
   signingIn: "Signing in…",
   failedTitle: "You could not be signed in",
   failed: {
@@ -124,7 +120,6 @@ export const palette = {
   empty: "Nothing has this name.",
   searching: "Searching …",
   pages: "Pages",
-  goTo: (what: string) => `Go to ${what}`,
 } as const;
 
 export const secret = {

@@ -27,7 +27,6 @@ export const explain = {
   user: "Person",
   tenant: "Tenant",
   scope: "Scopes",
-  scopeHelp: "With spaces between. Empty: all that are possible.",
   ask: "Explain",
   granted: "A token would be issued",
   refused: "No token would be issued",

@@ -1,6 +1,5 @@
 export const tenants = {
   title: "Tenants",
-  one: "Tenant",
   lead: "Customers whose data stays apart. Applications act in a tenant, people are its members.",
   search: "Find by id or name",
   make: "New tenant",
@@ -36,7 +35,6 @@ export const tenants = {
 
 export const organizations = {
   title: "Organizations",
-  one: "Organization",
   lead: "Companies that own tenants and packages. Whoever runs one has a role in it.",
   make: "New organization",
   emptyTitle: "No organization yet",
@@ -61,7 +59,6 @@ export const members = {
 
 export const people = {
   title: "People",
-  one: "Account",
   lead: "Accounts that sign in with a password or by a provider elsewhere.",
   search: "Find by address or name",
   make: "New account",
