@@ -1,8 +1,9 @@
+import { changeCommand, listCommand, pagedListCommand } from "../command-line/patterns.ts";
 import { ok } from "@oazapfts/runtime";
 import * as api from "../../api/plinth.ts";
 import { rowsOf } from "../client/admin-client.ts";
 import type { Command } from "../command-line/command.ts";
-import { LIST_OPTIONS, printRows, readBounds } from "../command-line/listing.ts";
+import { printRows } from "../command-line/listing.ts";
 import { inWordsOf } from "../terminal/about.ts";
 import { loginClient, loginClientOf } from "../session/login-client.ts";
 import type { Column } from "../terminal/table.ts";
@@ -25,34 +26,27 @@ export const actionCommands = (): Command[] => [
   rotateKeys,
 ];
 
-const unlock: Command = {
+const EMAIL = { name: "email", help: "the e-mail address" };
+
+const unlock = changeCommand({
   words: ["user", "unlock"],
   summary: "Unblock an account after failed sign-ins, and reset their count.",
-  args: [{ name: "email", help: "the e-mail address" }],
-  options: [],
+  args: [EMAIL],
   examples: ["user unlock ada@acme.example"],
-  changes: true,
-  async run({ args: { email = "" }, io, client }) {
-    await api.unlockUser(email, (await client()).opts);
-    sayDone(io, `The user ${clean(email)} may sign in again.`);
-  },
-};
+  send: ({ opts }, email) => api.unlockUser(email, opts),
+  done: (_, email) => `The user ${email} may sign in again.`,
+});
 
-const removeSecondFactor: Command = {
+const removeSecondFactor = changeCommand({
   words: ["user", "remove-second-factor"],
   summary: "Remove the second factor of a person who has lost the app and the recovery codes.",
-  args: [{ name: "email", help: "the e-mail address" }],
-  options: [YES_OPTION],
+  args: [EMAIL],
   notes: ["Make sure who asks: whoever knows the password can sign in afterwards."],
   examples: ["user remove-second-factor ada@acme.example"],
-  changes: true,
-  async run(invocation) {
-    const { email = "" } = invocation.args;
-    await confirm(invocation, `Remove the second factor of ${clean(email)}?`);
-    await api.removeUserSecondFactor(email, (await invocation.client()).opts);
-    sayDone(invocation.io, `${clean(email)} signs in by the password alone.`);
-  },
-};
+  ask: (email) => `Remove the second factor of ${email}?`,
+  send: ({ opts }, email) => api.removeUserSecondFactor(email, opts),
+  done: (_, email) => `${email} signs in by the password alone.`,
+});
 
 const SESSION_COLUMNS: readonly Column<api.UserSession>[] = [
   { field: "sessionId", title: "SESSION" },
@@ -65,19 +59,16 @@ const SESSION_COLUMNS: readonly Column<api.UserSession>[] = [
   { field: "lastUsedAt", title: "LAST USED", kind: "time" },
 ];
 
-const listSessions: Command = {
+const listSessions = listCommand({
   words: ["user", "sessions"],
   summary: "List the browsers in which a person is signed in.",
-  args: [{ name: "email", help: "the e-mail address" }],
-  options: [],
+  args: [EMAIL],
   notes: ["`session revoke <session>` ends one of them, `user revoke <email>` all. The last use is told to the hour."],
   examples: ["user sessions ada@acme.example"],
-  async run({ args: { email = "" }, options, io, client }) {
-    const sessions = await ok(api.listUserSessions(email, (await client()).opts));
-    const shown = { columns: SESSION_COLUMNS, limit: Infinity, nouns: "sessions" };
-    await printRows(sessions, { io, asJson: options.has("json"), ...shown });
-  },
-};
+  columns: SESSION_COLUMNS,
+  nouns: "sessions",
+  rows: ({ opts }, email = "") => ok(api.listUserSessions(email, opts)),
+});
 
 const PASSKEY_COLUMNS: readonly Column<api.Passkey>[] = [
   { field: "id", title: "PASSKEY" },
@@ -87,37 +78,26 @@ const PASSKEY_COLUMNS: readonly Column<api.Passkey>[] = [
   { field: "lastUsedAt", title: "LAST USED", kind: "time" },
 ];
 
-const listPasskeys: Command = {
+const listPasskeys = listCommand({
   words: ["user", "passkeys"],
   summary: "List a person's passkeys.",
-  args: [{ name: "email", help: "the e-mail address" }],
-  options: [],
+  args: [EMAIL],
   examples: ["user passkeys ada@acme.example"],
-  async run({ args: { email = "" }, options, io, client }) {
-    const passkeys = await ok(api.listUserPasskeys(email, (await client()).opts));
-    const shown = { columns: PASSKEY_COLUMNS, limit: Infinity, nouns: "passkeys" };
-    await printRows(passkeys, { io, asJson: options.has("json"), ...shown });
-  },
-};
+  columns: PASSKEY_COLUMNS,
+  nouns: "passkeys",
+  rows: ({ opts }, email = "") => ok(api.listUserPasskeys(email, opts)),
+});
 
-const removePasskey: Command = {
+const removePasskey = changeCommand({
   words: ["user", "remove-passkey"],
   summary: "Remove a passkey that a person has lost.",
-  args: [
-    { name: "email", help: "the e-mail address" },
-    { name: "passkey", help: "its id, as `user passkeys` lists it" },
-  ],
-  options: [YES_OPTION],
+  args: [EMAIL, { name: "passkey", help: "its id, as `user passkeys` lists it" }],
   notes: ["Make sure who asks. The person's sessions go on."],
   examples: ["user remove-passkey ada@acme.example q1YbRfTz"],
-  changes: true,
-  async run(invocation) {
-    const { email = "", passkey = "" } = invocation.args;
-    await confirm(invocation, `Remove the passkey ${clean(passkey)} of ${clean(email)}?`);
-    await api.removeUserPasskey(email, passkey, (await invocation.client()).opts);
-    sayDone(invocation.io, `The passkey does not sign ${clean(email)} in any more.`);
-  },
-};
+  ask: (email, passkey) => `Remove the passkey ${passkey} of ${email}?`,
+  send: ({ opts }, email, passkey) => api.removeUserPasskey(email, passkey, opts),
+  done: (_, email) => `The passkey does not sign ${email} in any more.`,
+});
 
 const enableLogin: Command = {
   words: ["tenant", "enable-login"],
@@ -246,25 +226,21 @@ const REVOCATIONS = [
 ] as const;
 
 /** Revokes the tokens that were issued until now. It does not take the right to get new ones. */
-const revoke = ({ word, arg, operation, ends, id }: (typeof REVOCATIONS)[number]): Command => ({
-  words: [word, "revoke"],
-  summary: `End ${ends}, everywhere within seconds.`,
-  args: [arg],
-  options: [YES_OPTION],
-  notes: [
-    word === "session"
-      ? "A new sign-in starts a new session."
-      : `It ends what was issued until now. To keep the ${word} from getting more, use \`${word} set --disabled\`.`,
-  ],
-  examples: [`${word} revoke ${id}`, `${word} revoke ${id} --yes`],
-  changes: true,
-  async run(invocation) {
-    const key = invocation.args[arg.name] ?? "";
-    await confirm(invocation, `End ${ends} (${clean(key)})?`);
-    await operation(key, (await invocation.client()).opts);
-    sayDone(invocation.io, `Ended: ${ends} (${clean(key)}).`);
-  },
-});
+const revoke = ({ word, arg, operation, ends, id }: (typeof REVOCATIONS)[number]): Command =>
+  changeCommand({
+    words: [word, "revoke"],
+    summary: `End ${ends}, everywhere within seconds.`,
+    args: [arg],
+    notes: [
+      word === "session"
+        ? "A new sign-in starts a new session."
+        : `It ends what was issued until now. To keep the ${word} from getting more, use \`${word} set --disabled\`.`,
+    ],
+    examples: [`${word} revoke ${id}`, `${word} revoke ${id} --yes`],
+    ask: (key) => `End ${ends} (${key})?`,
+    send: ({ opts }, key) => operation(key, opts),
+    done: (_, key) => `Ended: ${ends} (${key}).`,
+  });
 
 const KEY_COLUMNS: readonly Column<api.SigningKey>[] = [
   { field: "kid", title: "KEY" },
@@ -286,37 +262,31 @@ const SEAL_KEY_COLUMNS: readonly Column<api.SealKey>[] = [
   { field: "mayGo", title: "MAY GO", kind: "flag" },
 ];
 
-const listSealKeys: Command = {
+const listSealKeys = listCommand({
   words: ["seal-key", "list"],
   summary: "List the keys of SEAL_KEYS with what each encrypts, and which of them may be removed.",
-  args: [],
-  options: [],
   notes: [
     "To replace a key, put the new one in front of it in SEAL_KEYS. Secrets are encrypted again within " +
       "minutes. Remove the old key an hour after the list says MAY GO.",
   ],
   examples: ["seal-key list"],
-  async run({ options, io, client }) {
-    const keys = await ok(api.listSealKeys((await client()).opts));
-    const shown = { columns: SEAL_KEY_COLUMNS, limit: Infinity, nouns: "seal keys" };
-    await printRows(keys, { io, asJson: options.has("json"), ...shown });
-  },
-};
+  columns: SEAL_KEY_COLUMNS,
+  nouns: "seal keys",
+  rows: ({ opts }) => ok(api.listSealKeys(opts)),
+});
 
-const listKeys: Command = {
+const listKeys = pagedListCommand({
   words: ["signing-key", "list"],
   summary: "List the keys that sign tokens, the newest first.",
-  args: [],
-  options: LIST_OPTIONS,
   notes: ["States: published (not in use yet), signs, verifies (some tokens that it signed are still valid), gone."],
   examples: ["signing-key list"],
-  async run({ options, io, client }) {
-    const { limit, pageSize } = readBounds(options);
-    const { opts } = await client();
-    const keys = rowsOf((page) => api.listSigningKeys(page, opts), { pageSize });
-    await printRows(keys, { io, asJson: options.has("json"), columns: KEY_COLUMNS, limit, nouns: "signing keys" });
-  },
-};
+  columns: KEY_COLUMNS,
+  nouns: "signing keys",
+  rows:
+    () =>
+    ({ opts }, page) =>
+      rowsOf((query) => api.listSigningKeys(query, opts), page),
+});
 
 const rotateKeys: Command = {
   words: ["signing-key", "rotate"],

@@ -4,7 +4,7 @@ import type { Command, Invocation, Given } from "../command-line/command.ts";
 import { UsageError } from "../terminal/usage-error.ts";
 import { LIST_OPTIONS, printRows, readBounds } from "../command-line/listing.ts";
 import { type Column, createTable } from "../terminal/table.ts";
-import { clean, formatTime, readTime, toJson } from "../terminal/values.ts";
+import { clean, formatTime, readTime, toJson, readChoice } from "../terminal/values.ts";
 
 const USUAL_ROWS = 50;
 const POLL_MS = 2_000;
@@ -103,9 +103,7 @@ function readFilters(options: Given, nowMs: number): Filters {
     const text = options.value(flag);
     return text === undefined ? undefined : readTime(text, `--${flag}`, nowMs);
   };
-  const outcome = options.value("outcome");
-  if (outcome !== undefined && outcome !== "done" && outcome !== "refused")
-    throw new UsageError(`--outcome takes done or refused, not ${outcome}.`);
+  const outcome = readChoice(options.value("outcome"), "--outcome", ["done", "refused"]);
   return {
     since: time("since"),
     until: time("until"),

@@ -1,8 +1,9 @@
+import { readInstant } from "../terminal/values.ts";
+import { pagedListCommand } from "../command-line/patterns.ts";
 import * as api from "../../api/plinth.ts";
 import { ok } from "@oazapfts/runtime";
 import { rowsOf, type AdminClient } from "../client/admin-client.ts";
 import type { Command, Invocation, Option } from "../command-line/command.ts";
-import { LIST_OPTIONS, printRows, readBounds } from "../command-line/listing.ts";
 import { confirm, printRecord, sayDone, YES_OPTION } from "../command-line/print.ts";
 import { UsageError } from "../terminal/usage-error.ts";
 import type { Column } from "../terminal/table.ts";
@@ -41,24 +42,22 @@ export const backupCommands = (): Command[] => [
       const { options } = invocation;
       const bytes = bytesMode(options.value("bytes"));
       const since = options.value("events-since");
-      const eventsSince = since === undefined ? null : timeOf(since);
+      const eventsSince = since === undefined ? null : readInstant(since, "--events-since");
       const keep = options.value("keep") === undefined ? null : wholeNumber("keep", options.value("keep") ?? "");
       return follow(invocation, ({ opts }) => ok(api.startBackup({ bytes, eventsSince, keep }, opts)));
     },
   },
-  {
+  pagedListCommand({
     words: ["platform", "backups"],
     summary: "List the backups that are whole, the newest first.",
-    args: [],
-    options: LIST_OPTIONS,
     examples: ["platform backups"],
-    async run({ options, io, client }) {
-      const { limit, pageSize } = readBounds(options);
-      const { opts } = await client();
-      const rows = rowsOf((page) => api.listBackups(page, opts), { pageSize });
-      await printRows(rows, { io, asJson: options.has("json"), columns: COLUMNS, limit, nouns: "backups" });
-    },
-  },
+    columns: COLUMNS,
+    nouns: "backups",
+    rows:
+      () =>
+      ({ opts }, page) =>
+        rowsOf((query) => api.listBackups(query, opts), page),
+  }),
   {
     words: ["platform", "verify"],
     summary: "Read a backup back and check digests, counts, references and seal keys.",
@@ -187,12 +186,6 @@ function progress({ kind, stage, stagesDone, stages, counts, failures, error }: 
 function bytesMode(text = "reference"): "reference" | "copy" {
   if (text === "reference" || text === "copy") return text;
   throw new UsageError(`--bytes is copy or reference, not ${text}`);
-}
-
-function timeOf(text: string): number {
-  const ms = /^\d{5,15}$/.test(text) ? Number(text) : Date.parse(text);
-  if (Number.isNaN(ms)) throw new UsageError(`--events-since is a time such as 2026-11-01T00:00:00Z, not ${text}`);
-  return ms;
 }
 
 function wholeNumber(flag: string, text: string): number {

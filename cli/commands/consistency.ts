@@ -1,9 +1,10 @@
+import { pagedListCommand } from "../command-line/patterns.ts";
 import * as api from "../../api/plinth.ts";
 import { ok, type RequestOpts } from "@oazapfts/runtime";
 import { pagesOf, rowsOf, type AdminClient } from "../client/admin-client.ts";
 import { type Body, toJson } from "../terminal/values.ts";
 import type { Command, Invocation, Option } from "../command-line/command.ts";
-import { LIST_OPTIONS, printRows, readBounds } from "../command-line/listing.ts";
+import { LIST_OPTIONS, readBounds } from "../command-line/listing.ts";
 import { type Column, createTable, recordLines } from "../terminal/table.ts";
 import { confirm, printRecord, sayDone, YES_OPTION } from "../command-line/print.ts";
 
@@ -33,19 +34,17 @@ const FINDING_COLUMNS: readonly Column<Finding>[] = [
 
 /** Comparisons of the media bucket with the database. */
 export const consistencyCommands = (): Command[] => [
-  {
+  pagedListCommand({
     words: ["media-consistency", "list"],
     summary: "List the comparisons of the bucket with the database, the newest first.",
-    args: [],
-    options: LIST_OPTIONS,
     examples: ["media-consistency list"],
-    async run({ options, io, client }) {
-      const { limit, pageSize } = readBounds(options);
-      const { opts } = await client();
-      const runs = rowsOf((page) => api.listComparisons(page, opts), { pageSize });
-      await printRows(runs, { io, asJson: options.has("json"), columns: RUN_COLUMNS, limit, nouns: "comparisons" });
-    },
-  },
+    columns: RUN_COLUMNS,
+    nouns: "comparisons",
+    rows:
+      () =>
+      ({ opts }, page) =>
+        rowsOf((query) => api.listComparisons(query, opts), page),
+  }),
   {
     words: ["media-consistency", "start"],
     summary: "Start a comparison of the bucket with the database, or show the one that is running.",

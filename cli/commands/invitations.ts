@@ -1,8 +1,8 @@
+import { pagedListCommand } from "../command-line/patterns.ts";
 import { ok } from "@oazapfts/runtime";
 import * as api from "../../api/plinth.ts";
 import { rowsOf } from "../client/admin-client.ts";
 import type { Command, Given } from "../command-line/command.ts";
-import { LIST_OPTIONS, printRows, readBounds } from "../command-line/listing.ts";
 import { confirm, printRecord, sayDone, YES_OPTION } from "../command-line/print.ts";
 import type { Column } from "../terminal/table.ts";
 import { UsageError } from "../terminal/usage-error.ts";
@@ -92,25 +92,18 @@ const COLUMNS: readonly Column<Shown>[] = [
   { field: "expiresAt", title: "UNTIL", kind: "time" },
 ];
 
-const list: Command = {
+const list = pagedListCommand<Shown>({
   words: ["user", "invitations"],
   summary: "List the invitations into a tenant or an organization that nobody has accepted yet.",
-  args: [],
-  options: [...PLACE, ...LIST_OPTIONS],
+  options: PLACE,
   examples: ["user invitations --tenant acmeshop"],
-  async run({ options, io, client }) {
+  columns: COLUMNS,
+  nouns: "open invitations",
+  rows({ options }) {
     const place = placeOf(options);
-    const { limit, pageSize } = readBounds(options);
-    const { opts } = await client();
-    await printRows<Shown>(place.list(place.id, { pageSize }, opts), {
-      io,
-      asJson: options.has("json"),
-      columns: COLUMNS,
-      limit,
-      nouns: "open invitations",
-    });
+    return ({ opts }, page) => place.list(place.id, page, opts);
   },
-};
+});
 
 const withdraw: Command = {
   words: ["user", "withdraw-invitation"],

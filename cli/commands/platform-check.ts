@@ -1,3 +1,4 @@
+import { changeCommand } from "../command-line/patterns.ts";
 import * as api from "../../api/plinth.ts";
 import { ok } from "@oazapfts/runtime";
 import type { AdminClient } from "../client/admin-client.ts";
@@ -41,19 +42,14 @@ export const platformCheckCommands = (): Command[] => [
       return found.length === 0 ? 0 : 1;
     },
   },
-  {
+  changeCommand({
     words: ["platform", "reopen-topic"],
     summary: "Open the logs of a topic that do not exist; readers who are further than a log go back to its end.",
     args: [{ name: "topic", help: "<owner>.<event type>" }],
-    options: [],
     examples: ["platform reopen-topic acme.shop.order"],
-    changes: true,
-    async run(invocation) {
-      const { opts } = await invocation.client();
-      const { opened, marked } = await ok(api.reopenTopic(invocation.args["topic"] ?? "", opts));
-      sayDone(invocation.io, `Opened ${opened.length} logs, marked ${marked.length}.`);
-    },
-  },
+    send: ({ opts }, topic = "") => ok(api.reopenTopic(topic, opts)),
+    done: ({ opened, marked }) => `Opened ${opened.length} logs, marked ${marked.length}.`,
+  }),
   {
     words: ["platform", "restore-object"],
     summary: "Restore a log, a consumer or a push subscription of a topic to an earlier time; in maintenance.",
@@ -109,19 +105,14 @@ export const platformCheckCommands = (): Command[] => [
       return printRecord(invocation, await ok(api.restoreShard(shard, { to: whereTo(to) }, opts)));
     },
   },
-  {
+  changeCommand({
     words: ["platform", "reopen-push"],
     summary: "Open the object of a push subscription that does not exist; it begins at the newest event.",
     args: [{ name: "id", help: "of the push subscription" }],
-    options: [],
     examples: ["platform reopen-push 3f9a…"],
-    changes: true,
-    async run(invocation) {
-      const { opts } = await invocation.client();
-      await ok(api.reopenPushSubscription(invocation.args["id"] ?? "", opts));
-      sayDone(invocation.io, "It is open.");
-    },
-  },
+    send: ({ opts }, id = "") => ok(api.reopenPushSubscription(id, opts)),
+    done: () => "It is open.",
+  }),
 ];
 
 function whereTo(text: string): { timeMs: number } | { bookmark: string } {

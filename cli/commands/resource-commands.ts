@@ -1,9 +1,9 @@
+import { pagedListCommand, showCommand } from "../command-line/patterns.ts";
 import { randomBytes } from "node:crypto";
 import { find } from "../client/admin-client.ts";
 import { buildBody, changedFields, fieldOptions, missingFlags, readBodyFile, readSecrets } from "../resources/body.ts";
 import type { Command, Invocation, Option } from "../command-line/command.ts";
 import { UsageError } from "../terminal/usage-error.ts";
-import { LIST_OPTIONS, printRows, readBounds } from "../command-line/listing.ts";
 import type { Resource } from "../resources/resource.ts";
 import { RESOURCES } from "../resources/all.ts";
 import { confirm, printRecord, sayDone, YES_OPTION } from "../command-line/print.ts";
@@ -13,8 +13,8 @@ import { warnOfUnknownScopes } from "./unknown-scopes.ts";
 /** Builds list, show, set and delete for every resource. */
 export const resourceCommands = (): Command[] =>
   Object.values(RESOURCES).flatMap((resource) => [
-    listCommand(resource),
-    showCommand(resource),
+    listOf(resource),
+    showOf(resource),
     setCommand(resource),
     removeCommand(resource),
   ]);
@@ -47,16 +47,15 @@ async function* disabledOf<Row extends object>(rows: AsyncIterable<Row>): AsyncG
   for await (const row of rows) if ("disabled" in row && row.disabled === true) yield row;
 }
 
-const listCommand = (resource: Resource): Command => {
+const listOf = (resource: Resource): Command => {
   const { noun, word, verbs, keys } = resource;
-  return {
+  return pagedListCommand({
     words: [word, verbs.list],
     summary: keys.length === 1 ? `List every ${noun}.` : `List the ${noun}s of ${article(keys[0]?.name ?? "")}.`,
     args: keys.slice(0, -1),
     options: [
       ...(resource.searched === true ? SEARCH_OPTIONS : []),
       ...(resource.byTenant === true ? [TENANT_OPTION] : []),
-      ...LIST_OPTIONS,
     ],
     examples: [
       ...(resource.examples.list ?? [lineOf(resource, "list", 1)]),
@@ -64,33 +63,28 @@ const listCommand = (resource: Resource): Command => {
       ...(resource.searched === true ? [`${lineOf(resource, "list", 1)} --query ac`] : []),
       ...(resource.byTenant === true ? [`${lineOf(resource, "list", 1)} --tenant acme --disabled`] : []),
     ],
-    async run(invocation) {
-      const { options, io } = invocation;
-      const { limit, pageSize } = readBounds(options);
+    columns: resource.columns,
+    nouns: `${noun}s`,
+    rows(invocation) {
+      const { options } = invocation;
       const owner = keysOf(resource, invocation).slice(0, -1);
-      const search = { pageSize, q: options.value("query"), tenant: options.value("tenant") };
-      const rows = resource.list(await invocation.client(), owner, search);
-      await printRows(options.has("disabled") ? disabledOf(rows) : rows, {
-        io,
-        asJson: options.has("json"),
-        columns: resource.columns,
-        limit,
-        nouns: `${noun}s`,
-      });
+      const search = { q: options.value("query"), tenant: options.value("tenant") };
+      return (client, page) => {
+        const rows = resource.list(client, owner, { ...search, ...page });
+        return options.has("disabled") ? disabledOf(rows) : rows;
+      };
     },
-  };
+  });
 };
 
-const showCommand = (resource: Resource): Command => ({
-  words: [resource.word, resource.verbs.show],
-  summary: `Show one ${resource.noun}. What is secret is never shown.`,
-  args: resource.keys,
-  options: [],
-  examples: [lineOf(resource, "show"), `${lineOf(resource, "show")} --json`],
-  async run(invocation) {
-    await printRecord(invocation, await resource.show(await invocation.client(), keysOf(resource, invocation)));
-  },
-});
+const showOf = (resource: Resource): Command =>
+  showCommand({
+    words: [resource.word, resource.verbs.show],
+    summary: `Show one ${resource.noun}. What is secret is never shown.`,
+    args: resource.keys,
+    examples: [lineOf(resource, "show"), `${lineOf(resource, "show")} --json`],
+    read: (client, ...values) => resource.show(client, values),
+  });
 
 const SET_NOTES = [
   "Omitted fields keep their values: the command reads the stored record, applies the file, then the " +

@@ -1,3 +1,5 @@
+import { readInstant } from "../terminal/values.ts";
+import { showCommand } from "../command-line/patterns.ts";
 import * as api from "../../api/plinth.ts";
 import { ok } from "@oazapfts/runtime";
 import type { Command } from "../command-line/command.ts";
@@ -20,24 +22,19 @@ export const restorePointCommands = (): Command[] => [
     async run(invocation) {
       const given = invocation.options.value("to");
       if (given === undefined) throw new UsageError("Say the time: --to 2026-11-22T08:00:00Z");
-      const restoredTo = timeOf(given);
+      const restoredTo = readInstant(given, "--to");
       const time = new Date(restoredTo).toISOString();
       await confirm(invocation, `Was the database of ${invocation.base} restored to ${time}?`);
       const { opts } = await invocation.client();
       return printRecord(invocation, await ok(api.markRestored({ restoredTo }, opts)));
     },
   },
-  {
+  showCommand({
     words: ["platform", "restore-point"],
     summary: "Show the last restore of the database, and whether repairs hold.",
-    args: [],
-    options: [],
     examples: ["platform restore-point"],
-    async run(invocation) {
-      const { opts } = await invocation.client();
-      return printRecord(invocation, await ok(api.getRestorePoint(opts)));
-    },
-  },
+    read: ({ opts }) => ok(api.getRestorePoint(opts)),
+  }),
   {
     words: ["platform", "replay"],
     summary: "Remove again what was removed between the time of the restore and the restore.",
@@ -98,9 +95,3 @@ export const restorePointCommands = (): Command[] => [
 ];
 
 const OUTCOMES: ReadonlySet<string> = new Set(["erased", "absent", "made_since"]);
-
-function timeOf(text: string): number {
-  const ms = /^\d{5,15}$/.test(text) ? Number(text) : Date.parse(text);
-  if (Number.isNaN(ms)) throw new UsageError(`--to is a time such as 2026-11-22T08:00:00Z, not ${text}`);
-  return ms;
-}

@@ -21,3 +21,25 @@ export interface Key {
   readonly name: string;
   readonly help: string;
 }
+
+type Unnamed = Omit<Field, "name">;
+
+/** A field that holds a text. */
+export const text = (flag: string, value: string, help: string): Unnamed => ({ flag, type: "text", value, help });
+
+/** A field that holds texts, each given by its own flag. */
+export const list = (flag: string, value: string, help: string): Unnamed => ({ flag, type: "list", value, help });
+
+export const count = (flag: string, value: string, help: string): Unnamed => ({ flag, type: "count", value, help });
+
+/** A field that is true or false. */
+export const toggle = (flag: string, help: string): Unnamed => ({ flag, type: "boolean", help });
+
+export const secret = (flag: string, help: string): Unnamed => ({ flag, type: "secret", help });
+
+export const required = (field: Unnamed): Unnamed => ({ ...field, required: true });
+
+export const optional = (field: Unnamed): Unnamed => ({ ...field, optional: true });
+
+/** A field that `--no-<flag>` empties. */
+export const clearable = (field: Unnamed): Unnamed => ({ ...optional(field), none: "" });

@@ -1,5 +1,6 @@
 import * as api from "../../api/plinth.ts";
-import { BRAND_FIELDS, CREATED, NAME, scopesField, resource, STANDARD_VERBS } from "./resource.ts";
+import { count, list, optional, required, secret, text, toggle } from "./fields.ts";
+import { BRAND_FIELDS, CREATED, NAME, scopesField, resource } from "./resource.ts";
 
 const membersOf = (owner: "tenant" | "organization") =>
   ({
@@ -11,7 +12,7 @@ const membersOf = (owner: "tenant" | "organization") =>
     ],
     summary: `who may act in the ${owner}, and in which roles`,
     fields: {
-      roles: { flag: "role", type: "list", value: "<role>", help: "a role of the member", required: true },
+      roles: required(list("role", "<role>", "a role of the member")),
     },
     columns: [
       { field: "email", title: "EMAIL" },
@@ -38,9 +39,8 @@ export const PEOPLE = {
     operations: [api.listOrganizations, api.getOrganization, api.putOrganization, api.deleteOrganization],
     keys: [{ name: "organization", help: "its id: letters, digits, . _ - (64 at most)" }],
     summary: "companies that own tenants and packages",
-    fields: { name: { ...NAME, required: true } },
+    fields: { name: required(NAME) },
     columns: [{ field: "id", title: "ID" }, { field: "name", title: "NAME" }, CREATED],
-    verbs: STANDARD_VERBS,
     readOnly: ["id", "createdAt"],
     removal: "Its memberships are removed too. An organization with tenants or packages stays.",
     examples: { set: ['organization set acme --name "Acme"'] },
@@ -63,41 +63,15 @@ export const PEOPLE = {
     keys: [{ name: "tenant", help: "its id: 3 to 16 small letters and digits, first a letter" }],
     summary: "customers with separate data: clients act in a tenant, users are its members",
     fields: {
-      organization: {
-        flag: "organization",
-        type: "text",
-        value: "<id>",
-        help: "the organization that owns it",
-        required: true,
-      },
-      name: { ...NAME, required: true },
-      disabled: { flag: "disabled", type: "boolean", help: "nobody gets a token for it; existing ones are revoked" },
-      "quota.files": {
-        flag: "quota-files",
-        type: "count",
-        value: "<count>",
-        help: "the most files that it may store",
-        optional: true,
-      },
-      "quota.bytes": {
-        flag: "quota-bytes",
-        type: "count",
-        value: "<bytes>",
-        help: "the most bytes that it may store: 5000000, 5MB or 5GiB",
-        optional: true,
-      },
-      plan: {
-        flag: "plan",
-        type: "text",
-        value: "<small|standard|large>",
-        help: "its limit of requests a minute",
-        optional: true,
-      },
-      requireSecondFactor: {
-        flag: "require-second-factor",
-        type: "boolean",
-        help: "people get tokens for it after two factors alone",
-      },
+      organization: required(text("organization", "<id>", "the organization that owns it")),
+      name: required(NAME),
+      disabled: toggle("disabled", "nobody gets a token for it; existing ones are revoked"),
+      "quota.files": optional(count("quota-files", "<count>", "the most files that it may store")),
+      "quota.bytes": optional(
+        count("quota-bytes", "<bytes>", "the most bytes that it may store: 5000000, 5MB or 5GiB"),
+      ),
+      plan: optional(text("plan", "<small|standard|large>", "its limit of requests a minute")),
+      requireSecondFactor: toggle("require-second-factor", "people get tokens for it after two factors alone"),
       ...BRAND_FIELDS,
     },
     columns: [
@@ -107,7 +81,6 @@ export const PEOPLE = {
       { field: "disabled", title: "DISABLED", kind: "flag" },
       CREATED,
     ],
-    verbs: STANDARD_VERBS,
     readOnly: ["id", "createdAt"],
     removal:
       "Its memberships are removed too. A tenant with clients, services, subscriptions or files stays: see " +
@@ -157,14 +130,9 @@ export const PEOPLE = {
     summary: "named sets of scopes for members",
     fields: {
       scopes: scopesField("a scope of the role"),
-      requireSecondFactor: {
-        flag: "require-second-factor",
-        type: "boolean",
-        help: "its holders get tokens after two factors alone",
-      },
+      requireSecondFactor: toggle("require-second-factor", "its holders get tokens after two factors alone"),
     },
     columns: [{ field: "name", title: "NAME" }, { field: "scopes", title: "SCOPES", kind: "list" }, CREATED],
-    verbs: STANDARD_VERBS,
     readOnly: ["name", "createdAt"],
     removal: "A role that members have stays.",
     examples: {
@@ -183,10 +151,10 @@ export const PEOPLE = {
     summary: "people who sign in",
     fields: {
       name: { ...NAME, help: "the person's name; default: the address" },
-      picture: { flag: "picture", type: "text", help: "https address of a picture; empty: none" },
-      locale: { flag: "locale", type: "text", help: "language, such as de-CH; empty: none" },
-      password: { flag: "password", type: "secret", help: "8 to 256 characters; a new one signs the user out" },
-      disabled: { flag: "disabled", type: "boolean", help: "the user is signed out and cannot sign in" },
+      picture: text("picture", "<text>", "https address of a picture; empty: none"),
+      locale: text("locale", "<text>", "language, such as de-CH; empty: none"),
+      password: secret("password", "8 to 256 characters; a new one signs the user out"),
+      disabled: toggle("disabled", "the user is signed out and cannot sign in"),
     },
     columns: [
       { field: "email", title: "EMAIL" },
@@ -195,7 +163,6 @@ export const PEOPLE = {
       { field: "disabled", title: "DISABLED", kind: "flag" },
       CREATED,
     ],
-    verbs: STANDARD_VERBS,
     readOnly: ["email", "hasPassword", "createdAt"],
     removal: "The user's memberships are removed too, and tokens are revoked within seconds.",
     examples: {
@@ -215,13 +182,7 @@ export const PEOPLE = {
     ],
     summary: "accounts at identity providers that sign in as a user",
     fields: {
-      subject: {
-        flag: "subject",
-        type: "text",
-        value: "<sub>",
-        help: "the account there: `sub` of its ID tokens",
-        required: true,
-      },
+      subject: required(text("subject", "<sub>", "the account there: `sub` of its ID tokens")),
     },
     columns: [
       { field: "provider", title: "PROVIDER" },

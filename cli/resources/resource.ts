@@ -1,5 +1,6 @@
 import type { Column } from "../terminal/table.ts";
 import type { Field, Key } from "./fields.ts";
+import { clearable, list, required, text } from "./fields.ts";
 import type { Body } from "../terminal/values.ts";
 import { ok, type ApiFunction } from "@oazapfts/runtime";
 import { rowsOf, type AdminClient, type Page } from "../client/admin-client.ts";
@@ -53,13 +54,16 @@ export interface Verbs {
 }
 
 /** A resource by the generated functions of its operations. The keys of `fields` are the names of the body's fields. */
-interface Definition extends Omit<Resource, "fields" | "list" | "show" | "set" | "remove"> {
+interface Definition extends Omit<Resource, "verbs" | "fields" | "list" | "show" | "set" | "remove"> {
   readonly operations: readonly [list: ApiFunction, show: ApiFunction, put: ApiFunction, remove: ApiFunction];
   readonly fields: Readonly<Record<string, Omit<Field, "name">>>;
+  /** list, show, set and delete unless told. */
+  readonly verbs?: Verbs;
 }
 
 export function resource({ operations: [list, show, put, remove], fields, ...rest }: Definition): Resource {
   return {
+    verbs: STANDARD_VERBS,
     ...rest,
     fields: Object.entries(fields).map(([name, field]) => ({ name, ...field })),
     list: (client, values, page) =>
@@ -70,53 +74,21 @@ export function resource({ operations: [list, show, put, remove], fields, ...res
   };
 }
 
-export const STANDARD_VERBS: Verbs = { list: "list", show: "show", set: "set", remove: "delete" };
+const STANDARD_VERBS: Verbs = { list: "list", show: "show", set: "set", remove: "delete" };
 export const CREATED = { field: "createdAt", title: "CREATED", kind: "time" } as const;
-export const NAME = { flag: "name", type: "text", value: "<text>", help: "its display name" } as const;
-export const scopesField = (help: string) =>
-  ({ flag: "scope", type: "list", value: "<scope>", help, required: true }) as const;
+export const NAME = text("name", "<text>", "its display name");
+export const scopesField = (help: string) => required(list("scope", "<scope>", help));
 
 /** The look of a tenant or a client on pages and in mails. */
 export const BRAND_FIELDS = {
-  "brand.name": {
-    flag: "brand-name",
-    type: "text",
-    value: "<text>",
-    help: "its name in the head of pages and in mails",
-    optional: true,
-    none: "",
-  },
-  "brand.logoUri": {
-    flag: "brand-logo",
-    type: "text",
-    value: "<url>",
-    help: "its logo there: https",
-    optional: true,
-    none: "",
-  },
-  "brand.accentColor": {
-    flag: "brand-color",
-    type: "text",
-    value: "<#rrggbb>",
-    help: "the colour of buttons and links; its contrast must be 4.5:1",
-    optional: true,
-    none: "",
-  },
-  "brand.accentColorDark": {
-    flag: "brand-color-dark",
-    type: "text",
-    value: "<#rrggbb>",
-    help: "the same in the dark theme; without it, a lighter tone is made",
-    optional: true,
-    none: "",
-  },
-  "brand.termsUri": { flag: "brand-terms", type: "text", value: "<url>", help: "its terms", optional: true, none: "" },
-  "brand.privacyUri": {
-    flag: "brand-privacy",
-    type: "text",
-    value: "<url>",
-    help: "its privacy policy",
-    optional: true,
-    none: "",
-  },
+  "brand.name": clearable(text("brand-name", "<text>", "its name in the head of pages and in mails")),
+  "brand.logoUri": clearable(text("brand-logo", "<url>", "its logo there: https")),
+  "brand.accentColor": clearable(
+    text("brand-color", "<#rrggbb>", "the colour of buttons and links; its contrast must be 4.5:1"),
+  ),
+  "brand.accentColorDark": clearable(
+    text("brand-color-dark", "<#rrggbb>", "the same in the dark theme; without it, a lighter tone is made"),
+  ),
+  "brand.termsUri": clearable(text("brand-terms", "<url>", "its terms")),
+  "brand.privacyUri": clearable(text("brand-privacy", "<url>", "its privacy policy")),
 } as const;

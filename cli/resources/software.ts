@@ -1,5 +1,6 @@
 import * as api from "../../api/plinth.ts";
-import { BRAND_FIELDS, CREATED, scopesField, resource, STANDARD_VERBS } from "./resource.ts";
+import { list, optional, required, secret, text, toggle } from "./fields.ts";
+import { BRAND_FIELDS, CREATED, scopesField, resource } from "./resource.ts";
 
 /** Clients, services, packages, and external identity providers. */
 export const SOFTWARE = {
@@ -12,131 +13,61 @@ export const SOFTWARE = {
     keys: [{ name: "client", help: "its id" }],
     summary: "applications that get tokens",
     fields: {
-      name: {
-        flag: "name",
-        type: "text",
-        value: "<project>.<app>",
-        help: "the owner of its topics and files; default: its id",
-      },
-      displayName: { flag: "display-name", type: "text", value: "<text>", help: "its name on pages for people" },
-      logoUri: {
-        flag: "logo-uri",
-        type: "text",
-        value: "<url>",
-        help: "its logo on these pages: https, or data of at most 8,000 characters",
-      },
-      tenant: {
-        flag: "tenant",
-        type: "text",
-        value: "<tenant>",
-        help: "the tenant that it belongs to",
-        required: true,
-      },
-      confidential: {
-        flag: "confidential",
-        type: "boolean",
-        help: "it can keep a secret; browser and phone applications cannot",
-        required: true,
-      },
-      service: {
-        flag: "service",
-        type: "text",
-        value: "<service>",
-        help: "the registered service whose client it is",
-        optional: true,
-      },
-      redirectUris: {
-        flag: "redirect-uri",
-        type: "list",
-        value: "<uri>",
-        help: "where sign-ins may return to: https, http on a loopback host, or a private-use scheme",
-      },
-      postLogoutRedirectUris: {
-        flag: "post-logout-redirect-uri",
-        type: "list",
-        value: "<uri>",
-        help: "where sign-outs may return to",
-      },
-      grantTypes: {
-        flag: "grant-type",
-        type: "list",
-        value: "<grant>",
-        help: "client_credentials, authorization_code, refresh_token, implicit, password, or the urn of the device grant",
-        required: true,
-      },
+      name: text("name", "<project>.<app>", "the owner of its topics and files; default: its id"),
+      displayName: text("display-name", "<text>", "its name on pages for people"),
+      logoUri: text("logo-uri", "<url>", "its logo on these pages: https, or data of at most 8,000 characters"),
+      tenant: required(text("tenant", "<tenant>", "the tenant that it belongs to")),
+      confidential: required(toggle("confidential", "it can keep a secret; browser and phone applications cannot")),
+      service: optional(text("service", "<service>", "the registered service whose client it is")),
+      redirectUris: list(
+        "redirect-uri",
+        "<uri>",
+        "where sign-ins may return to: https, http on a loopback host, or a private-use scheme",
+      ),
+      postLogoutRedirectUris: list("post-logout-redirect-uri", "<uri>", "where sign-outs may return to"),
+      grantTypes: required(
+        list(
+          "grant-type",
+          "<grant>",
+          "client_credentials, authorization_code, refresh_token, implicit, password, or the urn of the device grant",
+        ),
+      ),
       scopes: scopesField("a scope that it may request; * at the end matches any ending"),
       ...BRAND_FIELDS,
-      filesPerUser: {
-        flag: "files-per-user",
-        type: "boolean",
-        help: "keeps people's files apart: each person reaches only the own files",
-      },
-      thirdParty: {
-        flag: "third-party",
-        type: "boolean",
-        help: "people are asked before it gets access; it has no password grant",
-      },
-      requireSecondFactor: {
-        flag: "require-second-factor",
-        type: "boolean",
-        help: "people get its tokens after two factors alone",
-      },
-      backchannelLogoutUri: {
-        flag: "backchannel-logout-uri",
-        type: "text",
-        value: "<url>",
-        help: "where it is told that a session of a person ended",
-      },
-      backchannelLogoutSessionRequired: {
-        flag: "backchannel-logout-session-required",
-        type: "boolean",
-        help: "it wants the session's id in these logout tokens, which always have it",
-      },
-      requirePkce: { flag: "require-pkce", type: "boolean", help: "codes need PKCE; always on without a secret" },
-      authMethod: {
-        flag: "auth-method",
-        type: "text",
-        value: "<method>",
-        help: "how it authenticates: client_secret, or assertions signed by it (client_secret_jwt) or by a private key (private_key_jwt)",
-      },
-      requirePushedAuthorizationRequests: {
-        flag: "require-pushed-authorization-requests",
-        type: "boolean",
-        help: "its authorization requests come through /par alone",
-      },
-      dpopBoundAccessTokens: {
-        flag: "dpop-bound-access-tokens",
-        type: "boolean",
-        help: "its access tokens are bound to keys that it proves (DPoP)",
-      },
-      securityProfile: {
-        flag: "security-profile",
-        type: "text",
-        value: "<none|fapi2>",
-        help: "fapi2: it keeps to the FAPI 2.0 Security Profile",
-      },
-      jwks: {
-        flag: "jwks",
-        type: "text",
-        value: "<json>",
-        help: "private_key_jwt: its public keys, a JSON Web Key Set",
-      },
-      jwksUri: {
-        flag: "jwks-uri",
-        type: "text",
-        value: "<url>",
-        help: "private_key_jwt: the address of its public keys",
-      },
-      clientSecret: {
-        flag: "client-secret",
-        type: "secret",
-        help: "at least 32 characters; the old secret and its tokens stop working at once",
-      },
-      disabled: {
-        flag: "disabled",
-        type: "boolean",
-        help: "it gets no tokens; existing ones are revoked within seconds",
-      },
+      filesPerUser: toggle("files-per-user", "keeps people's files apart: each person reaches only the own files"),
+      thirdParty: toggle("third-party", "people are asked before it gets access; it has no password grant"),
+      requireSecondFactor: toggle("require-second-factor", "people get its tokens after two factors alone"),
+      backchannelLogoutUri: text(
+        "backchannel-logout-uri",
+        "<url>",
+        "where it is told that a session of a person ended",
+      ),
+      backchannelLogoutSessionRequired: toggle(
+        "backchannel-logout-session-required",
+        "it wants the session's id in these logout tokens, which always have it",
+      ),
+      requirePkce: toggle("require-pkce", "codes need PKCE; always on without a secret"),
+      authMethod: text(
+        "auth-method",
+        "<method>",
+        "how it authenticates: client_secret, or assertions signed by it (client_secret_jwt) or by a private key (private_key_jwt)",
+      ),
+      requirePushedAuthorizationRequests: toggle(
+        "require-pushed-authorization-requests",
+        "its authorization requests come through /par alone",
+      ),
+      dpopBoundAccessTokens: toggle(
+        "dpop-bound-access-tokens",
+        "its access tokens are bound to keys that it proves (DPoP)",
+      ),
+      securityProfile: text("security-profile", "<none|fapi2>", "fapi2: it keeps to the FAPI 2.0 Security Profile"),
+      jwks: text("jwks", "<json>", "private_key_jwt: its public keys, a JSON Web Key Set"),
+      jwksUri: text("jwks-uri", "<url>", "private_key_jwt: the address of its public keys"),
+      clientSecret: secret(
+        "client-secret",
+        "at least 32 characters; the old secret and its tokens stop working at once",
+      ),
+      disabled: toggle("disabled", "it gets no tokens; existing ones are revoked within seconds"),
     },
     columns: [
       { field: "clientId", title: "ID" },
@@ -147,7 +78,6 @@ export const SOFTWARE = {
       { field: "disabled", title: "DISABLED", kind: "flag" },
       CREATED,
     ],
-    verbs: STANDARD_VERBS,
     readOnly: ["clientId", "createdAt"],
     removal:
       "Its push subscriptions are removed too, and its tokens are revoked within seconds. A client with " +
@@ -170,46 +100,25 @@ export const SOFTWARE = {
     keys: [{ name: "service", help: "its name" }],
     summary: "services behind the gateway, with their scopes",
     fields: {
-      sourceUrl: {
-        flag: "source-url",
-        type: "text",
-        value: "<url>",
-        help: "its private address",
-        required: true,
-      },
-      proxyPath: {
-        flag: "proxy-path",
-        type: "text",
-        value: "<path>",
-        help: "its public path, such as /catalog/v1",
-        required: true,
-      },
+      sourceUrl: required(text("source-url", "<url>", "its private address")),
+      proxyPath: required(text("proxy-path", "<path>", "its public path, such as /catalog/v1")),
       scopes: scopesField("a scope of this service"),
       scopeDescriptions: {
-        flag: "scope-description",
+        ...list(
+          "scope-description",
+          "<scope:words>",
+          "what an application may do with the scope, in words for people; they are asked by them",
+        ),
         type: "pairs",
-        value: "<scope:words>",
-        help: "what an application may do with the scope, in words for people; they are asked by them",
       },
-      tenant: { flag: "tenant", type: "text", value: "<tenant>", help: "the tenant that owns it", required: true },
-      access: {
-        flag: "access",
-        type: "text",
-        value: "<token|public>",
-        help: "token: callers need one",
-        required: true,
-      },
-      essential: { flag: "essential", type: "boolean", help: "every tenant has it without a package" },
-      forwardAuthorization: {
-        flag: "forward-authorization",
-        type: "boolean",
-        help: "forward the original tokens of other tenants' callers, which are valid everywhere",
-      },
-      trusted: {
-        flag: "trusted",
-        type: "boolean",
-        help: "do not isolate its pages and cookies from other services",
-      },
+      tenant: required(text("tenant", "<tenant>", "the tenant that owns it")),
+      access: required(text("access", "<token|public>", "token: callers need one")),
+      essential: toggle("essential", "every tenant has it without a package"),
+      forwardAuthorization: toggle(
+        "forward-authorization",
+        "forward the original tokens of other tenants' callers, which are valid everywhere",
+      ),
+      trusted: toggle("trusted", "do not isolate its pages and cookies from other services"),
     },
     columns: [
       { field: "name", title: "NAME" },
@@ -221,7 +130,6 @@ export const SOFTWARE = {
       { field: "builtIn", title: "BUILT IN", kind: "flag" },
       { field: "scopes", title: "SCOPES", kind: "list" },
     ],
-    verbs: STANDARD_VERBS,
     readOnly: ["name", "createdAt", "builtIn"],
     removal: "The gateway stops forwarding to it. A service of a client or a package stays.",
     examples: {
@@ -238,15 +146,9 @@ export const SOFTWARE = {
     keys: [{ name: "package", help: "its id" }],
     summary: "sets of services that tenants subscribe to",
     fields: {
-      version: { flag: "version", type: "text", value: "<version>", help: "its version", required: true },
-      organization: {
-        flag: "organization",
-        type: "text",
-        value: "<id>",
-        help: "the organization that offers it",
-        required: true,
-      },
-      services: { flag: "service", type: "list", value: "<service>", help: "a service in the package", required: true },
+      version: required(text("version", "<version>", "its version")),
+      organization: required(text("organization", "<id>", "the organization that offers it")),
+      services: required(list("service", "<service>", "a service in the package")),
     },
     columns: [
       { field: "id", title: "ID" },
@@ -255,7 +157,6 @@ export const SOFTWARE = {
       { field: "services", title: "SERVICES", kind: "list" },
       { field: "builtIn", title: "BUILT IN", kind: "flag" },
     ],
-    verbs: STANDARD_VERBS,
     readOnly: ["id", "createdAt", "builtIn"],
     removal: "A package with subscribers stays.",
     examples: { set: ["package set catalog --version 1 --organization acme --service catalog"] },
@@ -272,58 +173,26 @@ export const SOFTWARE = {
     keys: [{ name: "provider", help: "its id, the parameter id_provider" }],
     summary: "external OpenID providers for sign-in",
     fields: {
-      issuer: {
-        flag: "issuer",
-        type: "text",
-        value: "<url>",
-        help: "its issuer, with the discovery document",
-        required: true,
-      },
-      clientId: {
-        flag: "client-id",
-        type: "text",
-        value: "<id>",
-        help: "the platform's client id there",
-        required: true,
-      },
+      issuer: required(text("issuer", "<url>", "its issuer, with the discovery document")),
+      clientId: required(text("client-id", "<id>", "the platform's client id there")),
       clientSecret: {
-        flag: "client-secret",
-        type: "secret",
-        help: "the platform's client secret there; a new issuer needs a new one",
+        ...secret("client-secret", "the platform's client secret there; a new issuer needs a new one"),
         requiredOfNew: true,
       },
-      scopes: { flag: "scope", type: "list", value: "<scope>", help: "a requested scope; openid is required" },
-      tenants: {
-        flag: "tenant",
-        type: "list",
-        value: "<tenant>",
-        help: "a tenant that sign-ins can reach; none: all",
-      },
-      domains: {
-        flag: "domain",
-        type: "list",
-        value: "<domain>",
-        help: "an e-mail domain that it may vouch for; none: all",
-      },
-      linking: {
-        flag: "linking",
-        type: "text",
-        value: "<who>",
-        help:
-          "who links a user to an account there: confirm (the user, by password), operator, or verified_email " +
+      scopes: list("scope", "<scope>", "a requested scope; openid is required"),
+      tenants: list("tenant", "<tenant>", "a tenant that sign-ins can reach; none: all"),
+      domains: list("domain", "<domain>", "an e-mail domain that it may vouch for; none: all"),
+      linking: text(
+        "linking",
+        "<who>",
+        "who links a user to an account there: confirm (the user, by password), operator, or verified_email " +
           "(needs --domain)",
-      },
-      trustEmail: {
-        flag: "trust-email",
-        type: "boolean",
-        help: "its addresses count as verified where it does not say; for a provider that verifies all of them",
-      },
-      button: {
-        flag: "button",
-        type: "text",
-        value: "<text>",
-        help: "its name on a button of the sign-in page; empty: no button",
-      },
+      ),
+      trustEmail: toggle(
+        "trust-email",
+        "its addresses count as verified where it does not say; for a provider that verifies all of them",
+      ),
+      button: text("button", "<text>", "its name on a button of the sign-in page; empty: no button"),
     },
     columns: [
       { field: "id", title: "ID" },
@@ -334,7 +203,6 @@ export const SOFTWARE = {
       { field: "domains", title: "DOMAINS", kind: "list" },
       CREATED,
     ],
-    verbs: STANDARD_VERBS,
     readOnly: ["id", "createdAt"],
     removal: "Users who signed in by it are signed out, and their links to accounts there are removed.",
     examples: {

@@ -45,6 +45,24 @@ export function readTime(text: string, flag: string, nowMs: number): number {
   return at;
 }
 
+/** Reads a time in ISO 8601, or Unix milliseconds; returns Unix milliseconds. */
+export function readInstant(text: string, flag: string): number {
+  const ms = /^\d{5,15}$/.test(text) ? Number(text) : Date.parse(text);
+  if (Number.isNaN(ms)) throw new UsageError(`${flag} is a time such as 2026-11-22T08:00:00Z, not ${text}`);
+  return ms;
+}
+
+/** Reads one of a few words; undefined if none was given. */
+export function readChoice<const Word extends string>(
+  text: string | undefined,
+  flag: string,
+  words: readonly Word[],
+): Word | undefined {
+  const found = words.find((word) => word === text);
+  if (found === text) return found;
+  throw new UsageError(`${flag} takes ${words.join(" or ")}, not ${text}.`);
+}
+
 /** A time in UTC, to the second, as `--since` takes it. */
 export const formatTime = (atMs: number): string =>
   Math.abs(atMs) <= 8.64e15 ? `${new Date(atMs).toISOString().slice(0, 19)}Z` : String(atMs);
