@@ -9,12 +9,12 @@ import {
   type Restorable,
   type RestoreTo,
 } from "../../platform/storage/object-restore.ts";
+import { Mutex } from "../../platform/runtime/mutex.ts";
 import { systemRandom } from "../../platform/runtime/random.ts";
 import { tenantFilter } from "../access/reader.ts";
-import { askLog, askLogs } from "../log/client.ts";
 import type { Position } from "../log/event-id.ts";
 import type { TopicLog } from "../log/topic-log.do.ts";
-import type { Place, ReadOutcome } from "../log/types.ts";
+import type { Place } from "../log/types.ts";
 import { READ } from "../model/limits.ts";
 import { shardsOf, type TopicAddress } from "../model/topic.ts";
 import {
@@ -43,6 +43,8 @@ import {
 } from "./lock.ts";
 import type { Taken } from "./prefetch-buffer.ts";
 import { Prefetch } from "./prefetch.ts";
+import { Registration, unregister } from "./registration.ts";
+import { findPlace } from "./sought.ts";
 import { replay, type Replay } from "./replay.ts";
 import type { ConsumerReadOutcome, LockOutcome, ReadRequest, SeekOutcome } from "./types.ts";
 
@@ -66,19 +68,11 @@ export class TopicConsumer extends DurableObject<ConsumerEnv> implements Restora
   readonly #row = new ConsumerRow(this.ctx.storage.sql);
   #record: ConsumerRecord | undefined = this.#row.load();
   #prefetch = new Prefetch();
-  /**
-   * True if the topic knows this consumer. It must before anything is stored here, so that a deletion finds this
-   * object.
-   */
-  #registered = this.#record !== undefined;
+  readonly #registration = new Registration(this.#record !== undefined);
   /** Serializes reads, seeks and the deletion. */
   readonly #mutex = new Mutex();
   /** Reads that ever arrived: tells whether a fetch started after a read arrived. */
   #arrivals = 0;
-  /** Reads that had arrived when a failed registration started: none of them tries again. */
-  #failedArrivals = 0;
-  /** Consecutive failed registrations. */
-  #registerFailures = 0;
   /** The batch being read again. Parallel repeats share it, since each could take several megabytes. */
   #replaying: { readonly token: string; readonly left: Promise<Replay> } | undefined;
 
@@ -130,22 +124,9 @@ export class TopicConsumer extends DurableObject<ConsumerEnv> implements Restora
     return this.#mutex.run(async () => {
       const registered = await this.#register(topic, consumer);
       if (registered !== "registered") return { kind: registered };
-      const shards = shardsOf(topic);
-      // The resets first: of one that comes in between, the next read must hear.
-      const ends = await askLogs(this.env.TOPIC_LOG, topic, shards, async (log): Promise<ReadOutcome> =>
-        log.read(Number.MAX_SAFE_INTEGER, 1, 0, 1),
-      );
-      const answers = await askLogs(this.env.TOPIC_LOG, topic, shards, async (log): Promise<number | "gone"> =>
-        log.positionBefore(to),
-      );
-      const [cursor, seenResets]: [number[], (string | null)[]] = [[], []];
-      for (const [shard, answer] of answers.entries()) {
-        const end = ends[shard];
-        if (answer === undefined || end === undefined) return { kind: "failed" };
-        if (answer === "gone" || end.kind === "gone") return { kind: "gone" };
-        cursor.push(answer);
-        seenResets.push(end.resets?.at(-1)?.id ?? null);
-      }
+      const place = await findPlace(this.env.TOPIC_LOG, topic, to);
+      if (typeof place === "string") return { kind: place };
+      const { cursor, seenResets } = place;
       const record = this.#record ?? newRecord(topic.shards);
       const lockedMs = lockedForMs(record.state, systemClock.nowMs());
       if (lockedMs > 0) return { kind: "locked", retryAfterMs: lockedMs };
@@ -159,12 +140,7 @@ export class TopicConsumer extends DurableObject<ConsumerEnv> implements Restora
 
   /** Forgets everything because the topic is being deleted. Waits for a running read, which would write after it. */
   destroy(): Promise<void> {
-    return this.#mutex.run(async () => {
-      this.#record = undefined;
-      this.#registered = false;
-      this.#prefetch = new Prefetch();
-      await this.ctx.storage.deleteAll();
-    });
+    return this.#mutex.run(() => this.#forget());
   }
 
   /**
@@ -173,15 +149,8 @@ export class TopicConsumer extends DurableObject<ConsumerEnv> implements Restora
    */
   remove(topic: TopicAddress, consumer: string): Promise<"removed" | "failed"> {
     return this.#mutex.run(async () => {
-      this.#record = undefined;
-      this.#registered = false;
-      this.#prefetch = new Prefetch();
-      await this.ctx.storage.deleteAll();
-      const forgotten = await askLog(this.env.TOPIC_LOG, topic, 0, async (log): Promise<boolean> => {
-        await log.forgetConsumers([consumer]);
-        return true;
-      });
-      return forgotten === undefined ? "failed" : "removed";
+      await this.#forget();
+      return unregister(this.env.TOPIC_LOG, topic, consumer);
     });
   }
 
@@ -215,7 +184,7 @@ export class TopicConsumer extends DurableObject<ConsumerEnv> implements Restora
       );
       if (outcome === "imported") {
         this.#record = this.#row.load();
-        this.#registered = true;
+        this.#registration.imported();
         this.#prefetch = new Prefetch();
       }
       return outcome;
@@ -231,7 +200,7 @@ export class TopicConsumer extends DurableObject<ConsumerEnv> implements Restora
       const stored = this.#record ?? newRecord(topic.shards);
       const inTheWay = obstacleTo(request, stored.state, systemClock.nowMs());
       if (inTheWay !== undefined) return inTheWay;
-      if (!this.#registered && arrival <= this.#failedArrivals) return this.#unregisteredOutcome();
+      if (this.#registration.hasFailedFor(arrival)) return this.#registration.failedOutcome();
       const isAligned = this.#prefetch.align(stored.state.cursor);
       const isComplete = isAligned && (fetches > 0 || this.#prefetch.isCompleteFor(arrival));
       if (buffer.count < numEvents && !isComplete) {
@@ -246,10 +215,10 @@ export class TopicConsumer extends DurableObject<ConsumerEnv> implements Restora
         if (filled === "gone") return { kind: "gone" };
         if (filled !== "filled") {
           // The log that began anew may have forgotten this consumer.
-          this.#registered = false;
+          this.#registration.forget();
           const registered = await this.#register(topic, request.consumer);
           if (registered === "gone") return { kind: "gone" };
-          if (registered === "failed") return this.#unregisteredOutcome();
+          if (registered === "failed") return this.#registration.failedOutcome();
           this.#rewind(topic, filled);
         }
         continue;
@@ -263,10 +232,10 @@ export class TopicConsumer extends DurableObject<ConsumerEnv> implements Restora
           : { ...begun, seenResets: this.#prefetch.seenResets(stored.seenResets, topic.shards) };
       // Store the start position even if the read was empty, so the next read can report lost events.
       const mustStore = buffer.count > 0 || (record !== stored && !this.#prefetch.failed);
-      if (mustStore && !this.#registered) {
+      if (mustStore && !this.#registration.isKnown) {
         const registered = await this.#register(topic, request.consumer);
         if (registered === "gone") return { kind: "gone" };
-        if (registered === "failed") return this.#unregisteredOutcome();
+        if (registered === "failed") return this.#registration.failedOutcome();
         continue;
       }
       const taken = buffer.take(limits);
@@ -318,26 +287,15 @@ export class TopicConsumer extends DurableObject<ConsumerEnv> implements Restora
     this.#save(rewound(this.#record, rewinds));
   }
 
-  async #register(topic: TopicAddress, consumer: string): Promise<"registered" | "gone" | "failed"> {
-    if (this.#registered) return "registered";
-    const arrivals = this.#arrivals;
-    const answer = await askLog(this.env.TOPIC_LOG, topic, 0, async (log): Promise<"added" | "gone"> =>
-      log.addConsumer(consumer),
-    );
-    if (answer === undefined) {
-      this.#failedArrivals = arrivals;
-      this.#registerFailures += 1;
-      return "failed";
-    }
-    this.#registerFailures = 0;
-    if (answer === "gone") return "gone";
-    this.#registered = true;
-    return "registered";
+  #register(topic: TopicAddress, consumer: string): Promise<"registered" | "gone" | "failed"> {
+    return this.#registration.add(this.env.TOPIC_LOG, topic, consumer, this.#arrivals);
   }
 
-  /** Response while the topic cannot register the consumer: there may be events, but it does not get them. */
-  #unregisteredOutcome(): ConsumerReadOutcome {
-    return this.#registerFailures > READ.failedFetches ? { kind: "failed" } : { kind: "empty", more: true, lost: 0 };
+  async #forget(): Promise<void> {
+    this.#record = undefined;
+    this.#registration.forget();
+    this.#prefetch = new Prefetch();
+    await this.ctx.storage.deleteAll();
   }
 
   #replay(request: ReadRequest, { cursor, lock }: Repeat): Promise<Replay> {
@@ -406,21 +364,3 @@ interface ConsumerEnv {
 const NONCE_BYTES = 16;
 
 const mostChars = ({ maxChars = READ.maxAnswerChars }: ReadRequest): number => Math.min(maxChars, READ.maxAnswerChars);
-
-/** Runs async work one at a time. */
-class Mutex {
-  /** Resolves when the running work is done. */
-  #running: Promise<void> | undefined;
-
-  async run<T>(work: () => Promise<T>): Promise<T> {
-    while (this.#running !== undefined) await this.#running;
-    const { promise, resolve } = Promise.withResolvers<void>();
-    this.#running = promise;
-    try {
-      return await work();
-    } finally {
-      this.#running = undefined;
-      resolve();
-    }
-  }
-}

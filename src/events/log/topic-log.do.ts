@@ -10,6 +10,8 @@ import {
 } from "../../platform/storage/object-restore.ts";
 import { systemRandom } from "../../platform/runtime/random.ts";
 import { LOG } from "../model/limits.ts";
+import { LogAlarm } from "./alarm.ts";
+import { ConsumerTable } from "./consumer-table.ts";
 import { newEventIds } from "./event-id.ts";
 import type { OwnTenant } from "./hidden-ids.ts";
 import { clearedAtMs, expiryOf, IdempotencyKeys } from "./idempotency-keys.ts";
@@ -46,10 +48,9 @@ import type {
  * No method has an `await` between its first read and its last write, so calls do not interleave. The runtime stores
  * the writes of one turn together, the alarm included, and sends the response only after they are on disk.
  *
- * The alarm has one stored time, at which the next work is due: it removes expired events (retention.ts) and keys, and
- * wakes push subscriptions (notifier.ts). A method that stores something sets it in the same turn, so the runtime
- * stores both or neither. The runtime repeats an interrupted alarm, and a finished one checks everything once more in
- * the turn in which it sets the next.
+ * The alarm (alarm.ts) removes expired events (retention.ts) and keys, and wakes push subscriptions (notifier.ts). The
+ * runtime repeats an interrupted alarm, and a finished one checks everything once more in the turn in which it sets the
+ * next.
  */
 export class TopicLog extends DurableObject<LogEnv> implements Restorable {
   readonly #sql = this.ctx.storage.sql;
@@ -59,11 +60,9 @@ export class TopicLog extends DurableObject<LogEnv> implements Restorable {
   readonly #subscribers = new SubscriberTable(this.#sql);
   readonly #readers = new WaitingReaders(this.ctx);
   readonly #resets = new ResetTable(this.#sql);
+  readonly #consumers = new ConsumerTable(this.#sql);
+  readonly #alarm = new LogAlarm(this.ctx, () => Math.min(this.#trimDueMs(), this.#wakeDueMs()));
   #tail: Tail | undefined = this.#load();
-  /** When the alarm set by this instance is due. One set by an earlier instance is set again, which costs one row. */
-  #alarmAtMs = Infinity;
-  /** Start of the alarm that is running. */
-  #alarmStartedMs: number | undefined;
 
   /** Opens the log. An open log stays as it is. */
   init(shard: number, retention: Retention): void {
@@ -90,7 +89,7 @@ export class TopicLog extends DurableObject<LogEnv> implements Restorable {
     if (isOtherRule) this.#retention.change(retention);
     if (this.#retention.isOver()) this.ctx.storage.transactionSync(() => this.#retention.trim(nowMs, tail.seq));
     if (this.#retention.isFull()) {
-      this.#runBy(0);
+      this.#alarm.runBy(0);
       return { kind: "full" };
     }
     const key = once === undefined ? undefined : { ...once, expiresAtMs: expiryOf(once, nowMs) };
@@ -113,7 +112,7 @@ export class TopicLog extends DurableObject<LogEnv> implements Restorable {
     this.#readers.wake();
     const isDue = isOtherRule || this.#retention.isOver();
     const trimDueMs = Math.min(createdAtMs + retention.ageMs, clearedAtMs(key?.expiresAtMs ?? Infinity));
-    this.#runBy(isDue ? 0 : Math.min(trimDueMs, this.#subscribers.dueMs(seq, nowMs)));
+    this.#alarm.runBy(isDue ? 0 : Math.min(trimDueMs, this.#subscribers.dueMs(seq, nowMs)));
     return { kind: "stored", ids, keyExpiresAtMs: key?.expiresAtMs };
   }
 
@@ -124,10 +123,7 @@ export class TopicLog extends DurableObject<LogEnv> implements Restorable {
 
   /** Does the due work, a step at a time. Never throws, since the runtime gives up after several failures. */
   override async alarm(): Promise<void> {
-    this.#alarmAtMs = Infinity;
-    const startedMs = systemClock.nowMs();
-    if (this.#isAlarmRunning(startedMs)) return;
-    this.#alarmStartedMs = startedMs;
+    if (!this.#alarm.begin()) return;
     let isTrimmed = true;
     const trim = () => void (isTrimmed &&= attempt(() => this.#trim()));
     trim();
@@ -135,12 +131,12 @@ export class TopicLog extends DurableObject<LogEnv> implements Restorable {
       const wake = async (name: string) => this.env.PUSH_SUBSCRIPTION.getByName(name).wake();
       await notifySubscribers({ subscribers: this.#subscribers, endSeq: () => this.#tail?.seq, wake }, trim);
     } finally {
-      this.#alarmStartedMs = undefined;
+      this.#alarm.end();
     }
     if (this.#tail === undefined) return;
     let trimDueMs = systemClock.nowMs() + LOG.trimRetryMs;
     if (isTrimmed) attempt(() => (trimDueMs = this.#trimDueMs()));
-    this.#setAlarm(Math.min(trimDueMs, this.#wakeDueMs()));
+    this.#alarm.set(Math.min(trimDueMs, this.#wakeDueMs()));
   }
 
   /**
@@ -213,28 +209,11 @@ export class TopicLog extends DurableObject<LogEnv> implements Restorable {
     return place === "oldest" ? this.#segments.positionBeforeOldest(seq) : this.#segments.positionBefore(place, seq);
   }
 
-  /**
-   * Registers a consumer by name (access/reader.ts) so that deleting the topic finds it. Only the first shard's log is
-   * asked. The column is called `client_id`, though a reader can also be a person.
-   */
+  /** Registers a consumer by name, so that deleting the topic finds it. */
   addConsumer(name: string): "added" | "gone" {
     if (this.#tail === undefined) return "gone";
-    this.#sql.exec(`INSERT OR IGNORE INTO consumer (client_id) VALUES (?)`, name);
+    this.#consumers.add(name);
     return "added";
-  }
-
-  /** Some of the consumers' names; empty for an absent log. */
-  consumers(limit: number): string[] {
-    if (!this.#exists()) return [];
-    const names = `SELECT client_id FROM consumer ORDER BY client_id LIMIT ?`;
-    return [...this.#sql.exec<{ client_id: string }>(names, limit)].map((row) => row.client_id);
-  }
-
-  /** Some of the consumers' names behind one of them, in order. */
-  consumersAfter(name: string, limit: number): string[] {
-    if (this.#tail === undefined) return [];
-    const names = `SELECT client_id FROM consumer WHERE client_id > ? ORDER BY client_id LIMIT ?`;
-    return [...this.#sql.exec<{ client_id: string }>(names, name, limit)].map((row) => row.client_id);
   }
 
   /** Registers a consumer unless there are `most` others whose names begin so. */
@@ -243,19 +222,23 @@ export class TopicLog extends DurableObject<LogEnv> implements Restorable {
     return names.length >= most && !names.includes(name) ? "full" : this.addConsumer(name);
   }
 
-  /** Some of the names that begin so, in order. */
-  consumersNamed(beginning: string, limit: number): string[] {
-    if (this.#tail === undefined) return [];
-    const rows = this.#sql.exec<{ client_id: string }>(
-      `SELECT client_id FROM consumer WHERE client_id >= ?1 AND client_id < ?1 || char(0x10ffff) ORDER BY client_id LIMIT ?2`,
-      beginning,
-      limit,
-    );
-    return [...rows].map((row) => row.client_id);
+  forgetConsumers(names: readonly string[]): void {
+    if (this.#exists()) for (const name of names) this.#consumers.remove(name);
   }
 
-  forgetConsumers(names: readonly string[]): void {
-    if (this.#exists()) for (const name of names) this.#sql.exec(`DELETE FROM consumer WHERE client_id = ?`, name);
+  /** Some of the consumers' names; empty for an absent log. */
+  consumers(limit: number): string[] {
+    return this.#exists() ? this.#consumers.list(limit) : [];
+  }
+
+  /** Some of the consumers' names behind one of them, in order. */
+  consumersAfter(name: string, limit: number): string[] {
+    return this.#tail === undefined ? [] : this.#consumers.listAfter(name, limit);
+  }
+
+  /** Some of the names that begin so, in order. */
+  consumersNamed(beginning: string, limit: number): string[] {
+    return this.#tail === undefined ? [] : this.#consumers.listNamed(beginning, limit);
   }
 
   /** Registers a push subscription by its object's name. Returns the end of this log, where it starts. */
@@ -290,7 +273,7 @@ export class TopicLog extends DurableObject<LogEnv> implements Restorable {
     if (outcome !== "imported" || !place.isLast) return outcome;
     this.#tail = this.#load();
     this.#resets.forget();
-    this.#runBy(0);
+    this.#alarm.runBy(0);
     return outcome;
   }
 
@@ -317,13 +300,13 @@ export class TopicLog extends DurableObject<LogEnv> implements Restorable {
     if (this.#tail === undefined) return;
     this.#sql.exec(`UPDATE log SET closed = 1`);
     this.#end();
-    await this.#cancelAlarm();
+    await this.#alarm.cancel();
   }
 
   /** Removes everything, the alarm too. Later calls get "gone". */
   async destroy(): Promise<void> {
     this.#end();
-    await Promise.all([this.#cancelAlarm(), this.ctx.storage.deleteAll()]);
+    await Promise.all([this.#alarm.cancel(), this.ctx.storage.deleteAll()]);
   }
 
   /** After this, only a deletion writes. */
@@ -370,31 +353,6 @@ export class TopicLog extends DurableObject<LogEnv> implements Restorable {
 
   #wakeDueMs(): number {
     return this.#tail === undefined ? Infinity : this.#subscribers.dueMs(this.#tail.seq, systemClock.nowMs());
-  }
-
-  /** Makes sure that the alarm runs by this time. A running alarm looks at everything again before it ends. */
-  #runBy(dueMs: number): void {
-    const nowMs = systemClock.nowMs();
-    const isLost = nowMs > this.#alarmAtMs + LOG.alarmLostMs;
-    if (this.#isAlarmRunning(nowMs) || (Math.max(dueMs, nowMs) >= this.#alarmAtMs && !isLost)) return;
-    // An alarm set by an earlier instance may be due sooner, so consider all work.
-    this.#setAlarm(Math.min(this.#trimDueMs(), this.#wakeDueMs()));
-  }
-
-  /** A run that started longer ago than the runtime allows was aborted without reaching its `finally`. */
-  #isAlarmRunning(nowMs: number): boolean {
-    return this.#alarmStartedMs !== undefined && Math.abs(nowMs - this.#alarmStartedMs) <= LOG.alarmRunMs;
-  }
-
-  #setAlarm(dueMs: number): void {
-    if (dueMs === Infinity) return;
-    this.#alarmAtMs = Math.max(dueMs, systemClock.nowMs());
-    this.ctx.waitUntil(this.ctx.storage.setAlarm(this.#alarmAtMs));
-  }
-
-  async #cancelAlarm(): Promise<void> {
-    this.#alarmAtMs = Infinity;
-    await this.ctx.storage.deleteAlarm();
   }
 }
 

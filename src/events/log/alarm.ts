@@ -1,0 +1,63 @@
+import { systemClock } from "../../platform/runtime/clock.ts";
+import { LOG } from "../model/limits.ts";
+
+/**
+ * The alarm of a log's object. It has one stored time, and a method that makes work due sets it in its own turn, so the
+ * runtime stores both or neither.
+ *
+ * A run that is going on looks at everything again before it ends, so nothing sets the alarm meanwhile.
+ */
+export class LogAlarm {
+  readonly #context: DurableObjectState;
+  readonly #dueMs: () => number;
+  /** When the alarm set by this instance is due. One set by an earlier instance is set again, which costs one row. */
+  #atMs = Infinity;
+  /** Start of the run that is going on. */
+  #startedMs: number | undefined;
+
+  /** `dueMs`: when the next work of any kind is due. */
+  constructor(context: DurableObjectState, dueMs: () => number) {
+    this.#context = context;
+    this.#dueMs = dueMs;
+  }
+
+  /** Makes sure that the alarm runs by this time. */
+  runBy(dueMs: number): void {
+    const nowMs = systemClock.nowMs();
+    const isLost = nowMs > this.#atMs + LOG.alarmLostMs;
+    if (this.#isRunning(nowMs) || (Math.max(dueMs, nowMs) >= this.#atMs && !isLost)) return;
+    // An alarm set by an earlier instance may be due sooner, so consider all work.
+    this.set(this.#dueMs());
+  }
+
+  /** Begins a run, unless one is going on. */
+  begin(): boolean {
+    this.#atMs = Infinity;
+    const nowMs = systemClock.nowMs();
+    if (this.#isRunning(nowMs)) return false;
+    this.#startedMs = nowMs;
+    return true;
+  }
+
+  /** Ends the run; `set` comes next. */
+  end(): void {
+    this.#startedMs = undefined;
+  }
+
+  /** Infinity: nothing is due. */
+  set(dueMs: number): void {
+    if (dueMs === Infinity) return;
+    this.#atMs = Math.max(dueMs, systemClock.nowMs());
+    this.#context.waitUntil(this.#context.storage.setAlarm(this.#atMs));
+  }
+
+  async cancel(): Promise<void> {
+    this.#atMs = Infinity;
+    await this.#context.storage.deleteAlarm();
+  }
+
+  /** A run that started longer ago than the runtime allows was aborted without reaching its `finally`. */
+  #isRunning(nowMs: number): boolean {
+    return this.#startedMs !== undefined && Math.abs(nowMs - this.#startedMs) <= LOG.alarmRunMs;
+  }
+}
