@@ -28,7 +28,7 @@ type Unnamed = Omit<Field, "name">;
 export const text = (flag: string, value: string, help: string): Unnamed => ({ flag, type: "text", value, help });
 
 /** A field that holds texts, each given by its own flag. */
-export const list = (flag: string, value: string, help: string): Unnamed => ({ flag, type: "list", value, help });
+export const texts = (flag: string, value: string, help: string): Unnamed => ({ flag, type: "list", value, help });
 
 export const count = (flag: string, value: string, help: string): Unnamed => ({ flag, type: "count", value, help });
 

@@ -1,5 +1,5 @@
 import * as api from "../../api/plinth.ts";
-import { count, list, optional, required, secret, text, toggle } from "./fields.ts";
+import { count, texts, optional, required, secret, text, toggle } from "./fields.ts";
 import { BRAND_FIELDS, CREATED, NAME, scopesField, resource } from "./resource.ts";
 
 const membersOf = (owner: "tenant" | "organization") =>
@@ -12,7 +12,7 @@ const membersOf = (owner: "tenant" | "organization") =>
     ],
     summary: `who may act in the ${owner}, and in which roles`,
     fields: {
-      roles: required(list("role", "<role>", "a role of the member")),
+      roles: required(texts("role", "<role>", "a role of the member")),
     },
     columns: [
       { field: "email", title: "EMAIL" },

@@ -1,6 +1,6 @@
 import type { Column } from "../terminal/table.ts";
 import type { Field, Key } from "./fields.ts";
-import { clearable, list, required, text } from "./fields.ts";
+import { clearable, texts, required, text } from "./fields.ts";
 import type { Body } from "../terminal/values.ts";
 import { ok, type ApiFunction } from "@oazapfts/runtime";
 import { rowsOf, type AdminClient, type Page } from "../client/admin-client.ts";
@@ -77,7 +77,7 @@ export function resource({ operations: [list, show, put, remove], fields, ...res
 const STANDARD_VERBS: Verbs = { list: "list", show: "show", set: "set", remove: "delete" };
 export const CREATED = { field: "createdAt", title: "CREATED", kind: "time" } as const;
 export const NAME = text("name", "<text>", "its display name");
-export const scopesField = (help: string) => required(list("scope", "<scope>", help));
+export const scopesField = (help: string) => required(texts("scope", "<scope>", help));
 
 /** The look of a tenant or a client on pages and in mails. */
 export const BRAND_FIELDS = {

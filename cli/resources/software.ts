@@ -1,5 +1,5 @@
 import * as api from "../../api/plinth.ts";
-import { list, optional, required, secret, text, toggle } from "./fields.ts";
+import { texts, optional, required, secret, text, toggle } from "./fields.ts";
 import { BRAND_FIELDS, CREATED, scopesField, resource } from "./resource.ts";
 
 /** Clients, services, packages, and external identity providers. */
@@ -19,14 +19,14 @@ export const SOFTWARE = {
       tenant: required(text("tenant", "<tenant>", "the tenant that it belongs to")),
       confidential: required(toggle("confidential", "it can keep a secret; browser and phone applications cannot")),
       service: optional(text("service", "<service>", "the registered service whose client it is")),
-      redirectUris: list(
+      redirectUris: texts(
         "redirect-uri",
         "<uri>",
         "where sign-ins may return to: https, http on a loopback host, or a private-use scheme",
       ),
-      postLogoutRedirectUris: list("post-logout-redirect-uri", "<uri>", "where sign-outs may return to"),
+      postLogoutRedirectUris: texts("post-logout-redirect-uri", "<uri>", "where sign-outs may return to"),
       grantTypes: required(
-        list(
+        texts(
           "grant-type",
           "<grant>",
           "client_credentials, authorization_code, refresh_token, implicit, password, or the urn of the device grant",
@@ -104,7 +104,7 @@ export const SOFTWARE = {
       proxyPath: required(text("proxy-path", "<path>", "its public path, such as /catalog/v1")),
       scopes: scopesField("a scope of this service"),
       scopeDescriptions: {
-        ...list(
+        ...texts(
           "scope-description",
           "<scope:words>",
           "what an application may do with the scope, in words for people; they are asked by them",
@@ -148,7 +148,7 @@ export const SOFTWARE = {
     fields: {
       version: required(text("version", "<version>", "its version")),
       organization: required(text("organization", "<id>", "the organization that offers it")),
-      services: required(list("service", "<service>", "a service in the package")),
+      services: required(texts("service", "<service>", "a service in the package")),
     },
     columns: [
       { field: "id", title: "ID" },
@@ -179,9 +179,9 @@ export const SOFTWARE = {
         ...secret("client-secret", "the platform's client secret there; a new issuer needs a new one"),
         requiredOfNew: true,
       },
-      scopes: list("scope", "<scope>", "a requested scope; openid is required"),
-      tenants: list("tenant", "<tenant>", "a tenant that sign-ins can reach; none: all"),
-      domains: list("domain", "<domain>", "an e-mail domain that it may vouch for; none: all"),
+      scopes: texts("scope", "<scope>", "a requested scope; openid is required"),
+      tenants: texts("tenant", "<tenant>", "a tenant that sign-ins can reach; none: all"),
+      domains: texts("domain", "<domain>", "an e-mail domain that it may vouch for; none: all"),
       linking: text(
         "linking",
         "<who>",
