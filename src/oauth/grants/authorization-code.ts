@@ -25,10 +25,10 @@ import { revokeGrants } from "./revoke-grants.ts";
  *   of another shard     user read ──▶ redeemed if it fits the request ──▶ the user's rights checked; if refused, the
  *                        code is given back
  *
- * So each takes two round trips, and a failed request leaves the code as it was. A request that names scopes or
- * resources, and a code that does not say whose it is, is checked first in any shard: three round trips elsewhere. Code
- * and grant change in one transaction. A redeemed code that comes back ends its grant, with any verifier: one of the
- * two senders stole it.
+ * So each takes two round trips, and a failed request leaves the code as it was. If the request names scopes or
+ * resources, or the code does not name its person, the checks come first in every shard: three round trips outside of
+ * the directory. Code and grant change in one transaction. A redeemed code that comes back ends its grant, with any
+ * verifier: one of the two senders stole it.
  */
 export const authorizationCodeGrant: GrantStep = async (deps, request) => {
   const caller = await identifyGrantClient(deps, request, "authorization_code");
@@ -38,7 +38,9 @@ export const authorizationCodeGrant: GrantStep = async (deps, request) => {
   return redeemCode(deps, request, caller.value, await deps.codes.tokens.read(text), "browser");
 };
 
-/** `browser`: the code came by one, so address and verifier have to fit. `device`: the client never saw it. */
+/**
+ * `browser`: a browser brought the code, so address and verifier must match. `device`: the client never saw the code.
+ */
 export async function redeemCode(
   deps: GrantDeps,
   request: TokenRequest,
@@ -119,15 +121,15 @@ const unknownCode = (clientId: string): Redeemed => err(invalidGrant("the code i
 
 const wantsRefresh = ({ client }: Caller): boolean => client.grantTypes.includes("refresh_token");
 
-/** Its grant lies with the code. */
+/** A refresh token for the grant, which lies in the shard of the code. */
 const newToken = ({ deps, place }: Use, email: string): Promise<HeldToken> =>
   deps.refreshGrants.tokens.make(email, place.shard);
 
-/** The secret of a client binds its refresh tokens already (RFC 9449 5). */
+/** The key that refresh tokens are bound to. None for a client with a secret, which binds them already (RFC 9449 5). */
 const boundKey = ({ caller, request }: Use): string | undefined =>
   caller.client.confidential ? undefined : request.proofKey;
 
-/** Why the code gives this request nothing, whatever its user may do. */
+/** The refusal of a code that is not valid for this request, regardless of its user's rights. */
 async function refusal(use: Use, code: StoredCode | undefined): Promise<Redeemed | undefined> {
   const { request, caller, by } = use;
   const { client } = caller;

@@ -36,14 +36,14 @@ export interface Redemption {
   readonly refresh: { readonly tokenHash: string; readonly authorization: Authorization } | undefined;
 }
 
-/** A redemption that finds out by itself whether it may be (`take`). */
+/** A redemption that checks in the same statement whether it is allowed (`take`). */
 export interface Taking {
   /** Identifies the attempt. */
   readonly id: string;
   readonly clientId: string;
   /** The key that proved itself with the request. */
   readonly proofKey: string | undefined;
-  /** Undefined: the code came by no browser. */
+  /** The parameters that came with the code; undefined if no browser brought it. */
   readonly sent: SentWithCode | undefined;
   /** The refresh token that is wanted, and the key that its grant is bound to. */
   readonly refresh: { readonly tokenHash: string; readonly proofKey: string | undefined } | undefined;
@@ -51,10 +51,10 @@ export interface Taking {
 
 export interface SentWithCode {
   readonly redirectUri: string | undefined;
-  /** The one that counts if none was sent. */
+  /** The address that counts if none was sent. */
   readonly onlyRedirectUri: string | undefined;
   readonly verifier: string | undefined;
-  /** The verifier as the method S256 has it. */
+  /** The verifier, hashed by the method S256. */
   readonly s256: string | undefined;
   readonly needsPkce: boolean;
 }
@@ -71,8 +71,8 @@ const ADD = `
     AND NOT EXISTS (SELECT 1 FROM revocation WHERE kind = 'session' AND key = ?9 ->> 'sessionId')
     AND (?11 IS NULL OR EXISTS (SELECT 1 FROM session WHERE id_hash = ?11))`;
 /**
- * In a shard, where client and person are anchors. The session lies there too: one that has just ended gets no code,
- * and one that ends takes its codes along.
+ * For a shard, where client and person are anchors. The session lies there too: a session that has just ended gets no
+ * code, and its codes are deleted with it.
  */
 const ADD_ELSEWHERE = `
   INSERT INTO authorization_code (code_hash, grant_id, client, email, redirect_uri, code_challenge,
@@ -104,7 +104,7 @@ const MAY_TAKE = `
   AND (?4 = 0 OR (expires_at > ?10
     AND (redirect_uri IS ?5 OR (redirect_uri IS NULL AND ?5 = ?6))
     AND iif(code_challenge IS NULL, ?9 = 0 AND ?7 IS NULL, code_challenge IS iif(code_challenge_method = 'plain', ?7, ?8))))`;
-/** A code of a hint continues a grant that is there. */
+/** The grant must exist: a code for an ID token hint continues it. */
 const TAKE_GRANT = `
   INSERT INTO refresh_grant (id, client, email, authorization, created_at, last_used_at)
   SELECT grant_id, client, email, iif(?11 IS NULL, json_remove(authorization, '$.proofKey'), json_set(authorization, '$.proofKey', ?11)),
@@ -136,7 +136,7 @@ interface CodeRow extends Pick<CodeRecord, "codeHash" | "grantId" | "clientId" |
   readonly redemption: string | null;
 }
 
-/** The rest of a code's transaction. */
+/** Other parts of the transaction that adds a code. */
 export interface CodeCompany {
   /** The session begins with the code, and there is no code without it. */
   readonly beginning?: BeginningSession | undefined;
@@ -210,7 +210,7 @@ export const createCodeStore = (db: D1Database, users: Pick<UserStore, "find" | 
     const row = results[0]?.results[0];
     return row && { code: toCode(row), isTaken: (results.at(-1)?.meta.changes ?? 0) > 0 };
   },
-  /** The code is as before this attempt took it. Nobody has its tokens. */
+  /** Undoes `take`: the code is as before. Nobody has seen its tokens. */
   async giveBack(codeHash: string, id: string): Promise<void> {
     await db.batch([UNGRANT, GIVE_BACK].map((sql) => db.prepare(sql).bind(codeHash, id)));
   },
@@ -235,7 +235,7 @@ export const createCodeStore = (db: D1Database, users: Pick<UserStore, "find" | 
   async remove(codeHash: string): Promise<void> {
     await db.prepare(REMOVE).bind(codeHash).run();
   },
-  /** Deletes at most `limit` codes whose tokens have expired, of an hour's part of all. */
+  /** Deletes at most `limit` codes whose tokens have expired, in the slice of this run. */
   async deleteExpired(nowMs: number, limit: number): Promise<Expired> {
     const { from, to } = sliceAt(nowMs, RUNS_OF_AN_HOUR);
     const deletion = db.prepare(DELETE_EXPIRED).bind(nowMs - REPLAY_KNOWN_MS, limit, from, to);

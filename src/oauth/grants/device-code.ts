@@ -18,9 +18,9 @@ import { invalidGrant } from "./reauthorize.ts";
  * chooses and decides as for every client (authorize/). An allowed device redeems an authorization code that nobody
  * saw, so what ends codes and grants ends it too.
  *
- * The device is in the directory: nobody knows its person when it begins, and the letters that it shows must be no
- * other device's. Its code lies with the session of the person (homes/home.ts), and is written first: the device is
- * allowed once, and a code that no device has says nothing to anybody.
+ * The device's row is in the directory, since its person is unknown at first and no two devices may show the same
+ * letters. Its authorization code lies with the session of the person (homes/home.ts) and is written first: the device
+ * is allowed only once, and a code that no device has is useless.
  */
 export const DEVICE_GRANT = "urn:ietf:params:oauth:grant-type:device_code";
 export const DEVICE_LIFETIME_SEC = 600;

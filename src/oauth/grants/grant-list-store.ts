@@ -33,7 +33,7 @@ const CONSENTS = `
       'scopes', json(consent.scopes)) || '') AS access
   FROM consent JOIN client ON client.id = consent.client AND client.tenant = consent.tenant
   WHERE consent.email = ?1 GROUP BY consent.client ORDER BY consent.client LIMIT ?2`;
-/** The words of the services that the person's tenants use. */
+/** Texts for scopes, from the services that the person's tenants use. */
 const WORDS = `
   SELECT words.key AS scope, words.value AS words FROM service, json_each(service.scope_descriptions) AS words
   WHERE service.name IN (
@@ -77,8 +77,8 @@ export const createGrantListStore = (db: D1Database, trust: Pick<TrustStore, "re
     return results.map((row) => ({ ...row, authorization: JSON.parse(row.authorization) as Authorization }));
   },
   /**
-   * The clients that hold grants of the user or are allowed anything, the last used first, at most `limit`, and words
-   * for their scopes. `elsewhere`: rows of other shards, without names.
+   * At most `limit` clients with grants or a consent of the user, the last used first, and texts for their scopes.
+   * `elsewhere`: rows of other shards, without names.
    */
   async applications(
     email: string,
@@ -116,7 +116,7 @@ export const createGrantListStore = (db: D1Database, trust: Pick<TrustStore, "re
   belongsToUser: async (email: string, clientId: string, grantId: string): Promise<boolean> =>
     (await db.prepare(BELONGS_TO_USER).bind(email, clientId, grantId).first()) !== null,
   /**
-   * Removes what the client has of the user besides grants that were listed before: codes and newer grants. Revokes all
+   * Removes what the client has from the user besides the grants that were listed: codes and newer grants. Revokes all
    * tokens that were issued until now.
    */
   revokeRestStatements: (email: string, clientId: string, expiresSec: number): readonly D1PreparedStatement[] => [
@@ -134,7 +134,7 @@ const toApplication = (row: Row<Application, "access">): Application => ({
   access: (JSON.parse(row.access) as string[]).map((text) => JSON.parse(text) as Application["access"][number]),
 });
 
-/** As `mergeApplications`, of grants alone. */
+/** Like `mergeApplications`, for grants only. */
 const mergeGrants = (known: Application | undefined, other: Application): Application => ({
   ...mergeApplications(known, other),
   lastUsedAtMs: Math.max(known?.lastUsedAtMs ?? 0, other.lastUsedAtMs),

@@ -42,7 +42,7 @@ export function createGrantLists(directory: GrantListStore, elsewhere: Elsewhere
       }));
       return [...here, ...others].sort(newestFirst).slice(rows.skip, until + 1);
     },
-    /** The applications of a user, as `GrantListStore` has them, of all homes. */
+    /** The applications of a user from all homes, in the shape of `GrantListStore`. */
     async applications({ email, signedOutAtMs }: Pick<UserRecord, "email" | "signedOutAtMs">, limit: number) {
       const found = await inHomes(email, (store) => store.applications(email, signedOutAtMs, limit));
       return directory.applications(email, limit, found.flat());
@@ -62,7 +62,7 @@ export function createGrantLists(directory: GrantListStore, elsewhere: Elsewhere
       ]);
       return found.includes(true);
     },
-    /** Removes what lies elsewhere, and returns how many grants that were. */
+    /** Removes grants and codes in other homes than the directory, and returns their number. */
     endAccessElsewhere: elsewhere.endAccess,
   };
 }

@@ -55,7 +55,7 @@ export interface TokenRequest {
   readonly proofKey: string | undefined;
 }
 
-/** The request takes what was granted before, as it is. */
+/** True if the request names no scopes and resources: it takes the earlier authorization unchanged. */
 export const asksForNothing = ({ parameters, resources }: Pick<TokenRequest, "parameters" | "resources">): boolean =>
   parameters.get("scope") === undefined && resources.length === 0;
 
@@ -83,13 +83,13 @@ export const refusedScope = ({ scope, reason }: ScopeRefusal, actor = ""): OAuth
 /** RFC 6749 5.2: error_description is printable ASCII without quote and backslash. */
 const printable = (text: string): string => text.replaceAll(/[^\x20-\x21\x23-\x5b\x5d-\x7e]/g, "?").slice(0, 256);
 
-/** The refusal of a client whose tokens have to be bound to a key, if none proved itself. */
+/** The refusal of a client whose tokens must be bound to a key, if the request has no proof. */
 export const proofFault = (client: ClientRecord, proofKey: string | undefined): OAuthFailure | undefined =>
   client.bindsTokens === true && proofKey === undefined
     ? failure("invalid_dpop_proof", "The client has to prove a key with the header DPoP.", undefined, client.id)
     : undefined;
 
-/** Undefined: the usual one. */
+/** The algorithm of a client's ID tokens; undefined: the usual one. */
 export const idTokenAlg = ({ isFapi }: Pick<ClientRecord, "isFapi">): SigningAlg | undefined =>
   isFapi === true ? FAPI_ID_TOKEN_ALG : undefined;
 

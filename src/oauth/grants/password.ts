@@ -52,7 +52,7 @@ export const passwordGrant: GrantStep = async (deps, request) => {
   if (!passed.ok) return passed;
   const caller = passed.value;
   const client = caller?.client;
-  // Before the password is looked at: nobody shall try passwords where none can be enough.
+  // Checked before the password, so that nobody can try passwords where no password is enough.
   if (client?.asksTwoFactors === true)
     return err(failure("unauthorized_client", NO_SECOND_FACTOR, `client ${client.id} needs two factors`, client.id));
   if (client !== undefined && isThirdParty(client))

@@ -17,15 +17,15 @@ import {
 
 /**
  * Refresh grants of all shards. A grant lies with its code, or in the home of its person (homes/home.ts), with all its
- * tokens, and stays there. The directory is one of the homes; what is said of "elsewhere" is nothing on a platform of
- * one database.
+ * tokens, and stays there. The directory is one of the homes. "Elsewhere" means the others; a platform of one database
+ * has none.
  *
- * No transaction spans two databases. Where one did:
+ * No transaction spans two databases, so two changes take several steps:
  *
- *   grants are revoked       made void elsewhere ──▶ revoked for good in the directory, with the audit row ──▶ removed
- *                            elsewhere ──▶ answered. A void grant is there and gives nothing: who got an error can
- *                            repeat the request, and the sweep removes it if nobody does.
- *   all of an owner ends     homes/elsewhere.ts
+ *   revoke grants            made void elsewhere ──▶ revoked for good in the directory, with the audit row ──▶ removed
+ *                            elsewhere ──▶ answered. A void grant still exists and gives no access: after an error
+ *                            the caller can repeat the request, else the sweep removes the grant.
+ *   end all of an owner      homes/elsewhere.ts
  */
 export interface RefreshGrants {
   readonly tokens: HeldTokens;
@@ -43,9 +43,9 @@ export interface RefreshGrants {
   owners(tokens: readonly HeldToken[]): Promise<readonly TokenOwner[]>;
   /** Removes grants of the directory with all their tokens, as part of the caller's transaction. */
   removeStatement(grantIds: readonly string[]): D1PreparedStatement;
-  /** Makes those void that lie elsewhere: they give nothing from then on. */
+  /** Makes the grants that lie elsewhere void, so that they give no access. */
   voidElsewhere(grants: readonly GrantOf[]): Promise<void>;
-  /** Removes those that lie elsewhere. Can be repeated. */
+  /** Removes the grants that lie elsewhere. Can be repeated. */
   removeElsewhere(grants: readonly GrantOf[]): Promise<void>;
   deleteUsed(nowMs: number, limit: number): Promise<number>;
 }

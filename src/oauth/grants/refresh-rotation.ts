@@ -29,7 +29,7 @@ export function tokenState(
   return { kind: "superseded", sealedSuccessor };
 }
 
-/** The next token, in the same shard. `sealed`: as the row of the one before has it. */
+/** Makes the next token, in the same shard. `sealed`: its text for the row of the previous token. */
 export async function makeSuccessor(
   token: HeldToken,
   tokens: HeldTokens,
@@ -58,6 +58,6 @@ export async function openSuccessor(
 const tokenSealer = (token: HeldToken, random: Random): Sealer =>
   createSealer([{ id: "t", bytes: secretOf(token) }], random);
 
-/** Elsewhere than in the directory a token is replaced before its grant is read. */
+/** The context of the seal. In other shards than the directory, a token is replaced before its grant is known. */
 const sealContext = (token: HeldToken, grantId: string | undefined): string =>
   token.shard === 0 ? `refresh_grant:${grantId}` : `refresh_token:${token.hash}`;

@@ -3,7 +3,7 @@ import type { Authorization } from "../model/authorization.ts";
 import { RUNS_OF_A_DAY, sliceAt } from "../../platform/storage/slice.ts";
 import type { UserStore, WithUser } from "../users/user-store.ts";
 
-/** A refresh grant. Refresh tokens stand for it. */
+/** A refresh grant, which its refresh tokens represent. */
 export interface RefreshGrant {
   /** The `gid` of its tokens. */
   readonly id: string;
@@ -16,7 +16,7 @@ export interface RefreshGrant {
 export interface StoredRefreshToken {
   readonly grant: RefreshGrant;
   readonly createdAtMs: number;
-  /** Undefined: it stands for its grant. Otherwise the time at which another token replaced it. */
+  /** The time at which another token replaced it; undefined: it is the grant's current token. */
   readonly usedAtMs: number | undefined;
   readonly sealedSuccessor: string | undefined;
   readonly successorUsed: boolean;
@@ -41,7 +41,7 @@ export interface TokenOwner {
   readonly confidential: boolean;
 }
 
-/** The one who uses a token. */
+/** The user of a token: a client, with its key. */
 export interface TokenUser {
   readonly clientId: string;
   /** The thumbprint of the key that proved itself with the request. */
@@ -60,7 +60,7 @@ const FIND = `
     LEFT JOIN refresh_token AS successor ON successor.token_hash = token.successor_hash
   WHERE token.token_hash = ?1`;
 const OWNER = `(SELECT email FROM refresh_grant WHERE id = (SELECT grant_id FROM refresh_token WHERE token_hash = ?1))`;
-/** The client `?5` may use the grant with the key `?6`: the one that it is bound to, if any. */
+/** The client `?5` may use the grant with the key `?6`. If the grant is bound to a key, it must be this one. */
 const MAY_USE = `
   client = ?5 AND coalesce(authorization ->> 'proofKey' = ?6, authorization ->> 'proofKey' IS NULL)`;
 const SUPERSEDE = `
@@ -156,7 +156,7 @@ export const createRefreshStore = (
     const results = await db.batch<TokenRow>([...rotation, touch, db.prepare(FIND).bind(tokenHash)]);
     return toStoredToken(results.at(-1)?.results[0]);
   },
-  /** The token stands for its grant again, as before it was used. Nobody has its successor. */
+  /** Undoes `use`: the token is current again. Nobody has seen its successor. */
   async giveBack(tokenHash: string, successorHash: string): Promise<void> {
     await db.batch([GIVE_BACK, DROP_SUCCESSOR].map((sql) => db.prepare(sql).bind(tokenHash, successorHash)));
   },
@@ -190,7 +190,7 @@ export const createRefreshStore = (
   async remove(grantIds: readonly string[]): Promise<void> {
     await db.prepare(REMOVE).bind(JSON.stringify(grantIds)).run();
   },
-  /** Deletes at most `limit` tokens that were used long ago, of a day's part of all, and returns how many. */
+  /** Deletes at most `limit` tokens that were used long ago, in the slice of this run, and returns their number. */
   async deleteUsed(nowMs: number, limit: number): Promise<number> {
     const { from, to } = sliceAt(nowMs, RUNS_OF_A_DAY);
     const deletion = db.prepare(DELETE_USED).bind(nowMs - REUSE_KNOWN_MS, limit, from, to);

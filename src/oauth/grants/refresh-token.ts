@@ -23,10 +23,10 @@ import { revokeGrants } from "./revoke-grants.ts";
  *   of the directory     token and user read ──▶ checked ──▶ used
  *   of another shard     user read ──▶ used ──▶ checked; if refused, the token is given back
  *
- * So each takes two round trips, and a refused request leaves the token as it was. One that names scopes or resources,
- * or whose token does not say whose it is, is checked first in any shard: three round trips elsewhere. The use comes
- * after the read of the user in each case. What removes a grant removes it before it revokes the tokens of until then
- * (homes/elsewhere.ts), so no token by a removed grant has later records.
+ * So each takes two round trips, and a refused request leaves the token as it was. If the request names scopes or
+ * resources, or the token does not name its person, the checks come first in every shard: three round trips outside of
+ * the directory. The token is always used after the user was read. A grant is removed before tokens until then are
+ * revoked (homes/elsewhere.ts), so no token of a removed grant is from later records.
  */
 export const refreshTokenGrant: GrantStep = async (deps, request) => {
   const caller = await identifyGrantClient(deps, request, "refresh_token");
@@ -102,7 +102,7 @@ const unknownToken = (clientId: string): Used =>
 
 const byOf = ({ caller, request }: Use) => ({ clientId: caller.client.id, proofKey: request.proofKey });
 
-/** The refusal of a token that another client has, or one that has another key. */
+/** The refusal of a token of another client, or of one that is bound to another key. */
 function foreignFault({ caller: { client }, request }: Use, grant: RefreshGrant): Used | undefined {
   if (grant.clientId !== client.id)
     return err(invalidGrant(`the refresh token is for client ${grant.clientId}`, client.id));

@@ -18,10 +18,10 @@ export interface CleanupStep {
 /** Transactions of one request. */
 const MAX_STEPS = 20;
 
-/** Two statements of a transaction select the same rows, because the order is that of the key. */
+/** Ordered by the key, so that two statements of a transaction select the same rows. */
 const someGrants = (kind: OwnerKind, columns: string): string =>
   `SELECT ${columns} FROM ${grantsOf(kind)} ORDER BY id LIMIT ${MAX_ROWS[kind]}`;
-/** A walk through the codes of the last hours, unless their user (`?2`) is known. */
+/** Reads all codes of the last hours; if the user (`?2`) is known, only that user's. */
 const someCodes = (kind: OwnerKind, columns: string, isUserKnown: boolean): string => `
   SELECT ${columns} FROM authorization_code WHERE ${isUserKnown ? "email = ?2 AND " : ""}${COLUMN[kind]} = ?1
   ORDER BY code_hash LIMIT ${MAX_ROWS[kind]}`;
@@ -98,7 +98,7 @@ export function createRevokeAllStore(
   return {
     /** Invalidates every sign-in of the user until now: sessions, ID token hints, codes and refresh tokens. */
     signOutStatement,
-    /** The part that removes rows, for the caller's transaction. */
+    /** The statements that remove rows, for the caller's transaction. */
     cleanupStep,
     /**
      * `more`: everything is revoked, but grants remain to be removed. Repeating the call removes more of them. `email`:

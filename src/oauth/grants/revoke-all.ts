@@ -9,7 +9,7 @@ const MAX_STEPS = 20;
 
 export type RevokeAll = ReturnType<typeof createRevokeAll>;
 
-/** `RevokeAllStore`, with what lies elsewhere. homes/elsewhere.ts says in which order. */
+/** `RevokeAllStore` for all shards. homes/elsewhere.ts has the order of the steps. */
 export function createRevokeAll(store: RevokeAllStore, elsewhere: Elsewhere, log: Log) {
   async function revokeSession(sid: string, nowMs: number, record: AuditRecord | undefined, email?: string) {
     for (let step = 0; step < MAX_STEPS; step++) {
@@ -29,11 +29,11 @@ export function createRevokeAll(store: RevokeAllStore, elsewhere: Elsewhere, log
   return {
     signOutStatement: store.signOutStatement,
     cleanupStep: store.cleanupStep,
-    /** Removes what lies elsewhere of a person who was signed out. It is invalid already. */
+    /** Removes sign-ins elsewhere of a person who was signed out. They are invalid already. */
     endElsewhere: elsewhere.end,
-    /** Removes what lies elsewhere of a person or a client, before the directory removes them. */
+    /** Removes sign-ins elsewhere of a person or client, before the directory removes the person or client. */
     forgetElsewhere: elsewhere.forget,
-    /** The same for what came in between. It gives nothing any more, so a failure does not undo the removal. */
+    /** Removes sign-ins that came in between. They give no access any more, so a failure does not undo the removal. */
     async forgetRemoved(kind: "user" | "client", key: string): Promise<void> {
       await elsewhere.forget(kind, key).catch((thrown: unknown) =>
         log.error("what lies elsewhere of somebody removed was left to the sweep", {

@@ -26,7 +26,7 @@ const MAX = { grants: 500, steps: 20 } as const;
 
 /**
  * Revokes grants with their access and refresh tokens, with an audit row and the statements `beside` in one transaction
- * of the directory. Those that lie elsewhere are void before that, and removed then. Can be repeated.
+ * of the directory. Grants that lie elsewhere are made void before it, and removed after it. Can be repeated.
  */
 export async function revokeGrants(
   { trust, refreshGrants, audit, log }: RevokeGrantsDeps,
@@ -49,8 +49,8 @@ export async function revokeGrants(
 }
 
 /**
- * Revokes all that a client got of a user: its grants, and with the last of them also codes, access tokens and ID token
- * hints without a grant. `by`: the user's way to ask for it, for the audit log. `consent`: a statement that revokes the
+ * Revokes everything that a client got from a user: its grants, and with the last of them also codes, access tokens and
+ * ID token hints without a grant. `by`: how the user asked, for the audit log. `consent`: a statement that revokes the
  * consent, run with the last grants too. Returns false if there are more grants than one request revokes.
  */
 export async function revokeAccess(
@@ -83,7 +83,7 @@ export async function revokeAccess(
   return false;
 }
 
-/** The audit log's words for grants that their user deleted. */
+/** The audit record of grants that their user deleted. */
 export const deletedByUser = (email: string, subject: string, reason: string): RevocationReason => ({
   actor: `user ${email}`,
   action: "delete refresh tokens",

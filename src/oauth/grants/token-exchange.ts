@@ -16,18 +16,18 @@ import { identifyGrantClient, refusedScope, type GrantDeps, type GrantStep } fro
  *
  *   subject_token ──ours, valid, for this service──▶ a person's, for a tenant ──the client may act there──▶ narrowed
  *
- * - Narrowing only: the scopes are among those of the token that was handed in and those that the client lists.
+ * - Scopes only narrow: they are among those of the token that was handed in and those that the client lists.
  * - The services too are among those that the handed-in token is for (RFC 8707).
- * - `act` names the client, and whoever acted before it. Both tokens belong to one grant and one session, so what ends
- *   these ends both. Nothing else outlives the new token's five minutes.
- * - A token that is bound to a key is refused: its holder may be a thief. The gateway's token for a service is taken:
- *   the gateway has checked the proof.
+ * - `act` names the client, and the services that acted before it. Both tokens belong to one grant and one session, so
+ *   the end of these ends both. Otherwise the new token lives for five minutes.
+ * - A token that is bound to a key is refused, since its holder may be a thief. The gateway's token for a service is
+ *   accepted, since the gateway has checked the proof.
  */
 export const EXCHANGE_GRANT = "urn:ietf:params:oauth:grant-type:token-exchange";
 const ACCESS_TOKEN_TYPE = "urn:ietf:params:oauth:token-type:access_token";
 const SUBJECT_TYPES: readonly string[] = [ACCESS_TOKEN_TYPE, "urn:ietf:params:oauth:token-type:jwt"];
 const LIFETIME_MS = 300_000;
-/** Services that act one after the other for a person. */
+/** The most services that act one after the other for a person. */
 const MAX_ACTORS = 4;
 
 export const tokenExchange: GrantStep = async (deps, request) => {

@@ -74,7 +74,7 @@ export interface UserGrantDeps {
   readonly directory: Directory;
 }
 
-/** Fits into a token. Checked before a code or a refresh token is used up. */
+/** The longest scope that fits into a token. Checked before a code or a refresh token is used up. */
 const MAX_SCOPE_CHARS = 4_608;
 
 export async function grantForUser(
@@ -114,7 +114,7 @@ export async function grantForUser(
   });
 }
 
-/** Undefined: one factor is enough. */
+/** Why two factors are needed; undefined: one is enough. */
 function reasonForTwoFactors(
   { user, client, asksTwoFactors }: Pick<UserGrantRequest, "user" | "client" | "asksTwoFactors">,
   place: Pick<Place, "asksTwoFactors">,

@@ -3,7 +3,7 @@ import type { EndpointHealth } from "../../platform/delivery/endpoint-health.ts"
 import type { AttemptError } from "../../platform/delivery/response.ts";
 import type { Progress } from "../../platform/delivery/retry-schedule.ts";
 
-/** A client that a person signed in to, as it is told of the end of the session. */
+/** A client that must be told when a person's session ends. */
 export interface SessionClient {
   /** The session id in the client's tokens. */
   readonly sid: string;
@@ -14,7 +14,7 @@ export interface SessionClient {
   readonly issuer: string;
 }
 
-/** A client that has still to be told that a session ended. */
+/** A notice to a client that a session ended. */
 export interface LogoutNotice {
   /** The logout token's `jti`, the same in each attempt. */
   readonly id: string;
@@ -26,7 +26,7 @@ export interface LogoutNotice {
   readonly waitsSinceMs: number;
   /** All attempts before this one. */
   readonly attempts: number;
-  /** Where it is in its schedule. */
+  /** The position in its schedule. */
   readonly progress: Progress;
   /** Empty if the client is not told any more. */
   readonly address: string;
@@ -35,7 +35,7 @@ export interface LogoutNotice {
   readonly health: StoredHealth | undefined;
 }
 
-/** With the stored text, so that a change is one conditional write. */
+/** The health of an address with its stored text, so that a change is one conditional write. */
 export interface StoredHealth {
   readonly text: string;
   readonly health: EndpointHealth;
@@ -60,34 +60,34 @@ const REMEMBER = `
   SELECT ?1, client.id, session.sid, ?3, ?4, ?5 FROM client, session
   WHERE client.id = ?2 AND client.backchannel_logout_uri <> '' AND session.sid = ?1 AND session.email = ?3
   ON CONFLICT (sid, client) DO NOTHING`;
-/** In a shard, where the client is an anchor: its address counts when it is told. */
+/** For a shard, where the client is an anchor: its address is read when the notice is sent. */
 const REMEMBER_ELSEWHERE = `
   INSERT INTO session_client (sid, client, session, email, subject, issuer)
   SELECT ?1, ?2, session.sid, ?3, ?4, ?5 FROM session
   WHERE id_hash >= ?1 AND id_hash < ?1 || 'g' AND session.email = ?3
   ON CONFLICT (sid, client) DO NOTHING`;
-/** One drain brings a notice to the directory at a time. It comes again if that drain ends without a word. */
+/** Only one drain at a time brings a notice to the directory. If that drain breaks off, another one repeats it. */
 const CLAIM = `
   UPDATE logout_notice SET next_at = ?2
   WHERE id IN (SELECT id FROM logout_notice WHERE next_at <= ?1 ORDER BY next_at LIMIT ?3)
   RETURNING id, client, subject, sid, issuer, created_at AS createdAt`;
-/** A client that is gone is told nothing. */
+/** Leaves out clients that are gone. */
 const ADOPT = `
   INSERT INTO logout_notice (id, client, subject, sid, issuer, created_at, next_at)
   SELECT value ->> 'id', client.id, value ->> 'subject', value ->> 'sid', value ->> 'issuer', value ->> 'createdAt', 0
   FROM json_each(?1) JOIN client ON client.id = value ->> 'client' WHERE true
   ON CONFLICT (id) DO NOTHING`;
 const DROP = `DELETE FROM logout_notice WHERE id IN (SELECT value ->> 'id' FROM json_each(?1))`;
-/** The person signed in again in this browser: the clients of the last session belong to the new one. */
+/** Moves the clients of the last session to the new one, when the person signed in again in this browser. */
 const CARRY_ON = `
   UPDATE session_client SET session = ?2
   WHERE session = (SELECT sid FROM session WHERE id_hash = ?1 AND email = ?3)
     AND EXISTS (SELECT 1 FROM session WHERE id_hash = ?4)`;
-/** Clients know how long a session lives at most, so nobody is told that it expired. A void one did not expire. */
+/** Expired sessions need no notice, since clients know how long a session lives. A void session did not expire. */
 const FORGET_EXPIRED = `
   DELETE FROM session_client WHERE session IN (
     SELECT sid FROM session WHERE id_hash >= ?3 AND id_hash < ?4 AND expires_at <= ?1 AND expires_at > 0 LIMIT ?2)`;
-/** Those of a paused endpoint wait, unless their time is over. */
+/** Leaves out notices to a paused endpoint, unless they have waited too long. */
 const DUE = `
   SELECT notice.id, notice.client AS clientId, subject, sid, issuer, coalesce(resent_at, notice.created_at) AS waitsSinceMs,
     attempts, step, named,
@@ -136,14 +136,14 @@ export interface WaitingNotice {
   readonly createdAt: number;
 }
 
-/** A shard beside the directory: it has who is to be told of its sessions, and of which that ended. */
+/** A shard other than the directory: it has the clients of its sessions, and notices about sessions that ended. */
 export const createLogoutShard = (db: D1Database) => ({
   rememberStatements: ({ sid, clientId, email, subject, issuer }: SessionClient): readonly D1PreparedStatement[] => [
     ...clientAnchor(db, clientId),
     db.prepare(REMEMBER_ELSEWHERE).bind(sid, clientId, email, subject, issuer),
   ],
   run: async (statements: readonly D1PreparedStatement[]): Promise<void> => void (await db.batch([...statements])),
-  /** Notices that no other drain has until `untilMs`. */
+  /** Claims notices for this drain until `untilMs`. */
   async claim(nowMs: number, untilMs: number, limit: number): Promise<readonly WaitingNotice[]> {
     return (await db.prepare(CLAIM).bind(nowMs, untilMs, limit).all<WaitingNotice>()).results;
   },
@@ -155,7 +155,7 @@ export const createLogoutShard = (db: D1Database) => ({
 export type LogoutStore = ReturnType<typeof createLogoutStore>;
 
 export const createLogoutStore = (db: D1Database) => ({
-  /** To run beside what gives the client its tokens. */
+  /** Statements for the transaction that gives the client its tokens. */
   rememberStatements: ({ sid, clientId, email, subject, issuer }: SessionClient): readonly D1PreparedStatement[] => [
     db.prepare(REMEMBER).bind(sid, clientId, email, subject, issuer),
   ],
@@ -165,8 +165,8 @@ export const createLogoutStore = (db: D1Database) => ({
     await db.prepare(ADOPT).bind(JSON.stringify(notices)).run();
   },
   /**
-   * The notices whose time has come, and those that wait since `oldMs`. `isUsed`: a client is registered to be told.
-   * One round trip.
+   * The notices that are due, and those that wait since `oldMs`. `isUsed`: some client is registered for notices. One
+   * round trip.
    */
   async due(
     nowMs: number,
@@ -195,7 +195,7 @@ export const createLogoutStore = (db: D1Database) => ({
       .bind(id, attempts + 1, ...values)
       .run();
   },
-  /** Makes a dead letter of one that waited too long. */
+  /** Makes a notice that waited too long a dead letter. */
   async expire({ id }: LogoutNotice, nowMs: number): Promise<void> {
     await db.prepare(EXPIRE).bind(id, nowMs).run();
   },
@@ -204,7 +204,7 @@ export const createLogoutStore = (db: D1Database) => ({
     const row = await db.prepare(HEALTH).bind(clientId, address).first<{ health: string }>();
     return row === null ? undefined : toHealth(row.health);
   },
-  /** False if it is not `before` any more. `after` undefined: it is well. */
+  /** Changes the health. Returns false if it is not `before` any more. `after` undefined: the endpoint is well. */
   async setHealth(
     { clientId, address }: Pick<LogoutNotice, "clientId" | "address">,
     before: StoredHealth | undefined,
@@ -235,7 +235,7 @@ export const createLogoutStore = (db: D1Database) => ({
   },
 });
 
-/** To run before the deletion of as many expired sessions of the same part. */
+/** Runs before the deletion of as many expired sessions of the same slice. */
 export const forgetExpiredStatement = (
   db: D1Database,
   {
@@ -246,7 +246,7 @@ export const forgetExpiredStatement = (
   }: { readonly nowMs: number; readonly limit: number; readonly from: string; readonly to: string },
 ): D1PreparedStatement => db.prepare(FORGET_EXPIRED).bind(nowMs, limit, from, to);
 
-/** To run after the new session is stored, and before the one that it replaces is deleted. */
+/** Runs after the new session is stored, and before the replaced one is deleted. */
 export const carryOnStatement = (
   db: D1Database,
   replacedHash: string,

@@ -47,14 +47,15 @@ import { issueLogoutToken } from "./logout-token.ts";
  *
  *   logout_notice of a shard ──▶ claimed by a drain ──▶ the same in the directory, by its id ──▶ removed there
  *
- * One that a drain was cut off with is claimed again: a client may then be told twice, as it may anyway.
+ * A notice whose drain was cut off is claimed again. The client may then get it twice, which can always happen.
  *
  * A session ends by `/end_session`, at the account page, by another person's sign-in in the browser, by a new password,
  * and by the operator. Clients know the 12 h of a session, so they are not told when these are over.
  *
- * The rules are those of push (platform/delivery): what an answer means, the pauses, `Retry-After`, and the circuit
- * breaker, whose state is in logout_endpoint while the endpoint is not well. A drain runs beside the answer that ended
- * a session, and waits for notices that are due again within seconds. The cron sends the others, every five minutes.
+ * The rules are those of push (platform/delivery): the meaning of an answer, the pauses, `Retry-After`, and the circuit
+ * breaker, whose state is in logout_endpoint while the endpoint is not well. The request that ended a session starts a
+ * drain after its answer, which also waits for notices that are due again within seconds. The cron sends the others,
+ * every five minutes.
  *
  * At least once: a drain that is cut off after the client answered sends the notice again, with the same `jti`. Two
  * drains at a time share the notices, because taking one is a conditional write. So is a change of the health.
@@ -73,14 +74,14 @@ export interface LogoutDeps {
 
 /** A drain takes at most the 30 s that an invocation has after its answer: its last attempt begins before `runMs`. */
 const DRAIN = { notices: 50, atOnce: 6, collected: 200, runMs: 12_000, leaseMs: 30_000 } as const;
-/** As long as a topic keeps events. */
+/** How long a notice waits: as long as a topic keeps events by default. */
 const WAITS_MS = 7 * 86_400_000;
 /** Dead letters of all clients, and those that one request sends again. */
 const DEAD = { kept: 10_000, redelivered: 500 } as const;
 /** Attempts to change the health, against other drains. */
 const HEALTH_CHANGES = 5;
 
-/** A platform without such clients is asked for them this often, beside an answer. */
+/** How often an isolate looks for registered clients, on a platform that had none. */
 const UNUSED_MS = 60_000;
 
 type LogoutShard = ReturnType<typeof createLogoutShard>;
@@ -105,7 +106,7 @@ export function createLogouts({ store, elsewhere, trust, isolate, log, meter, tr
     }
   }
 
-  /** One attempt alone tries a silent endpoint: the pause begins with it, for all other drains. */
+  /** Lets only one attempt try a silent endpoint: its pause begins with the attempt, for all drains. */
   async function takeProbe(notice: LogoutNotice): Promise<boolean> {
     const { health: before } = notice;
     if (before === undefined || !isSilent(before.health)) return true;
@@ -116,7 +117,7 @@ export function createLogouts({ store, elsewhere, trust, isolate, log, meter, tr
     });
   }
 
-  /** The time of the next attempt, or undefined, and the endpoint's health. */
+  /** Sends a notice. Returns the time of the next attempt, if there is one, and the endpoint's health. */
   async function tell(notice: LogoutNotice, isWell: () => boolean): Promise<Told | undefined> {
     const { id, clientId, sid, attempts, address, waitsSinceMs } = notice;
     const about = { noticeId: id, clientId, sessionId: sid, attempt: attempts + 1, host: hostOf(address) };
@@ -134,7 +135,7 @@ export function createLogouts({ store, elsewhere, trust, isolate, log, meter, tr
       await store.settle(notice);
       log.info("client told of a logout", about);
     }
-    // A well endpoint that answers, as most do, costs nothing here.
+    // An endpoint that is well, as most are, needs no read here.
     const stored = notice.health === undefined && isWell() ? undefined : await store.health(clientId, address);
     const health = await changeHealth({ clientId, address, health: stored }, (before) =>
       healthAfterAnswer(before, answer, isolate.nowMs()),
@@ -149,7 +150,7 @@ export function createLogouts({ store, elsewhere, trust, isolate, log, meter, tr
     return { dueAtMs: after.state === "dead" ? undefined : after.dueAtMs, health };
   }
 
-  /** As with push. But there is no subscription to disable: a client that answers 410 does not want this notice. */
+  /** The rule of push, except that there is no subscription to disable: a 410 refuses only this notice. */
   function afterFailure({ progress }: LogoutNotice, answer: EndpointResponse): AfterFailure {
     const nowMs = isolate.nowMs();
     const verdict = judge(answer, nowMs);
@@ -170,7 +171,7 @@ export function createLogouts({ store, elsewhere, trust, isolate, log, meter, tr
     });
   }
 
-  /** Tells clients of these notices, as many at once as their health allows. Returns when the first is due again. */
+  /** Sends these notices, as many at once as the health of endpoints allows. Returns when the first is due again. */
   async function tellAll(notices: readonly LogoutNotice[], endsMs: number): Promise<number> {
     const queue = [...notices];
     const healths = new Map(notices.map(({ clientId, health }) => [clientId, health?.health ?? WELL]));
@@ -204,7 +205,7 @@ export function createLogouts({ store, elsewhere, trust, isolate, log, meter, tr
         }
       }
     };
-    // One that fails leaves its share to the others. What it has taken is due again after its lease.
+    // If a worker fails, the others do its share. A notice that it took is due again after its lease.
     const ends = await Promise.allSettled(Array.from({ length: DRAIN.atOnce }, work));
     throwTogether(ends.flatMap((end) => (end.status === "rejected" ? [end.reason as unknown] : [])));
     return soonestMs;
@@ -225,19 +226,19 @@ export function createLogouts({ store, elsewhere, trust, isolate, log, meter, tr
   const storeOf = (shard: number): Pick<LogoutStore, "rememberStatements" | "run"> =>
     shard === 0 ? store : elsewhere[shard - 1]!;
 
-  /** When no client was registered to be told. */
+  /** The time at which no client was registered for notices. */
   let unusedAtMs = Number.NEGATIVE_INFINITY;
   return {
-    /** To run beside what gives the client its tokens, in the database of the session. */
+    /** Statements for the transaction that gives the client its tokens, in the database of the session. */
     rememberStatements: (told: SessionClient, shard: number): readonly D1PreparedStatement[] =>
       storeOf(shard).rememberStatements(told),
     /** The same in a transaction of its own. */
     remember: (told: SessionClient, shard: number): Promise<void> =>
       storeOf(shard).run(storeOf(shard).rememberStatements(told)),
-    /** False while this isolate knows that nobody is to be told; the cron tells those who are registered meanwhile. */
+    /** False while this isolate knows that no client is registered. The cron serves clients that register meanwhile. */
     isUsed: (): boolean => Math.abs(isolate.nowMs() - unusedAtMs) >= UNUSED_MS,
     recordsChanged: (): void => void (unusedAtMs = Number.NEGATIVE_INFINITY),
-    /** Tells every client that is to be told now, or also those that are to be told again in a few seconds. */
+    /** Sends the notices that are due, and with "nothing is soon due" those that are due again within seconds. */
     async drain(until: "nothing is due" | "nothing is soon due", ended: EndedWhere): Promise<void> {
       const endsMs = isolate.nowMs() + DRAIN.runMs;
       await inParallel(shardsOfEnd(ended, elsewhere.length + 1), SHARDS_AT_ONCE, (number) =>
@@ -254,13 +255,13 @@ export function createLogouts({ store, elsewhere, trust, isolate, log, meter, tr
         await isolate.pause(Math.max(0, soonestMs - isolate.nowMs()));
       }
     },
-    /** Sends dead letters of a client again, the latest first, also to an endpoint that was silent. */
+    /** Redelivers dead letters of a client, the latest first, even to an endpoint that was silent. */
     async redeliver(clientId: string, address: string): Promise<number> {
       const again = await store.redeliver(clientId, DEAD.redelivered, isolate.nowMs());
       await changeHealth({ clientId, address, health: await store.health(clientId, address) }, withoutPause);
       return again;
     },
-    /** Removes dead letters whose time is over, and those that are too many. */
+    /** Removes dead letters that are too old or too many. */
     deleteDead: (nowMs: number, rows: number): Promise<number> =>
       store.deleteDead(nowMs - ENDPOINT.deadKeptMs, DEAD.kept, rows),
   };
