@@ -98,7 +98,7 @@ export async function issueTokens(
   const tokenId = randomId(random);
   const of = { sessionId, grantId: grantId ?? tokenId };
   const expiresAtSec = accessTokenEndSec(call.nowMs, endsAtMs === undefined ? hint : { endsAtMs });
-  // Its own size is most of what a token costs, and one factor is what everybody has.
+  // Names methods only if there were two factors: one is the default, and the size of a token is most of its cost.
   const methods = hasTwoFactors(idToken?.methods) ? methodClaims({ methods: idToken?.methods }) : {};
   const token = { ...granted, ...of, tokenId, expiresAtSec, proofKey };
   const accessToken = await issueAccessToken(token, methods, issuer, trust, call.nowMs);
@@ -111,7 +111,7 @@ export async function issueTokens(
   const { clientId, tenant, user } = granted;
   deps.meter.add("tokens_issued", { service: "oauth", tenant, label: grant });
   call.attributeTo(tenant);
-  // A line for each token would be most of what a token costs. A caller that names its session wants to find it.
+  // A log line for each token would cost more than the token. A caller that names its session wants to find it.
   log[callerSessionId === undefined ? "debug" : "info"]("token issued", {
     requestId: call.requestId,
     clientId,

@@ -31,7 +31,9 @@ const AHEAD_MS = DAY_MS;
  */
 const TOKENS_LIVE_MS =
   SIGNING_COPY_MS + Math.max(ACCESS_TOKEN_LIFETIME_SEC, ID_TOKEN_LIFETIME_SEC) * 1000 + 10 * MINUTE_MS;
-/** There is no hurry by schedule. A day lets an ID token of this morning still sign its user out. */
+/**
+ * The time after a change by schedule, which is not urgent. A day lets an ID token of this morning sign its user out.
+ */
 const KEPT_BY_SCHEDULE_MS = DAY_MS;
 /** Rows of ended keys remain for an operator who finds a `kid` in a log. */
 const GONE_MS = DAY_MS;
@@ -106,7 +108,7 @@ export function createKeyRotation(store: KeyStore, makeKey: (alg: SigningAlg) =>
     ): Promise<Result<readonly KeyView[], { readonly retryAfterSec: number }>> {
       const { nowMs } = by;
       const end = earlier === "end";
-      // Too many keys are no reason to keep a stolen one: they all end.
+      // Stolen keys end even if too many keys are published.
       const fullSec = end ? undefined : await fullForSec(nowMs);
       if (fullSec !== undefined) return err({ retryAfterSec: fullSec });
       const count = end ? Number.MAX_SAFE_INTEGER : MAX_PUBLISHED;

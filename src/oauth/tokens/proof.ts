@@ -21,9 +21,9 @@ import type { Sealer } from "../../platform/secrets/seal.ts";
  *   proof ──typ, key, signature──▶ signed ──method, address, time, token──▶ for this request ──nonce──▶ fresh ──▶ new
  *     └──────────────┴────────────────────────┴─▶ wrong                       └─▶ use_dpop_nonce   used before: wrong
  *
- * A nonce is a time with a MAC, so every isolate knows every nonce, and none is stored. It bounds what a proof that was
- * made in advance is worth. A repeated proof is known in the isolate that saw it. Elsewhere it is good for the same
- * request once more, within a minute: a list in D1 would cost each request a write.
+ * A nonce is a time with a MAC, so every isolate accepts every nonce, and none is stored. It limits the use of proofs
+ * that were made in advance. The isolate that saw a proof refuses its repeat. In another isolate, it is valid for the
+ * same request once more, within a minute: a list in D1 would cost a write for each request.
  */
 const TYPE = "dpop+jwt";
 /** The largest accepted age of a proof, and the largest difference between clocks. */
@@ -33,7 +33,7 @@ const NONCE_LIFETIME_SEC = 300;
 const NONCE_RENEWED_SEC = 150;
 const NONCE_PURPOSE = "nonce of a proof";
 const MAX_JTI_CHARS = 256;
-/** About 100 bytes each. */
+/** The most proofs in memory, of about 100 bytes each. */
 const MAX_SEEN = 20_000;
 
 export function createProofVerifier(sealer: Pick<Sealer, "macKeys">): ProofVerifier {
@@ -93,7 +93,7 @@ async function claimFault(
   return typeof ath === "string" && equalDigests(ath, digest) ? undefined : "the proof is for another token";
 }
 
-/** Without query and fragment (RFC 9449 4.3). `URL` has made equal spellings equal. */
+/** The address without query and fragment (RFC 9449 4.3), normalized by `URL`. */
 const addressOf = (url: URL | null): string | undefined => (url === null ? undefined : `${url.origin}${url.pathname}`);
 
 /** `<time>.<MAC>`, both base64url. */
@@ -110,7 +110,7 @@ function createNonces(sealer: Pick<Sealer, "macKeys">) {
       made = { atSec: nowSec, nonce: `${time}.${await sign(key!, time)}` };
       return made.nonce;
     },
-    /** Undefined if it is not ours, or too old. */
+    /** The age of a nonce; undefined if it is not ours, or too old. */
     async ageSec(nonce: string, nowMs: number): Promise<number | undefined> {
       const [time = "", mac = ""] = nonce.split(".");
       const bytes = fromBase64Url(time);

@@ -5,8 +5,8 @@ import { ACCESS_TOKEN_LIFETIME_SEC } from "./lifetimes.ts";
  * Bounds the revocations of the whole platform, because each isolate holds all of them.
  *
  *   up to 100,000   nothing
- *   more            the clients with the most rows lose all that they got until now: one row each in place of their
- *                   rows, until 75,000 are left
+ *   more            all tokens of the clients with the most rows end: one row replaces all rows of such a client, until
+ *                   75,000 are left
  *   still more      rows without a client, such as those of users: the whole platform's tokens end, by one row
  *
  * The cut-off of a client or of the platform includes a row if it was made when every token that the row revokes had
@@ -32,7 +32,7 @@ export const EVERY_TENANT = "*";
  * Isolates and locations only read numbers above the ones they have. A restored database has forgotten its greatest
  * number, but the clock has gone on since, so no number is given twice and every copy finds each row made later.
  * Exception: n rows written at once are n ms ahead of the clock, so numbers repeat if a restore ends within that time.
- * Isolates begin anew on another generation of the database, so they read those too.
+ * Isolates read everything again after a restore, so they get these rows too.
  */
 export const NEXT_REVOCATION = `
   row_number() OVER () + max(${DATABASE_NOW_MS}, coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'revocation'), 0))`;

@@ -71,7 +71,7 @@ export function createServiceTokens(trust: Pick<Trust, "signingKey">, random: Ra
           exp: Math.min(issuedAtSec + SERVICE_TOKEN_LIFETIME_SEC, caller.expiresAtSec),
           ...identityClaims(caller),
           plan: caller.plan,
-          // For an exchange (grants/token-exchange.ts): what ends the caller's token ends the one that comes of this.
+          // For an exchange (grants/token-exchange.ts): a revocation of the caller's token ends the exchanged one too.
           ...basisOf(caller),
           ...(caller.audience === undefined ? {} : { res: caller.audience }),
           scope: caller.scopes.filter((scope) => service.scopes.some((own) => scopeMatches(own, scope))).join(" "),

@@ -5,58 +5,60 @@ import type { Revocation, TrustStore, TrustUpdate } from "./trust-store.ts";
 type Add = (rows: readonly Revocation[]) => void;
 type Copy = (update: TrustUpdate) => void;
 
-/** The news of a refresh, and when the reading of them began. */
+/** The result of a refresh, and when its read began. */
 export interface TrustReading {
   readonly update: TrustUpdate;
   readonly readAtMs: number;
-  /** False: it is the location's copy. */
+  /** False: the result is the location's copy. */
   readonly isFromD1: boolean;
-  /** The database was restored since the isolate read it: what it knows does not count, and it has to read anew. */
+  /** The database was restored since the isolate read it: the isolate must drop its copy and read everything again. */
   readonly isOther: boolean;
 }
 
 export interface Known {
-  /** The revocations that the isolate has, by their number. */
+  /** The number of the newest revocation that the isolate has. */
   readonly lastSeq: number;
-  /** The last of them some time ago. News begin there, so that isolates a little behind can use them too. */
+  /**
+   * The newest number of some time ago. News begin after it, so that isolates that are a little behind can use them.
+   */
   readonly earlierSeq: number;
   readonly loadedAtMs: number;
-  /** The generation of the database that the isolate read; undefined: it has read nothing. */
+  /** The generation of the database that the isolate read; undefined if it has read nothing. */
   readonly generation: string | undefined;
 }
 
-/** Keys, and the revocations after a number. */
+/** The location's news: keys, and the revocations after a number. */
 interface News {
   readonly afterSeq: number;
   readonly update: TrustUpdate;
 }
 
-/** Every living revocation up to a number. An old base is as true as a new one: news replace what they change. */
+/** The location's base: every valid revocation up to a number. An old base is correct too, since news replace rows. */
 interface Base {
   readonly untilSeq: number;
-  /** A base from before a restore of the database may have numbers that were given again since. */
+  /** The generation of the database. Numbers of a base from before a restore may have been given again. */
   readonly generation: string;
   readonly revocations: readonly Revocation[];
 }
 
 const NEWS = "trust news";
 const BASE = "trust base";
-/** The greatest age of news. The age of an isolate's copy begins with the reading of them, so it stays 5 s in all. */
+/** The greatest age of news. The age of an isolate's copy counts from their read, so it stays at most 5 s in all. */
 const NEWS_AGE_MS = 2_000;
 /** An isolate writes news at most this often. */
 const WRITE_EVERY_MS = 1_000;
 /** One isolate of a location reads news from D1 in this time. */
 const CLAIM_MS = 1_000;
-/** The same while D1 does not respond. */
+/** The same time while D1 does not respond. */
 const PROBE_MS = 4_000;
-/** A new isolate begins with a base and the news. */
+/** The greatest age of a base, with which a new isolate begins, before it adds the news. */
 const BASE_AGE_MS = 300_000;
 
 export type TrustFrom = "location" | "D1";
 
 /**
- * Reads keys and revocations for an isolate: the location's news, and for a new isolate its base, else D1. What comes
- * from D1 becomes the location's copy.
+ * Reads keys and revocations for an isolate: from the location's news (a new isolate also reads the base), else from
+ * D1. A result of D1 becomes the location's copy.
  */
 export function createTrustSource(store: Pick<TrustStore, "readUpdate">, location: LocationCache = noLocationCache) {
   let wroteAtMs = Number.NEGATIVE_INFINITY;
@@ -72,7 +74,7 @@ export function createTrustSource(store: Pick<TrustStore, "readUpdate">, locatio
     return last;
   }
 
-  /** Requests that ask D1 each time would write as often. */
+  /** Limits writes of the location's copy, since some requests ask D1 each time. */
   function mayWrite(nowMs: number): boolean {
     const may = Math.abs(nowMs - wroteAtMs) >= WRITE_EVERY_MS;
     if (may) wroteAtMs = nowMs;
@@ -85,7 +87,7 @@ export function createTrustSource(store: Pick<TrustStore, "readUpdate">, locatio
     location.put(NEWS, { value: news, readAtMs: nowMs }, NEWS_AGE_MS);
   };
 
-  /** A new isolate has read everything, which others need not read again. */
+  /** Writes the base, after a new isolate has read everything, so that others need not. */
   function writeBase(update: TrustUpdate, nowMs: number): void {
     const { revocations } = update;
     const { generation = "" } = update;
@@ -95,7 +97,7 @@ export function createTrustSource(store: Pick<TrustStore, "readUpdate">, locatio
   }
 
   return {
-    /** False if another isolate of the location is reading just now. Its news are worth waiting for. */
+    /** Returns false if another isolate of the location is reading now, whose news are worth waiting for. */
     claim: (nowMs: number, isFailing: boolean): Promise<boolean> =>
       location.claim(NEWS, { nowMs, forMs: isFailing ? PROBE_MS : CLAIM_MS, isAlone: isFailing }),
     /**
@@ -119,12 +121,12 @@ export function createTrustSource(store: Pick<TrustStore, "readUpdate">, locatio
       ]);
       const news = foundNews as Read<News> | undefined;
       const candidate = foundBase as Read<Base> | undefined;
-      /** A base counts if the news, or else D1, are of the same database. */
+      /** Tells whether a base is usable: the news, or else D1, must be of the same generation. */
       const isBase = (found: Read<Base> | undefined, update: TrustUpdate): found is Read<Base> =>
         found !== undefined && !isOther(update, found.value.generation);
       const base = news === undefined || isBase(candidate, news.value.update) ? candidate : undefined;
       const knownSeq = Math.max(lastSeq, base?.value.untilSeq ?? 0);
-      // After a restore everything is read, of D1.
+      // After a restore everything is read again, from D1.
       const isUseful = news !== undefined && !isOther(news.value.update) && news.value.afterSeq <= knownSeq;
       if (isUseful) {
         if (base !== undefined) add(base.value.revocations);
@@ -136,7 +138,7 @@ export function createTrustSource(store: Pick<TrustStore, "readUpdate">, locatio
       const afterSeq = isNew ? knownSeq : earlierSeq;
       const ask = (after: number): Promise<TrustReading> =>
         askD1(after, (update) => {
-          // An isolate is new once.
+          // Only a new isolate writes the base, and an isolate is new once.
           if (isNew && after === 0) writeBase(update, nowMs);
           else if (mayWrite(nowMs)) writeNews(after, update, nowMs);
         });

@@ -8,7 +8,7 @@ export interface SigningKeyRow extends NewKey {
   readonly signsFromMs: number;
 }
 
-/** Revoked for good by its own id. */
+/** Kinds that are revoked for good by their own ids. */
 export type RevokedKind = "token" | "grant" | "session";
 /** Revokes tokens issued up to a moment, or from records read before it. Tokens from later records stay valid. */
 export type OwnerKind = "client" | "tenant" | "user" | "session";
@@ -72,7 +72,7 @@ const REVOKE = `
     coalesce(value ->> 'client', value ->> 'issuedTo')
   FROM json_each(?1)
   RETURNING seq, kind, key, until_ms AS untilMs, expires_sec AS expiresSec, client`;
-/** Those of the named clients that have too many rows of single tokens. */
+/** The named clients that have too many rows of single tokens. */
 const OVERFULL = `
   SELECT value FROM json_each(?1)
   WHERE EXISTS (SELECT 1 FROM revocation WHERE client = value LIMIT 1 OFFSET ${REVOKED_TOKENS_PER_CLIENT})`;
@@ -133,7 +133,7 @@ export const createTrustStore = (db: D1Database, bound = createRevocationCollaps
     return { added: (results[0]?.results ?? []) as Revocation[], isOverfull: due?.[0]?.isDue === 1 };
   },
   /**
-   * To run after `revoke`. If a client has more revoked tokens than a copy should hold, the first statement revokes all
+   * Runs after `revoke`. If a client has more revoked tokens than a copy should hold, the first statement revokes all
    * its tokens (and changes a row), and the second deletes the rows of the single tokens.
    */
   collapseStatements(

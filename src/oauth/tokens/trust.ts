@@ -36,12 +36,14 @@ const TRUST_AGE = {
   unknownKeyMs: 1_000,
   wantedMs: 60_000,
 } as const;
-/** The oldest copy that an isolate signs by. It goes on with a replaced key for this long. */
+/** The greatest age of a copy by which an isolate signs. So a replaced key may sign for this long. */
 export const SIGNING_COPY_MS = 600_000;
 /** More rows than D1 ever has, at 20 to 30 bytes each. */
 const COPIED_ROWS = 500_000;
 const PURPOSE = "keys and revocations";
-/** Reads of D1 at a time for requests that need an answer from after their arrival. One is not enough for the next. */
+/**
+ * Parallel reads of D1 for requests that need a read which began after their arrival, so they cannot share older ones.
+ */
 const READS_AT_ONCE = 2;
 
 interface Key extends SigningKeyRow {
@@ -60,19 +62,20 @@ export type Trust = ReturnType<typeof createTrust>;
  *                        └──────────────┘
  *
  * A refresh reads every key and the revocations since the last one, in one statement, or the location's copy of them
- * (trust-source.ts), whose age counts. One runs at a time, whatever
- * the number of requests. Only where the copy is old do requests wait, until the refresh lands or D1 counts as not
- * responding: a failure, or 3 s without an answer. From then on they use the copy until it is void, without waiting,
- * and refreshes back off (platform/copies/attempts.ts). A late answer still counts.
+ * (trust-source.ts), whose age counts. Only one refresh runs at a time. Requests wait only if the copy is old: until
+ * the refresh is done, or D1 counts as not responding (a failure, or 3 s without an answer). From then on they use the
+ * copy until it is void, without waiting, and refreshes back off (platform/copies/attempts.ts). A late answer still
+ * counts.
  *
- * Requests share values only, and look for them: a promise belongs to the request that made it, and a cancelled one
- * would strand the others. A late response undoes nothing, because rows carry a number and refreshes are counted.
+ * Requests share only values, for which they poll. They cannot share a promise: it belongs to the request that made it,
+ * and if that one is cancelled, the others would wait for ever. A late response undoes nothing, because rows have
+ * numbers and refreshes are counted.
  *
- * A restored database has another generation, which each refresh reads: the isolate begins anew then, because numbers
- * may have been given twice, and revocations that it knows may be none any more.
+ * Each refresh reads the generation of the database. It changes with a restore, and then the isolate reads everything
+ * again: numbers may have been given twice, and known revocations may not exist any more.
  *
  * `makeFirstKey`: makes an algorithm's first key unless there is one. `onOverfull`: collapses revocations in D1.
- * `onRestored`: forgets what else the isolate keeps of the database.
+ * `onRestored`: drops other copies of the database in this isolate.
  */
 export function createTrust(
   store: TrustStore,
@@ -95,7 +98,7 @@ export function createTrust(
   const sources = createTrustSource(store, location);
   let refreshesBegun = 0;
   let lastLanded = 0;
-  /** Counts changes made by other statements. A refresh settles those from before it began. */
+  /** The number of changes by other statements. A refresh includes those that came before it began. */
   let changes = 0;
   let settledChanges = 0;
   let lookedAtMs = Number.NEGATIVE_INFINITY;
@@ -137,12 +140,12 @@ export function createTrust(
     return "landed";
   }
 
-  /** The database was restored. What is known stays until everything is read. */
+  /** Reads everything again after a restore of the database. The old copy stays until then. */
   async function readAnew(nowMs: number): Promise<TrustReading> {
     const fresh = new RevocationTable(hashKey);
     let freshSeq = 0;
     const nothing = { lastSeq: 0, earlierSeq: 0, loadedAtMs: Number.NEGATIVE_INFINITY, generation: undefined };
-    // The location's news may be from before.
+    // Reads D1, since the location's news may be from before the restore.
     const reading = await sources.read(nothing, nowMs, "D1", (rows) => {
       for (const row of rows) fresh.add(row, nowMs);
       freshSeq = Math.max(freshSeq, rows.at(-1)?.seq ?? 0);
@@ -157,7 +160,7 @@ export function createTrust(
     return reading;
   }
 
-  /** The database has fewer rows: it collapsed those that are still here (revocation-collapse-store.ts). */
+  /** Drops the copied rows, when D1 has collapsed them to fewer (revocation-collapse-store.ts). */
   function startAnew(): void {
     revoked = new RevocationTable(hashKey);
     marks.length = 0;
@@ -165,7 +168,7 @@ export function createTrust(
     loadedAtMs = Number.NEGATIVE_INFINITY;
   }
 
-  /** Two isolates may find no key. The database keeps the first one, and both read it. */
+  /** The signing key; makes the first one. If two isolates make one, the database keeps the first, and both read it. */
   async function signerNow(alg: SigningAlg, nowMs: number): Promise<Key> {
     const known = selectSigner(keys.values(), alg, nowMs);
     if (known !== undefined) return known;
@@ -189,7 +192,7 @@ export function createTrust(
     }
   }
 
-  /** A change that this isolate has not read is in no copy that is surely younger. */
+  /** False while this isolate knows of a change that it has not read, which the location's copy may lack. */
   const mayCopy = (): boolean => location !== noLocationCache && changes === settledChanges;
 
   /** Takes the location's copy, or reads D1 unless another isolate of the location does. */
@@ -210,7 +213,7 @@ export function createTrust(
   const isRefreshing = (nowMs: number): boolean =>
     attempts.running(nowMs, PURPOSE) > 0 || Math.abs(nowMs - copyingSinceMs) < COPYING_MS;
 
-  /** Looks again and again for what another request may bring. Returns false if D1 does not respond. */
+  /** Polls for the result of another request. Returns false if D1 does not respond. */
   async function wait(
     nowMs: number,
     next: (nowMs: number) => "wait" | boolean | Promise<"wait" | boolean>,
@@ -226,7 +229,7 @@ export function createTrust(
     return false;
   }
 
-  /** While D1 does not respond to this isolate, another of the location may have been answered, and left a copy. */
+  /** Looks for a copy of another isolate of the location, which D1 may have answered. */
   function lookBeside(nowMs: number): void {
     if (!attempts.isFailing(nowMs) || !mayCopy() || Math.abs(nowMs - lookedAtMs) < LOOK_EVERY_MS) return;
     lookedAtMs = nowMs;
@@ -251,7 +254,7 @@ export function createTrust(
       }
       return attempts.isFailing(atMs) ? false : "wait";
     });
-    // Requests after this one need not wait for the answer that another isolate does not get.
+    // After this time, requests do not wait for the other isolate any more.
     const endMs = nowMs + attempts.waitMs;
     if (!landed && !attempts.isFailing(endMs)) attempts.noteLate(PURPOSE, nowMs, endMs);
     return landed || isWithin(TRUST_AGE.withoutD1Ms, nowMs);
@@ -295,7 +298,7 @@ export function createTrust(
     /** True if no check has to wait for D1. */
     isRecent: (nowMs: number): boolean => hasRecent(TRUST_AGE.maxMs, nowMs),
     markStale,
-    /** To run after `revoke` (trust-store.ts). */
+    /** Statements that run after `revoke` (trust-store.ts). */
     collapseStatements: store.collapseStatements,
 
     /**

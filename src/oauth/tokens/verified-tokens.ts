@@ -10,7 +10,7 @@ export interface VerifiedToken {
   readonly issued: IssuedToken;
 }
 
-/** About 2 KB each. */
+/** The most tokens in memory, of about 2 KB each. */
 export const MAX_VERIFIED_TOKENS = 1_000;
 
 /**
