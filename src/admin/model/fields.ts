@@ -23,7 +23,7 @@ export const scopeList = z.array(scopePattern).check(z.maxLength(500));
 export const flag = z._default(z.boolean(), false);
 /** Has no default, so a PUT about something else never enables what an operator disabled. */
 export const disabledFlag = z.optional(z.boolean());
-/** Likewise, so that a PUT about something else never lets people in with one factor. */
+/** Has no default either, so a PUT about something else never allows sign-ins with one factor. */
 export const secondFactorFlag = disabledFlag;
 /** A PUT that leaves these out does not change them. */
 export const KEPT_FIELDS: readonly string[] = [
@@ -59,7 +59,7 @@ function canonicalLocale(tag: string): string | undefined {
   }
 }
 
-/** Accepts any spelling of an address and returns the one that accounts are stored under. */
+/** Accepts any spelling of an address and returns the spelling under which accounts are stored. */
 export const email = z.pipe(
   z.string().check(z.refine((value) => normalizeEmail(value) !== undefined, "must be an e-mail address")),
   z.transform((value) => normalizeEmail(value) ?? value),

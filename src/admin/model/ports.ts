@@ -38,9 +38,9 @@ export interface OAuthPort {
   endElsewhere(kind: "user", key: string): Promise<unknown>;
   /** Removes everything in other databases of a user or client, before the directory removes them. */
   forgetElsewhere(kind: "user" | "client", key: string): Promise<void>;
-  /** Removes what came in between, after the removal. What fails is logged and left to the sweep. */
+  /** Removes sign-ins that came in between, after the removal. A failure is logged, and the sweep removes them. */
   forgetRemoved(kind: "user" | "client", key: string): Promise<void>;
-  /** To be called after sessions ended: clients are told beside the answer. */
+  /** Call this after sessions ended. Clients are told after the answer. */
   sessionsEnded(where: { readonly email: string } | "anywhere"): void;
   /** Removes a user's second factor and recovery codes. The last statement changes a row if there was one. */
   secondFactorRemoval(email: string): readonly D1PreparedStatement[];
@@ -109,7 +109,7 @@ export interface EventsPort {
   topicsOf(owner: string, limit: number): D1PreparedStatement;
   /** Removes the push subscriptions of a client, as a part of the transaction that removes the client. */
   endSubscriptions(clientId: string, record: AuditRecord): Promise<readonly D1PreparedStatement[]>;
-  /** Removes those that are in other databases, after the client. What fails is logged and left to the sweep. */
+  /** Removes those in other databases, after the client. A failure is logged, and the sweep removes them. */
   endSubscriptionsElsewhere(clientId: string, record: AuditRecord): Promise<void>;
 }
 
@@ -120,7 +120,7 @@ export interface MediaPort {
   filesOfTenant(tenant: string, limit: number): Promise<readonly Dependent[]>;
   /** The amount that a tenant stores. */
   usage(tenant: string): Promise<Stored & { readonly pending: Stored }>;
-  /** Runs changes of those that files belong to. */
+  /** Runs changes of clients and tenants with files. */
   readonly ownerChanges: {
     changeClient<T>(
       change: { readonly id: string; readonly after: { readonly name: string; readonly tenant: string } | undefined },
@@ -130,17 +130,17 @@ export interface MediaPort {
   };
 }
 
-/** Something that keeps what it depends on from being removed. */
+/** A record that prevents the removal of another one. */
 export interface Dependent {
   readonly kind: string;
   readonly id: string;
 }
 
-/** Where the files of tenants lie. On a platform of one database it does nothing. */
+/** The shards of tenants. On a platform of one database this does nothing. */
 export interface ShardsPort {
   /** Statements of the transaction that creates a tenant, before its row. */
   placeStatements(tenant: string, nowMs: number): readonly D1PreparedStatement[];
-  /** The same for the one that removes it. */
+  /** Statements of the transaction that removes a tenant. */
   keepPlaceStatements(tenant: string): readonly D1PreparedStatement[];
   readonly copies: { copy(tenant: string): Promise<void> };
 }

@@ -9,18 +9,18 @@ function kindsOf({ provider, methods }: SignInTimes): readonly string[] {
   return [...(hasTwoFactors(methods) ? [TWO_FACTOR_SIGN_IN] : []), ...(byPassword ? [PASSWORD_SIGN_IN] : [])];
 }
 
-/** The kind that the ID token names, for a client that asked: the best of those that it takes. */
+/** The kind of the sign-in in the ID token, for a client that asked: the best one that the client accepts. */
 export function reachedAcr(asked: AcrRequest | undefined, signIn: SignInTimes): string | undefined {
   if (asked === undefined) return undefined;
   const kinds = kindsOf(signIn);
   return asked.kinds.find((kind) => kinds.includes(kind)) ?? kinds[0];
 }
 
-/** True if the client prefers two factors, or takes nothing that this sign-in has. */
+/** True if the client prefers two factors, or accepts no kind of this sign-in. */
 export const asksTwoFactors = (asked: AcrRequest | undefined, signIn: SignInTimes): boolean =>
   asked?.kinds[0] === TWO_FACTOR_SIGN_IN ||
   (asked?.essential === true && asked.kinds.includes(TWO_FACTOR_SIGN_IN) && isUnmet(asked, signIn));
 
-/** True if the client takes no such sign-in (OIDC Core 5.5.1.1). */
+/** True if the client requires a kind that this sign-in does not have (OIDC Core 5.5.1.1). */
 export const isUnmet = (asked: AcrRequest | undefined, signIn: SignInTimes): boolean =>
   asked?.essential === true && !kindsOf(signIn).some((kind) => asked.kinds.includes(kind));

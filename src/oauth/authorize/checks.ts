@@ -70,7 +70,7 @@ export async function checkRequest(
   return toRequest(deps, draft, call);
 }
 
-/** With two values, which one counts would be an accident (RFC 6749 3.1). */
+/** A parameter must not come twice, since it would be unclear which value counts (RFC 6749 3.1). */
 function eachParameterOnce({ parameters }: ParsedRequest) {
   const [name] = parameters.repeated;
   return name === undefined ? undefined : refused("invalid_request", `${name} is given more than once.`);
@@ -249,7 +249,7 @@ function clientActsForTenant({ scopes, client, tenant, resources }: ParsedReques
   return allowed.ok ? undefined : scopeRefused({ scope: names.scope(`tenant=${tenantId}`), reason: allowed.error });
 }
 
-/** Clients that know nothing of the platform ask for all that a service lists, more than most people have. */
+/** Scopes as a limit: clients that do not know the platform ask for everything that a service lists. */
 const asLimit = (scopes: ScopeRequest): ScopeRequest =>
   scopes.named.length === 0 ? scopes : { ...scopes, named: [], everything: true, limitedTo: scopes.named };
 
@@ -270,7 +270,7 @@ async function toRequest(
     parameters,
     client,
     clientAsOfMs: asOfMs,
-    // The checks admitted the tenant, so no client shows the look of one that it does not act for.
+    // The checks admitted the tenant, so no client can show the brand of a tenant that it does not act for.
     brand: mergeBrands(client.brand, tenant?.brand),
     redirectUri,
     flow,

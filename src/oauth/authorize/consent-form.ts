@@ -48,7 +48,7 @@ export async function decideConsent(deps: AuthorizeDeps, call: FormCall): Promis
     return refusedAnswer(deps, request, failure, call);
   }
   const consent = parseConsent(consentText);
-  // A device of a client that needs no consent is allowed for itself alone.
+  // A client that needs no consent gets none stored: only this device is allowed.
   if (consentRule(request.client, user, consent) !== "never")
     await storeConsent(deps, consent, authenticatedAtMs, call);
   return finish(deps, request, identity.value, call, { allowed: consentText });

@@ -34,7 +34,7 @@ export async function promptConsent(
   const rule = consentRule(client, user, granted);
   if (device === undefined && rule === "never") return undefined;
   const consent = requestedConsent(deps, client, granted);
-  // Each device is asked about: a person can be talked into typing the code of somebody else's.
+  // Consent is asked for each device, since a person can be talked into typing the code of somebody else's device.
   const asksEachTime = device !== undefined || rule === "always";
   if (asksEachTime && allowed === JSON.stringify(consent)) return undefined;
   if (client.unregistered !== undefined && prompt !== "none") await deps.unregistered.adopt(client, call.nowMs);
@@ -81,7 +81,7 @@ const placeName = ({ tenant, org }: Consent, { tenants, organizations }: UserRec
     ? (tenants.find(({ id }) => id === tenant)?.name ?? tenant)
     : (organizations.find(({ id }) => id === org)?.name ?? org);
 
-/** Only services that are usable in the place name its scopes, so none describes the scopes of another. */
+/** Texts for scopes, only from services that are usable in the place, so that none describes another's scopes. */
 async function scopesInWords(
   deps: AuthorizeDeps,
   { clientId, tenant, org, scopes }: Consent,
@@ -97,7 +97,7 @@ async function scopesInWords(
   return asked.map((scope) => toScopeView(scope, words, deps.names));
 }
 
-/** The host of the redirect URI, or the scheme of an application on the device. */
+/** The target of the redirect, for people: its host, or the scheme of an application on the device. */
 const destination = (redirectUri: string): { readonly goesTo: string; readonly isOnDevice: boolean } => {
   const url = URL.parse(redirectUri);
   return {

@@ -33,7 +33,7 @@ export async function finish(
   const { client, flow } = request;
   const wantsTwoFactors = asksTwoFactors(request.acr, identity);
   if (isUnmet(request.acr, identity) && !wantsTwoFactors) {
-    // A password may be what the client wants, and the person can still enter it.
+    // The client may want a password, which the person can still enter.
     const byPassword = isLocal(identity.provider ?? DEFAULT_PROVIDER) && hasPassword(identity.methods);
     if (identity.from === "session" && isLocal(request.provider) && !byPassword) {
       const reason = "the client takes no such sign-in";
@@ -91,7 +91,7 @@ export async function finish(
   return outsideProviderPage(deps, request, { kind: "tenant", user: identity.user.email, answer }, call);
 }
 
-/** A scope too many is left out for a client that nobody registered, but not all of them. */
+/** True if no scope would be left. A client that nobody registered loses scopes that are not available, but not all. */
 const getsNothing = (
   { client, scopes }: AuthorizationRequest,
   granted: Granted,
@@ -99,7 +99,7 @@ const getsNothing = (
 ): boolean =>
   client.unregistered !== undefined && scopes.limitedTo !== undefined && serviceScopes(granted, names).length === 0;
 
-/** A hint gives no more than its grant has. */
+/** Limits the scopes of a hint to those of its grant. */
 const withinHint = (scopes: ScopeRequest, limitedTo: readonly string[]): ScopeRequest => ({
   ...scopes,
   limitedTo,

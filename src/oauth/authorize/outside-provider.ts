@@ -13,7 +13,7 @@ import type { OutsideProviderView } from "../pages/views/sign-in.ts";
 import type { AuthorizeDeps } from "./deps.ts";
 import { toParametersWithoutHint, type AuthorizationRequest } from "./request.ts";
 
-/** `answer`: the client's, which the page holds back. */
+/** The page. `answer`: the answer to the client, which the page holds back. */
 export async function outsideProviderPage(
   deps: AuthorizeDeps,
   request: AuthorizationRequest,

@@ -35,7 +35,7 @@ export async function promptSignIn(
   return local ? signInForm(deps, request, email, call) : sendToProvider(deps, request, call);
 }
 
-/** The form for the address alone if that may lead to a provider, else for the password too. */
+/** The form: only for the address if that may lead to a provider, else for the password too. */
 async function signInForm(
   deps: AuthorizeDeps,
   request: AuthorizationRequest,
@@ -46,7 +46,7 @@ async function signInForm(
   return signInPage(deps, request, { email, fault: undefined, byDomain }, call);
 }
 
-/** Empty if the request names a provider, even our own. */
+/** The providers bound to domains. Empty if the request names a provider, even our own. */
 export const providersByDomain = async (
   deps: AuthorizeDeps,
   { parameters, scopes, client }: AuthorizationRequest,

@@ -107,7 +107,7 @@ async function toParameters(
   return { ...parameters, ...explicit, ...expected };
 }
 
-/** For a page after the sign-in that the request wanted: the request without a wish for another one. */
+/** The request for a page after its sign-in: without parameters that ask for another sign-in. */
 export async function toParametersAfterSignIn(
   deps: Pick<AuthorizeDeps, "names" | "sealer">,
   request: AuthorizationRequest,

@@ -38,7 +38,7 @@ export function refusedAnswer(deps: ResponseDeps, to: Recipient, failure: Author
   else deps.noteRefusal(call, "authorize", { error, reason, actor });
   const parameters = { error, error_description: description, ...commonParameters(deps, to, call) };
   if (isPosted(to)) return formPost(deps, to, parameters, call);
-  // FAPI 2.0 has the code flow alone, and its clients look into the query alone.
+  // FAPI 2.0 has only the code flow, and its clients read only the query.
   const fragment = to.client.isFapi === true ? {} : { fragment: parameters };
   const query = (to.parameters.get("response_type") ?? "").includes("token") ? {} : { query: parameters };
   return redirect(redirectStatus(call), withParameters(to.redirectUri, { ...query, ...fragment }));
@@ -49,7 +49,7 @@ const isPosted = ({ parameters, redirectUri }: Recipient): boolean =>
   !parameters.repeated.includes("response_mode") &&
   takesForms(redirectUri);
 
-/** A request object is refused unread, but its client may say in it alone where it listens for that. */
+/** The response mode in a request object. The object is refused, but only it may say where the client listens. */
 function refusedMode(requestObject: string | undefined): unknown {
   if (requestObject === undefined) return undefined;
   try {

@@ -1,5 +1,5 @@
 /**
- * Home-realm discovery: the address leads to the provider of its domain. Only the domain counts, so the way tells
+ * Home-realm discovery: the address leads to the provider of its domain. Only the domain counts, so the result reveals
  * nothing about accounts.
  *
  *   no provider is bound to domains, or the request names one ──▶ the form for address and password
@@ -11,7 +11,7 @@ import { normalizeEmail } from "../../platform/text/email.ts";
 import { isBoundToTenants, mayVouchFor } from "../model/binding.ts";
 import type { OfferedProvider } from "./federation-store.ts";
 
-/** Among several of one domain, the one bound to tenants: it is meant for these. */
+/** The provider of an address. If several have its domain, a provider bound to tenants goes first. */
 export function providerOf(address: string, byDomain: readonly OfferedProvider[]): OfferedProvider | undefined {
   const email = normalizeEmail(address);
   if (email === undefined) return undefined;

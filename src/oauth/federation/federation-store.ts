@@ -9,7 +9,7 @@ export interface ProviderRecord extends Binding {
   readonly clientId: string;
   readonly sealedClientSecret: string;
   readonly scopes: readonly string[];
-  /** The operator says that the provider's addresses are verified if it says nothing about that. */
+  /** Addresses of the provider count as verified if it does not tell; an operator has decided so. */
   readonly trustsEmail: boolean;
   /** The way to link an account there to a user here at its first sign-in. */
   readonly linking: Linking;

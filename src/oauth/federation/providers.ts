@@ -14,7 +14,7 @@ const CACHE = { ttlMs: 30_000, maxEntries: 1_000 } as const;
 /** Any other text cannot be an id, so it is not looked up. */
 const ID = /^[A-Za-z0-9._-]{1,64}$/;
 
-/** A sign-in is for clients of a tenant, or, undefined, for the account page, which has all of the account. */
+/** The purpose of a sign-in: clients of a tenant, or, undefined, the account page, which shows all of the account. */
 type Place = string | undefined;
 
 /** The registered providers. The isolate keeps each for 30 s, unknown ids too. */
@@ -55,6 +55,6 @@ export const providerSealContext = (id: string): string => `identity_provider:${
 const leadsTo = (provider: Binding, place: Place): boolean =>
   place === undefined ? !isBoundToTenants(provider) : reaches(provider, place);
 
-/** Only a provider that reaches all of the account, and where linking is not the operator's. */
+/** True for a provider that may vouch for the address, is not bound to tenants, and lets users link themselves. */
 export const isLinkableBy = (provider: Pick<OfferedProvider, keyof Binding | "linking">, email: string): boolean =>
   provider.linking !== "operator" && !isBoundToTenants(provider) && mayVouchFor(provider, email);

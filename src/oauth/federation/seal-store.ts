@@ -47,7 +47,7 @@ const SQL = {
 
 /** Rows of each kind that one run of the cron seals again. */
 const ROWS_PER_RUN = 100;
-/** More keys than anybody rotates through at once. */
+/** More keys than are ever in use at the same time. */
 const MAX_KEYS = 20;
 
 export const createSealStore = (db: D1Database, sealer: Sealer, log: Log) => ({

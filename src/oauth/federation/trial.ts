@@ -7,13 +7,13 @@ import { loadMetadata, type ProviderMetadata } from "./metadata.ts";
 import { tokenRequest, type ClientThere } from "./token-request.ts";
 
 /**
- * A trial of a provider without a person: it is asked what a sign-in asks it, up to the code, which nobody has. Nobody
- * is signed in, and nothing comes from a copy.
+ * A trial of a provider without a person: the requests of a sign-in, up to the code, which nobody has. Nobody is signed
+ * in, and no cache is used.
  *
  *   secret: opens ──▶ discovery: names the issuer ──▶ keys: can be used ──▶ client: known there, with its secret
  *
- * The first check that fails is the last one. A code that was never given tells whether the provider knows the client:
- * RFC 6749 5.2 has one error for such a code, and another for a client that was not authenticated.
+ * The first failed check ends the trial. An invented code shows whether the provider knows the client: RFC 6749 5.2 has
+ * one error for an invalid code, and another for a client that was not authenticated.
  */
 export interface ProviderTrial {
   /** No check failed. */
@@ -23,7 +23,7 @@ export interface ProviderTrial {
 
 interface TrialCheck {
   readonly check: "secret" | "discovery" | "keys" | "client";
-  /** `unclear`: the answer says neither. */
+  /** `unclear`: the answer shows neither. */
   readonly result: "passed" | "failed" | "unclear";
   readonly detail: string;
 }

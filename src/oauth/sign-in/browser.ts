@@ -16,8 +16,8 @@ export interface BrowserDeps {
  * The cookies of a browser. The first two hold 256 random bits each.
  *
  *   browser   recognizes the browser before anybody signs in. Forms carry an HMAC of it, so no other site or browser
- *             can send them, and nobody is signed in as somebody else unnoticed.
- *   session   stands for the sign-in. Renewed by each one (session fixation), stored as a hash.
+ *             can send them, and nobody can sign a person in to a foreign account unnoticed.
+ *   session   identifies the sign-in. Each sign-in renews it (session fixation); stored as a hash.
  *   device    the users who signed in by this browser before (device.ts).
  *   notice    the result of the previous form, for the page that follows (account/notice.ts).
  *

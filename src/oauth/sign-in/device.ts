@@ -42,14 +42,14 @@ export const signInByPassword = async (
 ): Promise<SignIn> => deps.accounts.signIn(address, { password, device: await knownDevice(deps, call, address) }, call);
 
 /**
- * The id of a browser that the user signed in by without a password. All of them share one count: whoever has the
- * user's account at a provider could else start as many sessions as they like, and guess passwords in each.
+ * The id of browsers in which the user signed in without a password. They share one count. Otherwise somebody with the
+ * user's account at a provider could start any number of sessions, and guess passwords in each.
  */
 const WITHOUT_PASSWORD = "without-password";
 
 /**
- * Adds the device cookie to the response of a sign-in and tells the person, unless the browser has it. Where a second
- * factor is to follow, the browser is known only after it.
+ * Adds the device cookie to the response of a sign-in and tells the person, unless the browser has the cookie. If a
+ * second factor follows, this happens after it.
  */
 export async function rememberDevice(
   deps: SignInDeps,

@@ -13,12 +13,12 @@ import {
 } from "./session-store.ts";
 
 /**
- * Sessions of all databases. A new one lies in the home of its person (homes/home.ts), and its cookie says where. All
- * that comes of it lies there too: its codes, their grants, and who is to be told of its end. So each of a sign-in's
- * changes is one transaction.
+ * Sessions of all databases. A new session lies in the home of its person (homes/home.ts), which its cookie names. Its
+ * codes, their grants, and the clients to tell of its end lie there too. So each change of a sign-in is one
+ * transaction.
  *
- * The person is in the directory, and is read beside the session: at the same time, since the cookie has the address.
- * What ends a person's sign-ins is a time in the person's row, so the session may be read before or after it.
+ * The person is in the directory. Person and session are read at the same time, since the cookie has the address. A
+ * time in the person's row ends earlier sign-ins, so the order of the two reads does not matter.
  */
 export type Sessions = ReturnType<typeof createSessions>;
 
@@ -26,7 +26,7 @@ export function createSessions(shards: Shards, users: UserStore, tokens: HeldTok
   const stores = shards.map(({ db, number }) => createSessionStore(db, number === 0));
   const [directory] = stores as [SessionStore, ...SessionStore[]];
   const storeOf = ({ shard }: Pick<TokenPlace, "shard">): SessionStore => stores[shard]!;
-  /** The homes of a person besides the directory. */
+  /** The stores of a person's homes, without the directory. */
   const elsewhere = (email: string): readonly SessionStore[] =>
     homesOf(email, shards.length).flatMap((number) => (number === 0 ? [] : [stores[number]!]));
   const inHomes = async <T>(email: string, ask: (store: SessionStore) => Promise<T>): Promise<readonly T[]> =>
@@ -54,7 +54,7 @@ export function createSessions(shards: Shards, users: UserStore, tokens: HeldTok
       const [found, user] = await Promise.all([row, users.find(email)]);
       return found && user && toSignedIn(found, user, shard);
     },
-    /** The same by its id in tokens; `email`: of the token. The homes of the person are asked at the same time. */
+    /** The session by its id in tokens, with its user. `email`: of the token. All homes are asked at the same time. */
     async findById(sid: string, email: string, nowMs: number): Promise<SignedIn | undefined> {
       const asked = homesOf(email, shards.length).map((number) =>
         number === 0

@@ -32,7 +32,7 @@ export interface ListedSession extends Whereabouts {
 /** Which sessions are listed. */
 export interface Listed {
   readonly nowMs: number;
-  /** Those that were last used before are over. */
+  /** Sessions that were last used before this time are over. */
   readonly idleSinceMs: number;
   readonly limit: number;
 }
@@ -49,7 +49,7 @@ const START = `
   INSERT INTO session (id_hash, email, sid, provider, authenticated_at, expires_at, proven_at, browser, system, country,
     city, seen_at, amr)
   SELECT ?1, email, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13 FROM user WHERE email = ?2 AND disabled = 0 AND signed_out_at < ?5`;
-/** In a shard, where the person is an anchor: each use finds out in the directory whether the sign-in is valid. */
+/** For a shard, where the person is an anchor: each use checks in the directory whether the sign-in is valid. */
 const START_ELSEWHERE = `
   INSERT INTO session (id_hash, email, sid, provider, authenticated_at, expires_at, proven_at, browser, system, country,
     city, seen_at, amr)
@@ -77,7 +77,7 @@ const DELETE_EXPIRED = `
 
 export interface StartStatements {
   readonly statements: readonly D1PreparedStatement[];
-  /** Which of them begins the session. */
+  /** The index of the statement that begins the session. */
   readonly startsAt: number;
 }
 
@@ -136,20 +136,20 @@ export const createSessionStore = (db: D1Database, isDirectory: boolean) => ({
         .bind(email, ownHash, nowMs, limit, idleSinceMs, signedOutAtMs)
         .all<ListedSession>()
     ).results,
-  /** The same of the directory, without a browser. */
+  /** The valid sessions of a user in the directory, the last used first. */
   listAll: async (email: string, { nowMs, idleSinceMs, limit }: Listed): Promise<readonly ListedSession[]> =>
     (await db.prepare(LIST).bind(email, "", nowMs, limit, idleSinceMs).all<ListedSession>()).results,
   /** True if the session is one of the user's. It never becomes another's. */
   owns: async (email: string, sid: string): Promise<boolean> =>
     (await db.prepare(OWNS).bind(sid, email).first()) !== null,
-  /** The session was used now. */
+  /** Notes that the session was used now. */
   async touch(idHash: string, nowMs: number): Promise<void> {
     await db.prepare(TOUCH).bind(idHash, nowMs).run();
   },
   async end(idHash: string): Promise<void> {
     await db.prepare(END).bind(idHash).run();
   },
-  /** Deletes at most `limit` expired sessions, of an hour's part of all. */
+  /** Deletes at most `limit` expired sessions, in the slice of this run. */
   async deleteExpired(nowMs: number, limit: number): Promise<Expired> {
     const part = { nowMs, limit, ...sliceAt(nowMs, RUNS_OF_AN_HOUR) };
     const deletion = db.prepare(DELETE_EXPIRED).bind(nowMs, limit, part.from, part.to);

@@ -17,9 +17,9 @@ export interface SessionDeps extends BrowserDeps {
   readonly users: UserStore;
   readonly sessions: Sessions;
   readonly federation: Bindings;
-  /** A session that was not used for so long is over; undefined: none is for that. */
+  /** The time after which an unused session is over; undefined: sessions do not end by that. */
   readonly sessionIdleMs: number | undefined;
-  /** To be called after sessions ended: clients are told beside the answer (logout/logout.ts). */
+  /** Call this after sessions ended. Clients are told after the answer (logout/logout.ts). */
   sessionsEnded(where: EndedWhere): void;
 }
 
@@ -44,7 +44,7 @@ const TOUCHES = 10;
 export interface Session extends SignInTimes {
   readonly user: UserRecord;
   readonly sid: string;
-  /** The database with its row, and with all that comes of it. */
+  /** The database of its row, its codes and their grants. */
   readonly shard: number;
   /** `default_idp`, `legacy_idp`, or the id of the identity provider that vouched for the user. */
   readonly provider: string;
@@ -111,7 +111,7 @@ async function ifValid(deps: SessionDeps, found: SignedIn | undefined, nowMs: nu
   return binding && { ...found, binding };
 }
 
-/** Half of the hash of a cookie of 256 bits: it finds the row by its key, and nobody the cookie. */
+/** The session id: half of the hash of the cookie. It finds the row by its key, and does not reveal the cookie. */
 const sidOf = (idHash: string): string => idHash.slice(0, SID_CHARS);
 
 export interface NewSignIn extends Partial<SignInTimes> {
@@ -125,7 +125,7 @@ export interface NewSession {
   readonly cookie: string;
 }
 
-/** A session whose row is not written yet: with its first code, or alone. */
+/** A session whose row is not written yet. It is written with the first code, or alone. */
 export interface PreparedSession extends NewSession, BeginningSession {
   /** Writes the row unless it is written. False if the user has just been disabled, signed out or removed. */
   start(): Promise<boolean>;

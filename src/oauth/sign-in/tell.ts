@@ -7,8 +7,8 @@ import type { Mails } from "../pages/port.ts";
 import { whereaboutsOf } from "./whereabouts.ts";
 
 /**
- * Tells a person by mail what happened to the account, so that somebody else's deed is noticed. Never delays an answer
- * and never fails: a mail that is not taken is logged, and lost.
+ * Tells a person by mail about changes of the account, so that the person notices those by others. Never delays an
+ * answer and never fails: a mail that is not accepted is logged, and lost.
  *
  * `by`: an operator changed it. `sign_in` is about browsers that device.ts does not know, however the person signed in.
  */
@@ -34,7 +34,7 @@ export const createTell =
     const link = accountIn(call.url.origin);
     const view = {
       ...pageContext(call, call.url.searchParams.get("ui_locales") ?? undefined),
-      // The language and the browser of an operator say nothing to the person.
+      // Leaves out language and browser, which are the operator's.
       ...(by === undefined ? {} : { acceptLanguage: null, by }),
       email,
       link,

@@ -7,8 +7,8 @@ import { StoreUnavailable } from "../storage/database.ts";
  *     ▲                                                     │ 1, 2, 4 … 15 s, less up to half of it
  *     └──an attempt lands within 1 s, or another isolate's───┘
  *
- * An attempt is late after 3 s. It goes on, and its answer is used when it comes. The runtime may end a request and its
- * attempt without a word, so the age of an attempt decides, and no timer.
+ * An attempt is late after 3 s. It continues, and its answer is used when it comes. The runtime may end a request and
+ * its attempt silently, so the age of an attempt decides, not a timer.
  */
 export class Attempts {
   readonly #isolate: Surroundings;
@@ -40,7 +40,7 @@ export class Attempts {
         continue;
       }
       this.#running.delete(attempt);
-      // If the clock was set back, nothing is known of its age.
+      // If the clock was set back, the age of the attempt is unknown.
       if (ageMs > 0) this.#fail(attempt, nowMs, "late");
     }
     return count;
@@ -68,7 +68,7 @@ export class Attempts {
     this.#fail({ purpose, begunAtMs, isSettled: false }, nowMs, "late");
   }
 
-  /** `mayAsk` for what has time: not while an attempt takes longer than usual, which may be the beginning of more. */
+  /** `mayAsk` for work that can wait. False while an attempt takes longer than usual, since others may follow. */
   mayAskBeside(nowMs: number): boolean {
     if (!this.mayAsk(nowMs)) return false;
     for (const { begunAtMs } of this.#running) if (Math.abs(nowMs - begunAtMs) >= SLOW_MS) return false;
@@ -107,7 +107,9 @@ export class Attempts {
     }
   }
 
-  /** A late or slow answer says that the source is slow. To ask it more often now would keep it slow. */
+  /**
+   * Ends the failing state after a quick answer. After a late or slow one, more requests would keep the source slow.
+   */
   #recover(tookMs: number): void {
     if (tookMs < SLOW_MS) this.#isFailing = false;
     this.#failures = 0;
@@ -138,7 +140,7 @@ interface Surroundings {
 
 const WAIT_MS = 3_000;
 const SLOW_MS = 1_000;
-/** Failures in a row that may have a reason of their own, such as one record. */
+/** Failures in a row that may have another cause than the source, such as one record. */
 const TOLERATED = 2;
 const BACKOFF = { firstMs: 1_000, maxMs: 15_000, jitter: 0.5 } as const;
 

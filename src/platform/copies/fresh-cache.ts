@@ -2,7 +2,7 @@ import type { Attempts } from "./attempts.ts";
 import { StoreUnavailable } from "../storage/database.ts";
 import type { Isolate } from "./isolate.ts";
 
-/** A value, and when the reading of it began. A value from another copy is as old as that copy. */
+/** A value, and when its read began. A value from another copy is as old as that copy. */
 export interface Read<V> {
   readonly value: V;
   readonly readAtMs: number;
@@ -10,7 +10,10 @@ export interface Read<V> {
 
 /** Where a value comes from. */
 export interface Source<V> {
-  /** A copy that costs the source nothing, unless it is from before the last change in this isolate. */
+  /**
+   * Finds a copy without a request to the source. `sinceMs`: the last change in this isolate; older copies do not
+   * count.
+   */
   copy?(nowMs: number, sinceMs: number): Promise<Read<V> | undefined>;
   /** False if another isolate is asking just now, for this value, or for any where `isProbe`: the source is failing. */
   claim?(nowMs: number, isProbe: boolean): Promise<boolean>;
@@ -22,7 +25,7 @@ export interface FreshCacheLimits<V> {
   /** The greatest age of a value. */
   readonly ttlMs: number;
   readonly maxEntries: number;
-  /** From about this age on, a request loads the value anew beside its answer. Default: 4/5 of `ttlMs`. */
+  /** From about this age on, a request reloads the value after its answer. Default: 4/5 of `ttlMs`. */
   readonly aheadMs?: number;
   /** The greatest age while the source does not respond. Default: `ttlMs`. */
   readonly withoutSourceMs?: number;
@@ -108,7 +111,7 @@ export class FreshCache<K, V> {
     this.#changedAtMs = this.#isolate.nowMs();
   }
 
-  /** Uses the value that another request loads, and loads it itself if nobody does or what they load is not kept. */
+  /** Uses the value that another request loads. Loads it itself if no request does, or if their value is not kept. */
   async #loadOrWait(key: K, nowMs: number, source: Source<V>): Promise<V> {
     const beganAtMs = this.#isolate.nowMs();
     let waitedMs = 0;
@@ -143,7 +146,7 @@ export class FreshCache<K, V> {
         if (this.#loads.get(key) === own) this.#loads.delete(key);
       }
     };
-    // Another isolate may read what was before a change in this one.
+    // Another isolate may read the state before a change in this one.
     let isMine = source.claim === undefined || Math.abs(nowMs - this.#changedAtMs) < this.#attempts.waitMs;
     const beganAtMs = this.#isolate.nowMs();
     let waitedMs = 0;
@@ -173,7 +176,7 @@ export class FreshCache<K, V> {
     return load !== undefined && Math.abs(nowMs - load.begunAtMs) < this.#attempts.waitMs ? load : undefined;
   }
 
-  /** The runtime may end a request and its load without a word. */
+  /** Removes lost loads: the runtime may end a request and its load silently. */
   #forgetLost(nowMs: number): void {
     if (this.#loads.size < MAX_LOADS) return;
     for (const key of this.#loads.keys()) if (this.#running(key, nowMs) === undefined) this.#loads.delete(key);
@@ -183,7 +186,7 @@ export class FreshCache<K, V> {
   #keep(key: K, read: Read<V>): Entry<V> {
     const before = this.#entries.get(key);
     const { ttlMs, aheadMs } = this.#limits;
-    // Isolates that read at the same time must not do so for ever.
+    // Spreads reloads, so that isolates that once read at the same time do not always do so.
     const spreadMs = (Math.min(aheadMs, ttlMs - aheadMs) / 2) * this.#isolate.chance();
     const kept =
       before !== undefined && before.readAtMs > read.readAtMs ? before : { ...read, aheadMs: aheadMs + spreadMs };

@@ -9,7 +9,7 @@ export interface Isolate extends Clock {
   pause(ms: number): Promise<void>;
   /** Runs something later, unless the function that it returns is called before. */
   after(ms: number, run: () => void): () => void;
-  /** The attempts to ask the database, of all that the isolate keeps copies of. */
+  /** The attempts to ask the database, shared by all caches of the isolate. */
   readonly database: Attempts;
   /** Lets work go on after its request was answered or cancelled: 30 s at most, then the runtime ends it. */
   keepAlive(work: Promise<unknown>): void;

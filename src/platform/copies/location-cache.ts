@@ -5,16 +5,17 @@ import { describeError, type Log } from "../runtime/log.ts";
 import type { Sealer } from "../secrets/seal.ts";
 
 /**
- * Copies of what D1 said, in the cache of the location (the data centre) where the Worker runs. All isolates of the
- * location read them, so D1 sees a query for each location and not for each isolate.
+ * Copies of records from D1, in the cache of the location (the data centre) where the Worker runs. All isolates of the
+ * location read them, so D1 gets a query from each location and not from each isolate.
  *
  *   isolate ──its own copy is old──▶ location ──no copy, or one too old──▶ D1 ──▶ a copy for the others
  *
- * - A copy says when the reading of it began, and an isolate counts its age from there, so ages do not add up. The time
- *   is that of the machine that read; machines of one location differ by milliseconds.
- * - A copy is sealed together with its name. Another reader of the zone's cache learns no digest of a secret, another
- *   writer forges no signing key and hides no revocation. The address is a MAC, so nobody outside can ask for it.
- * - A lost copy, one that does not open and a cache that fails are misses.
+ * - A copy has the time when its read began, and an isolate counts its age from then, so ages do not add up. The time
+ *   is from the clock of the machine that read; machines of one location differ by milliseconds.
+ * - A copy is sealed together with its name. Another reader of the zone's cache cannot learn the digest of a secret,
+ *   and another writer cannot forge a signing key or hide a revocation. The address is a MAC, so only holders of the
+ *   key can request it.
+ * - A lost copy, a copy that does not open and a cache that fails count as misses.
  */
 export interface LocationCache {
   /** The copy, if the reading of it began less than `maxAgeMs` ago and after `sinceMs`. */
@@ -108,7 +109,7 @@ export function createLocationCache(deps: LocationCacheDeps): LocationCache {
         const own = `${nowMs + forMs} ${isolate.chance()}`;
         const written = orMiss(cache.put(url, own, Math.ceil(forMs / 1000)));
         isolate.keepAlive(written);
-        // Nobody waits for this, but to be alone: of those that claim at the same moment the last one is.
+        // Awaited only with `isAlone`: of isolates that claim at the same moment, the last one wins.
         if (!isAlone) return false;
         await written;
         await isolate.pause(SETTLED_MS);
@@ -152,7 +153,7 @@ export function throughLocation<R, V>(location: LocationCache, shared: SharedRec
       if (isKept) location.put(name, own, maxAgeMs);
       return { value: valueOf(own.value), readAtMs: nowMs };
     } finally {
-      // Nobody should wait for a copy that does not come.
+      // Ends the claim, so that no isolate waits for a copy that does not come.
       if (!isKept) location.release(name);
     }
   };

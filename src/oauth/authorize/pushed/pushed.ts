@@ -18,15 +18,15 @@ import type { PushedStore } from "./pushed-store.ts";
  *   pushed ──a browser comes with the reference──▶ begun ──the client gets its answer──▶ taken
  *     └── 90 s: expired                              └── 15 min: expired
  *
- * - The reference is 256 random bits, for the client that pushed. Client and reference are all that the browser's
- *   address decides: the forms of the pages carry them, and each step opens the stored parameters again.
- * - A page that is loaded again is no second use. The one code that comes of a request takes it.
+ * - The reference is 256 random bits, for the client that pushed. Only client and reference come from the browser: the
+ *   forms of the pages carry them, and each step opens the stored parameters again.
+ * - Loading a page again is not a second use. The request is used up by its code.
  */
 export const PUSHED_LIFETIME_SEC = 90;
 /** Leaves people time to sign in. */
 const BEGUN_LIFETIME_MS = 15 * 60_000;
 const PREFIX = "urn:ietf:params:oauth:request_uri:";
-/** Parameters that pages and providers show or pass on. As sent by the browser they decide nothing. */
+/** Parameters that pages and providers show or pass on. Values that the browser sends for them have no effect. */
 const SHOWN = ["scope", "prompt", "max_age", "login_hint", "ui_locales", "display"] as const;
 
 export interface PushedDeps {
