@@ -5,17 +5,11 @@ import { isolate, type Isolate } from "./support/isolate.ts";
 import { makeClient } from "./support/platform/clients.ts";
 import { OPERATOR } from "./support/platform/operator.ts";
 import { tokenFor } from "./support/platform/tokens.ts";
-import {
-  answerToken,
-  Browser,
-  claimsFor,
-  comeBack,
-  makeApplication,
-  makeProvider,
-  sendOffUnlinked,
-  sign,
-  toClient,
-} from "./support/parties/scripted-provider.ts";
+import { makeApplication, toClient } from "./support/parties/provider/application.ts";
+import { Browser } from "./support/parties/provider/browser.ts";
+import { answerToken, claimsFor, sign } from "./support/parties/provider/id-token.ts";
+import { makeProvider } from "./support/parties/provider/scripted-provider.ts";
+import { comeBack, sendOffUnlinked } from "./support/parties/provider/sent-off.ts";
 import { describe, expect, it, vi } from "vitest";
 import type { Deps } from "../src/deps.ts";
 import { createHeartbeatStore } from "../src/health/heartbeat-store.ts";

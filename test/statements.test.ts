@@ -17,17 +17,14 @@ import { systemRandom } from "../src/platform/runtime/random.ts";
 import { runSchedule } from "../src/schedule.ts";
 import { homeOf } from "../src/platform/storage/home.ts";
 import { SIZE_SQL } from "../src/shards/size-store.ts";
-import {
-  answerToken,
-  Browser,
-  claimsFor,
-  comeBack,
-  makeApplication,
-  makeProvider,
-  sendOffUnlinked,
-  sign,
-  toClient,
-} from "./support/parties/scripted-provider.ts";
+import { makeApplication, toClient } from "./support/parties/provider/application.ts";
+import { Browser } from "./support/parties/provider/browser.ts";
+import { answerToken, claimsFor, sign } from "./support/parties/provider/id-token.ts";
+import { makeProvider } from "./support/parties/provider/scripted-provider.ts";
+import { comeBack, sendOffUnlinked } from "./support/parties/provider/sent-off.ts";
+import { codeFor, VERIFIER } from "./oauth/support/code.ts";
+import { makePublicFlow, REDIRECT } from "./oauth/support/flow.ts";
+import type { Tokens } from "./oauth/support/token-requests.ts";
 import { Browser as PageBrowser, landed, toInit } from "./support/browser.ts";
 import { explain } from "./support/explain.ts";
 import { isolate } from "./support/isolate.ts";
@@ -38,7 +35,6 @@ import { makePerson, tokenOf } from "./support/parties/operators.ts";
 import { makeApp, signInThrough, visit } from "./support/sign-in.ts";
 import { setUpApp } from "./support/parties/totp.ts";
 import { makeUser } from "./support/users.ts";
-import { codeFor, makePublicFlow, REDIRECT, VERIFIER, type Tokens } from "./oauth/user-flow.ts";
 import { shardBinding, shardsOf } from "../src/platform/storage/shards.ts";
 
 /**

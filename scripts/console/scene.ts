@@ -14,7 +14,7 @@ import {
 } from "../../api/plinth.ts";
 import { createPlinth } from "../../packages/sdk/src/index.ts";
 import { photographs } from "../../test/acceptance/console/photographs.ts";
-import { localSecret } from "../../test/acceptance/support/platform-process.ts";
+import { localSecret } from "../../test/acceptance/support/process/state.ts";
 
 const SECRET = "the-secret-of-the-shop-in-the-pictures";
 const PICTURES = 14;

@@ -3,7 +3,9 @@ import { join } from "node:path";
 import type { BrowserContext, Page } from "playwright-core";
 import sharp from "sharp";
 import { launchChromium } from "../../test/acceptance/support/chromium.ts";
-import { localSecret, newStateDir, startPlatform, stopGroup } from "../../test/acceptance/support/platform-process.ts";
+import { startPlatform } from "../../test/acceptance/support/process/platform.ts";
+import { stopGroup } from "../../test/acceptance/support/process/program.ts";
+import { localSecret, newStateDir } from "../../test/acceptance/support/process/state.ts";
 import { ROOT } from "../lib/root.ts";
 import { setScene, type Scene } from "./scene.ts";
 

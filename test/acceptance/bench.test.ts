@@ -11,7 +11,7 @@ import { gatewayBench } from "../../tools/bench/gateway/bench.ts";
 import { mediaBench } from "../../tools/bench/media/bench.ts";
 import { oauthBench } from "../../tools/bench/oauth/bench.ts";
 import { startBench } from "./support/bench-run.ts";
-import { npm } from "./support/platform-process.ts";
+import { npm } from "./support/process/program.ts";
 
 describe("the load generator", () => {
   async function against(listener: RequestListener): Promise<Answered> {

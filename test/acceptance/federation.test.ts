@@ -4,7 +4,9 @@ import { startReceiver } from "../../examples/tour/receiver.ts";
 import { CookieBrowser, type Shown } from "./support/cookie-browser.ts";
 import { makeOidcProvider, type OidcProvider } from "./support/parties/oidc-provider.ts";
 import { startOtlpReceiver, type OtlpReceiver, type WireSpan } from "./support/parties/otlp-receiver.ts";
-import { localSecret, newStateDir, startPlatform, stopGroup, type Platform } from "./support/platform-process.ts";
+import { startPlatform, type Platform } from "./support/process/platform.ts";
+import { stopGroup } from "./support/process/program.ts";
+import { localSecret, newStateDir } from "./support/process/state.ts";
 
 /**
  * Signing in at identity providers as a person does, by their own pages: a platform of `npm start`, `oidc-provider` from

@@ -5,7 +5,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { brotliCompressSync, brotliDecompressSync, deflateSync, gunzipSync, gzipSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { WebSocket, WebSocketServer } from "ws";
-import { freePort } from "./support/platform-process.ts";
+import { freePort } from "./support/process/state.ts";
 import { ask, bodyOf, startUpstream, type Heard, type Saying, type Upstream } from "./support/parties/upstream.ts";
 import { makeClient, TENANT, useWorld } from "./support/world.ts";
 

@@ -3,7 +3,8 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { secretsPrinted } from "./support/log-watch.ts";
-import { localSecret, started } from "./support/platform-process.ts";
+import { started } from "./support/process/platform.ts";
+import { localSecret } from "./support/process/state.ts";
 
 /** That the watch over what started platforms print sees what it is there for; a server of the test plays the platform. */
 const server = createServer((_, response) => {

@@ -5,16 +5,8 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { NOTES, notesService } from "../../examples/mcp-server/described.ts";
 import type { Program } from "../../examples/walk/program.ts";
 import type { CookieBrowser } from "./support/cookie-browser.ts";
-import {
-  makeAgent,
-  newClient,
-  PATIENCE_MS,
-  said,
-  startDocument,
-  startNotes,
-  transportOf,
-  type Agent,
-} from "./support/parties/mcp-agent.ts";
+import { PATIENCE_MS, startDocument, startNotes } from "./support/parties/agent-servers.ts";
+import { makeAgent, newClient, said, transportOf, type Agent } from "./support/parties/mcp-agent.ts";
 import { CALLBACK, newBrowser } from "./support/visit.ts";
 import { ADA, TENANT, useWorld } from "./support/world.ts";
 

@@ -8,7 +8,9 @@ import type { DeepHealth } from "../../api/plinth.ts";
 import { DEMO } from "../../scripts/lib/local/demo.ts";
 import { ROOT } from "../../scripts/lib/root.ts";
 import { NO_BRAND } from "../../src/platform/model/brand.ts";
-import { npm, localSecret, newStateDir, startPlatform, stopGroup, type Platform } from "./support/platform-process.ts";
+import { startPlatform, type Platform } from "./support/process/platform.ts";
+import { npm, stopGroup } from "./support/process/program.ts";
+import { localSecret, newStateDir } from "./support/process/state.ts";
 import { plat, tableOf, type Circumstances, type Done } from "./support/plat-command.ts";
 
 /** Uses other names, because the command line must not assume the platform's name or path. */

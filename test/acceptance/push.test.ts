@@ -3,7 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { Webhook } from "standardwebhooks";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startReceiver, type Received, type Receiver } from "../../examples/tour/receiver.ts";
-import { freePort } from "./support/platform-process.ts";
+import { freePort } from "./support/process/state.ts";
 import { must, openShop, TENANTS, type Shop, type WireEvent } from "./support/pubsub.ts";
 import { useWorld } from "./support/world.ts";
 

@@ -2,7 +2,7 @@ import { GetObjectCommand, HeadObjectCommand, ListObjectsV2Command, S3Client } f
 import { beforeAll, describe, expect, test } from "vitest";
 import { takesUnsignedHeaders } from "../../scripts/lib/local/deploy-s3.ts";
 import { createS3 } from "../../src/media/blobs/s3.ts";
-import { freePort } from "./support/platform-process.ts";
+import { freePort } from "./support/process/state.ts";
 import { makeClient, useWorld, type Client } from "./support/world.ts";
 
 /**

@@ -12,7 +12,8 @@ import { remember } from "../../scripts/lib/remember.ts";
 import { ROOT } from "../../scripts/lib/root.ts";
 import { makeOrders, ORDERS_PATH } from "../../scripts/make-orders.ts";
 import { parseSealKeys } from "../../src/platform/secrets/seal.ts";
-import { freePort, npm } from "./support/platform-process.ts";
+import { npm } from "./support/process/program.ts";
+import { freePort } from "./support/process/state.ts";
 
 const execute = promisify(execFile);
 

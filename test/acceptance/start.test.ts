@@ -4,7 +4,9 @@ import { describe, expect, test } from "vitest";
 import { ROOT } from "../../scripts/lib/root.ts";
 import { demoToken, post } from "./support/demo.ts";
 import { useRestarted } from "./support/restarted.ts";
-import { expectToEndBy, freePort, localSecret, newStateDir, npm, stopGroup } from "./support/platform-process.ts";
+import { expectToEndBy } from "./support/process/platform.ts";
+import { npm, stopGroup } from "./support/process/program.ts";
+import { freePort, localSecret, newStateDir } from "./support/process/state.ts";
 
 const PHOTO_PATH = join(ROOT, "scripts", "data", "photo.jpg");
 const { stateDir, running, start } = useRestarted();

@@ -6,7 +6,7 @@ import { makeTenant } from "../support/platform/tenants.ts";
 import { basic, tokenFor } from "../support/platform/tokens.ts";
 import { unique } from "../support/platform/unique.ts";
 import { makeUser } from "../support/users.ts";
-import { isLiving } from "../oauth/user-flow.ts";
+import { isLiving } from "../oauth/support/answers.ts";
 
 /** References: none is made to something unknown, and nothing is removed that one refers to. */
 const admin = async (path: string, method = "GET", json?: unknown): Promise<Response> =>

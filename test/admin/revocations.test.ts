@@ -11,19 +11,10 @@ import { Browser, landed } from "../support/browser.ts";
 import { isolate } from "../support/isolate.ts";
 import { makeApp, signInThrough, visit } from "../support/sign-in.ts";
 import { join, makeUser } from "../support/users.ts";
-import {
-  codeFor,
-  errorOf,
-  isLiving,
-  makeFlow,
-  makeFlowClient,
-  redeem,
-  refresh,
-  refreshed,
-  signIn,
-  type Flow,
-  type Tokens,
-} from "../oauth/user-flow.ts";
+import { errorOf, isLiving } from "../oauth/support/answers.ts";
+import { codeFor } from "../oauth/support/code.ts";
+import { makeFlow, makeFlowClient, type Flow } from "../oauth/support/flow.ts";
+import { redeem, refresh, refreshed, signIn, type Tokens } from "../oauth/support/token-requests.ts";
 
 /** Revocations by an operator, with tokens as clients and browsers get them. */
 const revoke = async (path: string): Promise<Response> =>

@@ -4,7 +4,9 @@ import { rmSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { CookieBrowser } from "../acceptance/support/cookie-browser.ts";
-import { freePort, newStateDir, startPlatform, stopGroup } from "../acceptance/support/platform-process.ts";
+import { startPlatform } from "../acceptance/support/process/platform.ts";
+import { stopGroup } from "../acceptance/support/process/program.ts";
+import { freePort, newStateDir } from "../acceptance/support/process/state.ts";
 import { ADA, makeWorld, OPERATOR_SECRET, TENANT } from "../acceptance/support/world.ts";
 
 /**

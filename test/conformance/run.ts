@@ -1,6 +1,8 @@
 import { randomBytes } from "node:crypto";
 import { parseArgs } from "node:util";
-import { freePort, newStateDir, startPlatform, stopGroup } from "../acceptance/support/platform-process.ts";
+import { startPlatform } from "../acceptance/support/process/platform.ts";
+import { stopGroup } from "../acceptance/support/process/program.ts";
+import { freePort, newStateDir } from "../acceptance/support/process/state.ts";
 import { register } from "./operator.ts";
 import { configuration, PLANS } from "./plans.ts";
 import { explain, type Explained } from "./explanations.ts";

@@ -1,4 +1,5 @@
-import { REDIRECT, VERIFIER, type Flow } from "../oauth/user-flow.ts";
+import { VERIFIER } from "../oauth/support/code.ts";
+import { REDIRECT, type Flow } from "../oauth/support/flow.ts";
 import { type TestClient } from "../support/platform/clients.ts";
 import { unique } from "../support/platform/unique.ts";
 import type { TestApp } from "../support/sign-in.ts";

@@ -1,6 +1,8 @@
 import { env } from "cloudflare:workers";
 import { expect, vi } from "vitest";
-import { codeFor, makeFlow, signIn } from "../oauth/user-flow.ts";
+import { codeFor } from "../oauth/support/code.ts";
+import { makeFlow } from "../oauth/support/flow.ts";
+import { signIn } from "../oauth/support/token-requests.ts";
 import { answerAt } from "../support/outside.ts";
 import { createAuditCopies } from "../../src/admin/audit/copies.ts";
 import { createDeps } from "../../src/deps.ts";

@@ -3,7 +3,9 @@ import { rmSync } from "node:fs";
 import { paint } from "../../scripts/lib/terminal.ts";
 import { UserError } from "../../scripts/lib/user-error.ts";
 import { launchChromium } from "../acceptance/support/chromium.ts";
-import { newStateDir, startPlatform, stopGroup } from "../acceptance/support/platform-process.ts";
+import { startPlatform } from "../acceptance/support/process/platform.ts";
+import { stopGroup } from "../acceptance/support/process/program.ts";
+import { newStateDir } from "../acceptance/support/process/state.ts";
 import { INTEGRATIONS } from "./integrations.ts";
 import { follow } from "./stage.ts";
 

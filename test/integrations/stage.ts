@@ -5,7 +5,8 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { BrowserContext, Page as BrowserPage } from "playwright-core";
 import { ROOT } from "../../scripts/lib/root.ts";
-import { freePort, localSecret, type Platform } from "../acceptance/support/platform-process.ts";
+import type { Platform } from "../acceptance/support/process/platform.ts";
+import { freePort, localSecret } from "../acceptance/support/process/state.ts";
 import { readPage, type Page } from "./page.ts";
 
 /** A program that others wrote, and how it is tried by its page in docs/integrations. */

@@ -8,7 +8,8 @@ import { OPERATOR, put } from "../support/platform/operator.ts";
 import { makeTenant } from "../support/platform/tenants.ts";
 import { tokenFor } from "../support/platform/tokens.ts";
 import { unique } from "../support/platform/unique.ts";
-import { keysOf, mediaApp } from "./media-app.ts";
+import { keysOf } from "./support/keys-of.ts";
+import { mediaApp } from "./support/media-app.ts";
 import { everywhere } from "../support/shards.ts";
 
 /**

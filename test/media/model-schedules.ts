@@ -2,7 +2,7 @@ import { env } from "cloudflare:workers";
 import * as fc from "fast-check";
 import { expect } from "vitest";
 import type { MediaJob } from "../../src/media/model/job.ts";
-import type { Fate } from "./faults.ts";
+import type { Fate } from "./support/faults.ts";
 import {
   answer,
   bytesOf,
@@ -23,9 +23,9 @@ import {
   type Visibility,
   type Whose,
   type World,
-} from "./file-model.ts";
-import { START_MS } from "./media-app.ts";
-import { CONTENTS, Driver, erasureText, type Shown } from "./model-driver.ts";
+} from "./support/file-model.ts";
+import { START_MS } from "./support/media-app.ts";
+import { CONTENTS, Driver, erasureText, type Shown } from "./support/model-driver.ts";
 import { everywhere } from "../support/shards.ts";
 
 const MINUTE_MS = 60_000;

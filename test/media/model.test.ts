@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { describe, it } from "vitest";
 import { modelRuns } from "../support/model-runs.ts";
-import { adversarySchedules, BESIDE, expectWorld, runAdversaries } from "./adversary.ts";
+import { adversarySchedules, BESIDE, expectWorld, runAdversaries } from "./support/adversary.ts";
 import { runSchedule, schedule } from "./model-schedules.ts";
 
 /** First, because schedules with faults empty the tables. */

@@ -2,7 +2,9 @@ import { env } from "cloudflare:workers";
 import { expect, it } from "vitest";
 import { counting } from "../support/counting.ts";
 import { encodePng, gradient } from "../support/images.ts";
-import { mediaApp, principal, START_MS, stored } from "./media-app.ts";
+import { mediaApp, START_MS } from "./support/media-app.ts";
+import { principal } from "./support/principal.ts";
+import { stored } from "./support/stored-file.ts";
 
 /** What D1 and R2 are billed for, rows of indexes included. */
 const PICTURE = await encodePng(gradient(8, 8));

@@ -6,7 +6,11 @@ import { createPinnedUploadStore } from "../../src/media/uploads/pinned-upload-s
 import { aroundMethods, counting } from "../support/counting.ts";
 import { encodePng, gradient } from "../support/images.ts";
 import { unique } from "../support/platform/unique.ts";
-import { expectProblem, keysOf, mediaApp, principal, START_MS, stored, uploaded } from "./media-app.ts";
+import { keysOf } from "./support/keys-of.ts";
+import { mediaApp, START_MS } from "./support/media-app.ts";
+import { principal } from "./support/principal.ts";
+import { expectProblem } from "./support/problem.ts";
+import { stored, uploaded } from "./support/stored-file.ts";
 import { everywhere } from "../support/shards.ts";
 
 const app = mediaApp();

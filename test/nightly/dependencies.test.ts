@@ -8,7 +8,8 @@ import { askForFaults, judge } from "../../scripts/lib/audit.ts";
 import { bundleWorker } from "../../scripts/lib/bundle.ts";
 import { faultsOf, packagesOf, type Lockfile, type Manifest } from "../../scripts/lib/dependencies.ts";
 import { ROOT } from "../../scripts/lib/root.ts";
-import { newStateDir, npm } from "../acceptance/support/platform-process.ts";
+import { npm } from "../acceptance/support/process/program.ts";
+import { newStateDir } from "../acceptance/support/process/state.ts";
 
 /** Faults that the stage `dependencies` finds; each case changes one thing in the real lockfile. */
 const manifest = readJson("package.json") as Manifest;

@@ -22,7 +22,9 @@ import { askAt, type Ask } from "../../tools/deploy/reach.ts";
 import { firstOperator } from "../../tools/deploy/first-operator.ts";
 import { checkZones, smokeTest, type Check } from "../../tools/deploy/smoke.ts";
 import { startFakeCloudflare, ZONE, type FakeCloudflare } from "../acceptance/support/parties/fake-cloudflare.ts";
-import { newStateDir, SHELL, startPlatform, stopGroup, type Platform } from "../acceptance/support/platform-process.ts";
+import { startPlatform, type Platform } from "../acceptance/support/process/platform.ts";
+import { SHELL, stopGroup } from "../acceptance/support/process/program.ts";
+import { newStateDir } from "../acceptance/support/process/state.ts";
 
 /**
  * `npm run deploy` and the real wrangler, against Cloudflare's API played on loopback. What the deployed platform would

@@ -1,14 +1,9 @@
 import { rmSync } from "node:fs";
 import { afterAll, expect, test } from "vitest";
 import { readSettings } from "../../scripts/lib/local/settings.ts";
-import {
-  freePort,
-  newStateDir,
-  npm,
-  startPlatform,
-  stopGroup,
-  type Platform,
-} from "../acceptance/support/platform-process.ts";
+import { startPlatform, type Platform } from "../acceptance/support/process/platform.ts";
+import { npm, stopGroup } from "../acceptance/support/process/program.ts";
+import { freePort, newStateDir } from "../acceptance/support/process/state.ts";
 
 const stateDir = newStateDir();
 const port = await freePort();

@@ -1,12 +1,8 @@
 import { rmSync } from "node:fs";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
-import {
-  localSecret,
-  newStateDir,
-  startPlatform,
-  stopGroup,
-  type Platform,
-} from "../acceptance/support/platform-process.ts";
+import { startPlatform, type Platform } from "../acceptance/support/process/platform.ts";
+import { stopGroup } from "../acceptance/support/process/program.ts";
+import { localSecret, newStateDir } from "../acceptance/support/process/state.ts";
 
 /**
  * The faults that the pages of the bad day tell of (docs/operate/bad-day), on a platform of `npm run drill`. Each test

@@ -3,7 +3,9 @@ import type { ServerResponse } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { startReceiver, type Received, type Receiver } from "../../examples/tour/receiver.ts";
-import { newStateDir, startPlatform, stopGroup, type Platform } from "../acceptance/support/platform-process.ts";
+import { startPlatform, type Platform } from "../acceptance/support/process/platform.ts";
+import { stopGroup } from "../acceptance/support/process/program.ts";
+import { newStateDir } from "../acceptance/support/process/state.ts";
 import { must, openShop, TENANTS, type Answer, type Shop, type WireEvent } from "../acceptance/support/pubsub.ts";
 import { makeWorld, OPERATOR_SECRET } from "../acceptance/support/world.ts";
 

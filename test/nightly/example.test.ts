@@ -11,15 +11,9 @@ import { openCatalog, PHOTO_PATH, type CatalogWorld } from "../acceptance/suppor
 import { startMeddling } from "../acceptance/support/parties/meddling-proxy.ts";
 import { plat } from "../acceptance/support/plat-command.ts";
 import { listEverything } from "../acceptance/support/platform-lists.ts";
-import {
-  freePort,
-  living,
-  newStateDir,
-  npm,
-  startPlatform,
-  stopGroup,
-  type Platform,
-} from "../acceptance/support/platform-process.ts";
+import { startPlatform, type Platform } from "../acceptance/support/process/platform.ts";
+import { living, npm, stopGroup } from "../acceptance/support/process/program.ts";
+import { freePort, newStateDir } from "../acceptance/support/process/state.ts";
 
 /** `examples/catalog-service` against a started platform: by the gateway, and past it. */
 const PATIENCE_MS = 30_000;

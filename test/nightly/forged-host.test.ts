@@ -4,13 +4,9 @@ import { join } from "node:path";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { launchChromium } from "../acceptance/support/chromium.ts";
-import {
-  freePort,
-  newStateDir,
-  startPlatform,
-  stopGroup,
-  type Platform,
-} from "../acceptance/support/platform-process.ts";
+import { startPlatform, type Platform } from "../acceptance/support/process/platform.ts";
+import { stopGroup } from "../acceptance/support/process/program.ts";
+import { freePort, newStateDir } from "../acceptance/support/process/state.ts";
 import { ADA, makeWorld, OPERATOR_SECRET, TENANT, type World } from "../acceptance/support/world.ts";
 
 /**

@@ -5,7 +5,9 @@ import { get, type IncomingMessage, type ServerResponse } from "node:http";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { newStateDir, startPlatform, stopGroup, type Platform } from "../acceptance/support/platform-process.ts";
+import { startPlatform, type Platform } from "../acceptance/support/process/platform.ts";
+import { stopGroup } from "../acceptance/support/process/program.ts";
+import { newStateDir } from "../acceptance/support/process/state.ts";
 import { startUpstream, type Upstream } from "../acceptance/support/parties/upstream.ts";
 import { makeWorld, OPERATOR_SECRET, TENANT, type World } from "../acceptance/support/world.ts";
 

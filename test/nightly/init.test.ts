@@ -8,7 +8,9 @@ import { convertV4MiniflareOptions, Miniflare } from "miniflare";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { freePort } from "../../scripts/lib/local/free-port.ts";
 import { ROOT } from "../../scripts/lib/root.ts";
-import { newStateDir, startPlatform, stopGroup, type Platform } from "../acceptance/support/platform-process.ts";
+import { startPlatform, type Platform } from "../acceptance/support/process/platform.ts";
+import { stopGroup } from "../acceptance/support/process/program.ts";
+import { newStateDir } from "../acceptance/support/process/state.ts";
 import { fromNpm, pythonWith } from "./support/registry.ts";
 
 /**

@@ -12,7 +12,9 @@ import {
   type Crossing,
   type Passage,
 } from "../acceptance/support/apply-process.ts";
-import { newStateDir, npm, startPlatform, stopGroup, type Platform } from "../acceptance/support/platform-process.ts";
+import { startPlatform, type Platform } from "../acceptance/support/process/platform.ts";
+import { npm, stopGroup } from "../acceptance/support/process/program.ts";
+import { newStateDir } from "../acceptance/support/process/state.ts";
 
 /**
  * Runs `npm run plat -- apply` against a started platform. Writes are counted by the platform's own audit log, and

@@ -3,7 +3,9 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startMeddling, type Meddling } from "../acceptance/support/parties/meddling-proxy.ts";
 import { listEverything, listTopics } from "../acceptance/support/platform-lists.ts";
 import { plat, type Done } from "../acceptance/support/plat-command.ts";
-import { newStateDir, npm, startPlatform, stopGroup, type Platform } from "../acceptance/support/platform-process.ts";
+import { startPlatform, type Platform } from "../acceptance/support/process/platform.ts";
+import { npm, stopGroup } from "../acceptance/support/process/program.ts";
+import { newStateDir } from "../acceptance/support/process/state.ts";
 
 /** Uses other names, because the command must not assume the platform's name or path. */
 const NAMES = { PLATFORM: "shop", PATH_PREFIX: "/base" };

@@ -12,7 +12,9 @@ import { freePort } from "../../scripts/lib/local/free-port.ts";
 import { ROOT } from "../../scripts/lib/root.ts";
 import { launchChromium } from "../acceptance/support/chromium.ts";
 import { npmAnswers, pythonWith } from "./support/registry.ts";
-import { newStateDir, startPlatform, stopGroup, type Platform } from "../acceptance/support/platform-process.ts";
+import { startPlatform, type Platform } from "../acceptance/support/process/platform.ts";
+import { stopGroup } from "../acceptance/support/process/program.ts";
+import { newStateDir } from "../acceptance/support/process/state.ts";
 
 /**
  * The quickstarts' files, copied as they stand and run against a started platform. Their packages are those of this

@@ -5,7 +5,9 @@ import { afterAll, expect, test } from "vitest";
 import { readDevVars } from "../../scripts/lib/local/dev-vars.ts";
 import { freePort } from "../../scripts/lib/local/free-port.ts";
 import { ROOT } from "../../scripts/lib/root.ts";
-import { newStateDir, startPlatform, stopGroup, type Platform } from "../acceptance/support/platform-process.ts";
+import { startPlatform, type Platform } from "../acceptance/support/process/platform.ts";
+import { stopGroup } from "../acceptance/support/process/program.ts";
+import { newStateDir } from "../acceptance/support/process/state.ts";
 
 const stateDir = newStateDir();
 let platform: Platform | undefined;

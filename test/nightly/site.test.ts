@@ -5,7 +5,9 @@ import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { buildSite } from "../../scripts/site/build.ts";
 import { launchChromium } from "../acceptance/support/chromium.ts";
-import { newStateDir, startPlatform, stopGroup, type Platform } from "../acceptance/support/platform-process.ts";
+import { startPlatform, type Platform } from "../acceptance/support/process/platform.ts";
+import { stopGroup } from "../acceptance/support/process/program.ts";
+import { newStateDir } from "../acceptance/support/process/state.ts";
 
 /** The documentation as `npm start` serves it: its links, what a browser and a reader without eyes make of it. */
 const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");

@@ -7,7 +7,7 @@ import { EventsLedger, type ReadEvent } from "../../tools/soak/ledgers/events.ts
 import { readOptions } from "../../tools/soak/options.ts";
 import { createRandom } from "../../tools/soak/lib/random.ts";
 import { Violations } from "../../tools/soak/ledgers/violations.ts";
-import { npm } from "../acceptance/support/platform-process.ts";
+import { npm } from "../acceptance/support/process/program.ts";
 import { OPERATOR_SECRET, useWorld } from "../acceptance/support/world.ts";
 
 const out = mkdtempSync(join(tmpdir(), "plinth-soak-out-"));

@@ -3,7 +3,9 @@ import { describe, expect, test } from "vitest";
 import { demoToken, post } from "../acceptance/support/demo.ts";
 import { listEverything, listTopics } from "../acceptance/support/platform-lists.ts";
 import { useRestarted } from "../acceptance/support/restarted.ts";
-import { expectToEndBy, localSecret, newStateDir, npm, startPlatform } from "../acceptance/support/platform-process.ts";
+import { expectToEndBy, startPlatform } from "../acceptance/support/process/platform.ts";
+import { npm } from "../acceptance/support/process/program.ts";
+import { localSecret, newStateDir } from "../acceptance/support/process/state.ts";
 
 const { running, start } = useRestarted();
 

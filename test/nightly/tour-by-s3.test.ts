@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { freePort, npm } from "../acceptance/support/platform-process.ts";
+import { npm } from "../acceptance/support/process/program.ts";
+import { freePort } from "../acceptance/support/process/state.ts";
 import { OPERATOR_SECRET, useWorld } from "../acceptance/support/world.ts";
 
 const world = useWorld({

@@ -1,13 +1,9 @@
 import { rmSync } from "node:fs";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { CookieBrowser, type Shown } from "../acceptance/support/cookie-browser.ts";
-import {
-  localSecret,
-  newStateDir,
-  startPlatform,
-  stopGroup,
-  type Platform,
-} from "../acceptance/support/platform-process.ts";
+import { startPlatform, type Platform } from "../acceptance/support/process/platform.ts";
+import { stopGroup } from "../acceptance/support/process/program.ts";
+import { localSecret, newStateDir } from "../acceptance/support/process/state.ts";
 
 /**
  * One Plinth vouches for people of another one, as any OpenID provider may: `home` knows Grace and has verified her

@@ -8,7 +8,9 @@ import { RUNTIME, TYPED_RUNTIME } from "../../api/client.ts";
 import { createTopic, getToken } from "../../api/plinth.ts";
 import { readDevVars } from "../../scripts/lib/local/dev-vars.ts";
 import { ROOT } from "../../scripts/lib/root.ts";
-import { newStateDir, startPlatform, stopGroup, type Platform } from "../acceptance/support/platform-process.ts";
+import { startPlatform, type Platform } from "../acceptance/support/process/platform.ts";
+import { stopGroup } from "../acceptance/support/process/program.ts";
+import { newStateDir } from "../acceptance/support/process/state.ts";
 
 /** The typed client in a project of its own, as its guide says to make it. */
 const guide = readFileSync(join(ROOT, "docs/guides/typed-client.md"), "utf8");

@@ -18,7 +18,9 @@ import { unique } from "../support/platform/unique.ts";
 import { makeApp, visit } from "../support/sign-in.ts";
 import { directoryWith } from "../support/directory.ts";
 import { makeUser } from "../support/users.ts";
-import { CHALLENGE, makeFlow, signIn, VERIFIER } from "./user-flow.ts";
+import { CHALLENGE, VERIFIER } from "./support/code.ts";
+import { makeFlow } from "./support/flow.ts";
+import { signIn } from "./support/token-requests.ts";
 
 /** A function of Vite, which runs the tests. */
 interface Glob {

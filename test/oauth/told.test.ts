@@ -11,7 +11,9 @@ import { unique } from "../support/platform/unique.ts";
 import { makeApp, signInThrough, visit } from "../support/sign-in.ts";
 import { directoryWith } from "../support/directory.ts";
 import { makeUser } from "../support/users.ts";
-import { codeFor, makeFlow, makeFlowClient, redeem, refreshed, signIn } from "./user-flow.ts";
+import { codeFor } from "./support/code.ts";
+import { makeFlow, makeFlowClient } from "./support/flow.ts";
+import { redeem, refreshed, signIn } from "./support/token-requests.ts";
 
 /** The texts for callers and for the operator, and the name of a client. */
 const operator = async (path: string): Promise<any> =>

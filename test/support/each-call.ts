@@ -1,7 +1,7 @@
 import { vi } from "vitest";
 import type { Env } from "../../src/env.ts";
 import { shardBinding } from "../../src/platform/storage/shards.ts";
-import { faultAt } from "../media/faults.ts";
+import { faultAt } from "../media/support/faults.ts";
 import { isolate, type Isolate } from "./isolate.ts";
 
 /**

@@ -2,17 +2,8 @@ import { UnauthorizedError } from "@modelcontextprotocol/sdk/client/auth.js";
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Program } from "../../../examples/walk/program.ts";
-import {
-  AGENT_NAME,
-  makeAgent,
-  newClient,
-  PATIENCE_MS,
-  said,
-  startDocument,
-  startNotes,
-  transportOf,
-  type Agent,
-} from "../support/parties/mcp-agent.ts";
+import { AGENT_NAME, PATIENCE_MS, startDocument, startNotes } from "../support/parties/agent-servers.ts";
+import { makeAgent, newClient, said, transportOf, type Agent } from "../support/parties/mcp-agent.ts";
 import { ADA, makeClient } from "../support/world.ts";
 import { fieldsOf, isNotFramed, isShown, landed, postForm, signIn, type Stage } from "./stage.ts";
 

@@ -20,7 +20,7 @@ import { build } from "esbuild";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { verifyWebhook, type StoredEvent } from "../../../packages/sdk/src/index.ts";
 import { ROOT } from "../../../scripts/lib/root.ts";
-import { SHELL } from "../support/platform-process.ts";
+import { SHELL } from "../support/process/program.ts";
 import { ADA, makeClient, OPERATOR_SECRET, TENANT, type Client } from "../support/world.ts";
 import { signIn, type Stage } from "./stage.ts";
 

@@ -1,6 +1,6 @@
 import type { Page } from "playwright-core";
 import { describe, expect, test } from "vitest";
-import { localSecret } from "../support/platform-process.ts";
+import { localSecret } from "../support/process/state.ts";
 import { barriers, settle } from "./looks.ts";
 import { photographs } from "./photographs.ts";
 import { OPERATOR, storeFile, visit, type Stage } from "./stage.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { localSecret } from "../support/platform-process.ts";
+import { localSecret } from "../support/process/state.ts";
 import { makeTopic, OPERATOR, signIn, visit, type Stage } from "./stage.ts";
 
 /** Stories of those who run the platform, and of those who run one organization. */

@@ -3,7 +3,9 @@ import { createRequire } from "node:module";
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, expect } from "vitest";
 import { launchChromium } from "../support/chromium.ts";
-import { localSecret, newStateDir, startPlatform, stopGroup, type Platform } from "../support/platform-process.ts";
+import { startPlatform, type Platform } from "../support/process/platform.ts";
+import { stopGroup } from "../support/process/program.ts";
+import { localSecret, newStateDir } from "../support/process/state.ts";
 
 /** A platform of `npm start` with its console, and a browser before it. */
 export interface Stage {

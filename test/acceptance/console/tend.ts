@@ -3,7 +3,7 @@ import type { AddressInfo } from "node:net";
 import { describe, expect, test } from "vitest";
 import { Authenticator } from "../support/virtual-authenticator.ts";
 import { AuthenticatorApp } from "../support/authenticator-app.ts";
-import { localSecret } from "../support/platform-process.ts";
+import { localSecret } from "../support/process/state.ts";
 import { barriers } from "./looks.ts";
 import { makeTopic, OPERATOR, visit, type Stage } from "./stage.ts";
 

@@ -7,7 +7,7 @@ import { painter } from "../../../scripts/lib/terminal.ts";
 import { processIo, type Io } from "../../../cli/terminal/io.ts";
 import { main } from "../../../cli/main.ts";
 import { PLAT } from "../../../scripts/lib/about-plat.ts";
-import { SHELL } from "./platform-process.ts";
+import { SHELL } from "./process/program.ts";
 
 /** `plat apply` in a process of its own, and what may come between it and the platform. */
 export interface Applied {

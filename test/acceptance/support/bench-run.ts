@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect } from "vitest";
 import type { Report } from "../../../tools/bench/lib/report.ts";
-import { npm, type Program } from "./platform-process.ts";
+import { npm, type Program } from "./process/program.ts";
 
 /** The output and the files of a bench. */
 export interface BenchRun {

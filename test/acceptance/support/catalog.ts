@@ -5,7 +5,9 @@ import { applyFile, CATALOG, describedPlatform, ensureSecrets } from "../../../e
 import { startProgram, type Program } from "../../../examples/walk/program.ts";
 import { ROOT } from "../../../scripts/lib/root.ts";
 import { startEdge, type Edge } from "./parties/edge.ts";
-import { freePort, newStateDir, startPlatform, stopGroup } from "./platform-process.ts";
+import { startPlatform } from "./process/platform.ts";
+import { stopGroup } from "./process/program.ts";
+import { freePort, newStateDir } from "./process/state.ts";
 import { OPERATOR_SECRET } from "./world.ts";
 
 /**

@@ -1,5 +1,6 @@
 import { expect } from "vitest";
-import { localSecret, type Platform } from "./platform-process.ts";
+import type { Platform } from "./process/platform.ts";
+import { localSecret } from "./process/state.ts";
 
 /** What a test asks of a started platform as the client of its demo. */
 export async function demoToken(

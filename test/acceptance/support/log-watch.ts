@@ -3,7 +3,7 @@ import { afterAll } from "vitest";
 import { readDevVars } from "../../../scripts/lib/local/dev-vars.ts";
 import { ROOT } from "../../../scripts/lib/root.ts";
 import { noteAnswer, noteRequest, noteSecret, secretsIn } from "../../support/secrets.ts";
-import { started } from "./platform-process.ts";
+import { started } from "./process/platform.ts";
 
 /**
  * Notes the secrets that pass between a test file and what it speaks to, and fails the file in the end when a platform

@@ -1,6 +1,8 @@
 import { rmSync } from "node:fs";
 import { afterAll, expect } from "vitest";
-import { newStateDir, startPlatform, stopGroup, type Platform } from "./platform-process.ts";
+import { startPlatform, type Platform } from "./process/platform.ts";
+import { stopGroup } from "./process/program.ts";
+import { newStateDir } from "./process/state.ts";
 
 /** One state for the test file, and the platform that was started over it last. */
 export function useRestarted() {

@@ -1,6 +1,8 @@
 import { rmSync } from "node:fs";
 import { afterAll, beforeAll } from "vitest";
-import { newStateDir, startPlatform, stopGroup, type Platform } from "./platform-process.ts";
+import { startPlatform, type Platform } from "./process/platform.ts";
+import { stopGroup } from "./process/program.ts";
+import { newStateDir } from "./process/state.ts";
 
 /**
  * A started platform, and what its operator made for those who come from outside. Nothing here knows the platform but by

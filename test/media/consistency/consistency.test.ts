@@ -3,26 +3,8 @@ import { beforeEach, describe, expect, it } from "vitest";
 import { createRemovedFileStore } from "../../../src/media/erasure/removed-store.ts";
 import { compareKeys } from "../../../src/media/consistency/keyspaces.ts";
 import { counting } from "../../support/counting.ts";
-import {
-  BY,
-  clear,
-  compare,
-  drain,
-  fileId,
-  findingsOf,
-  goodFile,
-  goodVariant,
-  laterMs,
-  makeFile,
-  makeOwner,
-  makeVariant,
-  nonce,
-  put,
-  repair,
-  run,
-  runner,
-  shortly,
-} from "./world.ts";
+import { clear, fileId, goodFile, goodVariant, makeFile, makeOwner, makeVariant, nonce, put, run } from "./rows.ts";
+import { BY, compare, drain, findingsOf, laterMs, repair, runner, shortly } from "./runner.ts";
 
 beforeEach(clear);
 

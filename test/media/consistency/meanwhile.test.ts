@@ -3,28 +3,8 @@ import { beforeEach, describe, expect, it } from "vitest";
 import type { ConsistencyDeps } from "../../../src/media/consistency/run.ts";
 import type { MediaJob } from "../../../src/media/model/job.ts";
 import { LIMITS } from "../../../src/media/model/limits.ts";
-import {
-  BY,
-  clear,
-  compare,
-  drain,
-  fileId,
-  findingsOf,
-  goodFile,
-  goodVariant,
-  keeping,
-  laterMs,
-  makeFile,
-  makeOwner,
-  makeVariant,
-  nonce,
-  put,
-  repair,
-  run,
-  runner,
-  shortly,
-  type Runner,
-} from "./world.ts";
+import { clear, fileId, goodFile, goodVariant, makeFile, makeOwner, makeVariant, nonce, put, run } from "./rows.ts";
+import { BY, compare, drain, findingsOf, keeping, laterMs, repair, runner, shortly, type Runner } from "./runner.ts";
 
 beforeEach(clear);
 

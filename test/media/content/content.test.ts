@@ -2,17 +2,11 @@ import { env } from "cloudflare:workers";
 import { beforeAll, describe, expect, it } from "vitest";
 import { counting } from "../../support/counting.ts";
 import { encodePng, gradient } from "../../support/images.ts";
-import {
-  expectJson,
-  expectProblem,
-  mediaApp,
-  ORIGIN,
-  principal,
-  START_MS,
-  stored,
-  uploaded,
-  type StoredFile,
-} from "../media-app.ts";
+import { mediaApp, ORIGIN, START_MS } from "../support/media-app.ts";
+import { principal } from "../support/principal.ts";
+import { expectProblem } from "../support/problem.ts";
+import { stored, uploaded, type StoredFile } from "../support/stored-file.ts";
+import { expectJson } from "../../support/platform/call.ts";
 import { directoryWith } from "../../support/directory.ts";
 import { shardsOf } from "../../../src/platform/storage/shards.ts";
 

@@ -1,7 +1,9 @@
 import { parse, contentDisposition } from "@tinyhttp/content-disposition";
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { mediaApp, principal, stored } from "../media-app.ts";
+import { mediaApp } from "../support/media-app.ts";
+import { principal } from "../support/principal.ts";
+import { stored } from "../support/stored-file.ts";
 import { runs } from "../../support/model-runs.ts";
 
 /** Content from strangers in a browser: its name, shown or saved, and never run. */

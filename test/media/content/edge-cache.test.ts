@@ -3,17 +3,11 @@ import { describe, expect, it } from "vitest";
 import { createReservations } from "../../../src/platform/runtime/reservations.ts";
 import { counting } from "../../support/counting.ts";
 import { encodePng, gradient } from "../../support/images.ts";
-import {
-  expectJson,
-  expectProblem,
-  mediaApp,
-  ORIGIN,
-  principal,
-  START_MS,
-  stored,
-  type MediaApp,
-  type MediaCall,
-} from "../media-app.ts";
+import { mediaApp, ORIGIN, START_MS, type MediaApp, type MediaCall } from "../support/media-app.ts";
+import { principal } from "../support/principal.ts";
+import { expectProblem } from "../support/problem.ts";
+import { stored } from "../support/stored-file.ts";
+import { expectJson } from "../../support/platform/call.ts";
 
 const TEXT = "0123456789abcdef";
 const BYTES = new TextEncoder().encode(TEXT) as Uint8Array<ArrayBuffer>;

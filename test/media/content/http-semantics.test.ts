@@ -2,7 +2,10 @@ import * as fc from "fast-check";
 import { beforeAll, describe, expect, it } from "vitest";
 import { parseRanges } from "../../../src/media/content/byte-range.ts";
 import { encodePng, gradient } from "../../support/images.ts";
-import { expectJson, mediaApp, principal, stored } from "../media-app.ts";
+import { mediaApp } from "../support/media-app.ts";
+import { principal } from "../support/principal.ts";
+import { stored } from "../support/stored-file.ts";
+import { expectJson } from "../../support/platform/call.ts";
 import { runs } from "../../support/model-runs.ts";
 
 /**

@@ -1,7 +1,9 @@
 import { expect, it } from "vitest";
 import { LIMITS } from "../../../src/media/model/limits.ts";
 import { heardLog } from "../../support/runtime/heard-log.ts";
-import { mediaApp, principal, START_MS, stored } from "../media-app.ts";
+import { mediaApp, START_MS } from "../support/media-app.ts";
+import { principal } from "../support/principal.ts";
+import { stored } from "../support/stored-file.ts";
 import { everywhere } from "../../support/shards.ts";
 import { shardOfId } from "../../../src/media/model/file.ts";
 

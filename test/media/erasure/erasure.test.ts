@@ -4,22 +4,14 @@ import type { Principal } from "../../../src/http/callers/auth.ts";
 import { LIMITS } from "../../../src/media/model/limits.ts";
 import { counting } from "../../support/counting.ts";
 import { encodePng, gradient } from "../../support/images.ts";
-import { allFiles, insertCommitted, reportAt, rowsOf } from "../erasure-support.ts";
-import {
-  collection,
-  expectJson,
-  expectProblem,
-  keysOf,
-  IN_DIRECTORY,
-  mediaApp,
-  testPlacement,
-  ORIGIN,
-  principal,
-  START_MS,
-  stored,
-  uploaded,
-  type MediaApp,
-} from "../media-app.ts";
+import { allFiles, insertCommitted, reportAt, rowsOf } from "../support/erasure-support.ts";
+import { keysOf } from "../support/keys-of.ts";
+import { mediaApp, ORIGIN, START_MS, type MediaApp } from "../support/media-app.ts";
+import { IN_DIRECTORY, testPlacement } from "../support/placement.ts";
+import { principal } from "../support/principal.ts";
+import { expectProblem } from "../support/problem.ts";
+import { collection, stored, uploaded } from "../support/stored-file.ts";
+import { expectJson } from "../../support/platform/call.ts";
 import { shardsOf } from "../../../src/platform/storage/shards.ts";
 import { everywhere, shardDb } from "../../support/shards.ts";
 

@@ -4,9 +4,12 @@ import type { Principal } from "../../../src/http/callers/auth.ts";
 import type { MediaJob } from "../../../src/media/model/job.ts";
 import { LIMITS } from "../../../src/media/model/limits.ts";
 import { casesOf } from "../../support/model-runs.ts";
-import { allFiles, indexRows, insertCommitted, reportAt } from "../erasure-support.ts";
-import { faultAt, type Faults } from "../faults.ts";
-import { collection, keysOf, mediaApp, principal, START_MS, type MediaApp } from "../media-app.ts";
+import { allFiles, indexRows, insertCommitted, reportAt } from "../support/erasure-support.ts";
+import { faultAt, type Faults } from "../support/faults.ts";
+import { keysOf } from "../support/keys-of.ts";
+import { mediaApp, START_MS, type MediaApp } from "../support/media-app.ts";
+import { principal } from "../support/principal.ts";
+import { collection } from "../support/stored-file.ts";
 
 /** In the directory, whose faults these tests make. */
 const inserted = (as: Principal, count: number, metadata?: string, visibility?: "private" | "public", atMs?: number) =>

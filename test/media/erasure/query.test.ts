@@ -1,8 +1,12 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import type { Principal } from "../../../src/http/callers/auth.ts";
-import { allFiles, indexRows, insertCommitted, reportAt } from "../erasure-support.ts";
-import { collection, expectJson, expectProblem, mediaApp, principal, START_MS, type MediaApp } from "../media-app.ts";
+import { allFiles, indexRows, insertCommitted, reportAt } from "../support/erasure-support.ts";
+import { mediaApp, START_MS, type MediaApp } from "../support/media-app.ts";
+import { principal } from "../support/principal.ts";
+import { expectProblem } from "../support/problem.ts";
+import { collection } from "../support/stored-file.ts";
+import { expectJson } from "../../support/platform/call.ts";
 import { everywhere } from "../../support/shards.ts";
 
 const app = mediaApp();

@@ -2,19 +2,13 @@ import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { counting } from "../../support/counting.ts";
 import { encodePng, gradient } from "../../support/images.ts";
-import { FaultyBindings } from "../faults.ts";
-import {
-  collection,
-  expectJson,
-  expectProblem,
-  IN_DIRECTORY,
-  mediaApp,
-  ORIGIN,
-  principal,
-  START_MS,
-  stored,
-  uploaded,
-} from "../media-app.ts";
+import { FaultyBindings } from "../support/faults.ts";
+import { mediaApp, ORIGIN, START_MS } from "../support/media-app.ts";
+import { IN_DIRECTORY } from "../support/placement.ts";
+import { principal } from "../support/principal.ts";
+import { expectProblem } from "../support/problem.ts";
+import { collection, stored, uploaded } from "../support/stored-file.ts";
+import { expectJson } from "../../support/platform/call.ts";
 import { directoryWith } from "../../support/directory.ts";
 import { everywhere } from "../../support/shards.ts";
 

@@ -3,19 +3,13 @@ import { describe, expect, it } from "vitest";
 import { encodePng, gradient } from "../../support/images.ts";
 import { put as register } from "../../support/platform/operator.ts";
 import { makeTenant } from "../../support/platform/tenants.ts";
-import {
-  collection,
-  expectJson,
-  expectProblem,
-  keysOf,
-  mediaApp,
-  testPlacement,
-  ORIGIN,
-  principal,
-  START_MS,
-  stored,
-  uploaded,
-} from "../media-app.ts";
+import { keysOf } from "../support/keys-of.ts";
+import { mediaApp, ORIGIN, START_MS } from "../support/media-app.ts";
+import { testPlacement } from "../support/placement.ts";
+import { principal } from "../support/principal.ts";
+import { expectProblem } from "../support/problem.ts";
+import { collection, stored, uploaded } from "../support/stored-file.ts";
+import { expectJson } from "../../support/platform/call.ts";
 import { everywhere } from "../../support/shards.ts";
 
 const app = mediaApp();

@@ -2,7 +2,11 @@ import { describe, expect, it } from "vitest";
 import type { Principal } from "../../../src/http/callers/auth.ts";
 import { encodePng, gradient } from "../../support/images.ts";
 import { unique } from "../../support/platform/unique.ts";
-import { collection, expectJson, expectProblem, mediaApp, principal, stored } from "../media-app.ts";
+import { mediaApp } from "../support/media-app.ts";
+import { principal } from "../support/principal.ts";
+import { expectProblem } from "../support/problem.ts";
+import { collection, stored } from "../support/stored-file.ts";
+import { expectJson } from "../../support/platform/call.ts";
 
 /** Files of people at a client that keeps them apart. */
 const app = mediaApp();

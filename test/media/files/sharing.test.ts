@@ -2,16 +2,11 @@ import { describe, expect, it } from "vitest";
 import type { Principal } from "../../../src/http/callers/auth.ts";
 import { encodePng, gradient } from "../../support/images.ts";
 import { unique } from "../../support/platform/unique.ts";
-import {
-  collection,
-  expectJson,
-  expectProblem,
-  mediaApp,
-  principal,
-  uploaded,
-  type MediaCall,
-  type StoredFile,
-} from "../media-app.ts";
+import { mediaApp, type MediaCall } from "../support/media-app.ts";
+import { principal } from "../support/principal.ts";
+import { expectProblem } from "../support/problem.ts";
+import { collection, uploaded, type StoredFile } from "../support/stored-file.ts";
+import { expectJson } from "../../support/platform/call.ts";
 
 /** Files that clients of a tenant share. `outsiders` serve the tenant and do not belong to it. */
 const outsiders = new Set<string>();

@@ -17,7 +17,11 @@ import {
   RED,
   YELLOW,
 } from "../../support/images.ts";
-import { expectJson, keysOf, mediaApp, principal, stored } from "../media-app.ts";
+import { keysOf } from "../support/keys-of.ts";
+import { mediaApp } from "../support/media-app.ts";
+import { principal } from "../support/principal.ts";
+import { stored } from "../support/stored-file.ts";
+import { expectJson } from "../../support/platform/call.ts";
 
 /** The local binding applies orientations. This one, like some others, does not for jpegs. */
 function binding(options: { isDown?: () => boolean } = {}): {

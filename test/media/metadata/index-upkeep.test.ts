@@ -3,8 +3,12 @@ import type { Principal } from "../../../src/http/callers/auth.ts";
 import { ATTRIBUTE_SQL } from "../../../src/media/metadata/index-sql.ts";
 import { LIMITS } from "../../../src/media/model/limits.ts";
 import { utf8 } from "../../../src/platform/text/encoding.ts";
-import { indexRows, insertCommitted } from "../erasure-support.ts";
-import { collection, expectJson, mediaApp, testPlacement, principal, stored, type StoredFile } from "../media-app.ts";
+import { indexRows, insertCommitted } from "../support/erasure-support.ts";
+import { mediaApp } from "../support/media-app.ts";
+import { testPlacement } from "../support/placement.ts";
+import { principal } from "../support/principal.ts";
+import { collection, stored, type StoredFile } from "../support/stored-file.ts";
+import { expectJson } from "../../support/platform/call.ts";
 import { everywhere, shardDb } from "../../support/shards.ts";
 
 const app = mediaApp();

@@ -9,19 +9,13 @@ import { encodePng, gradient } from "../../support/images.ts";
 import { casesOf } from "../../support/model-runs.ts";
 import { unique } from "../../support/platform/unique.ts";
 import { everywhere, shardDb } from "../../support/shards.ts";
-import {
-  collection,
-  expectJson,
-  expectProblem,
-  keysOf,
-  mediaApp,
-  principal,
-  START_MS,
-  stored,
-  uploaded,
-  type MediaApp,
-} from "../media-app.ts";
-import { keptPlacement, MovingTenants, placeTenants } from "../moving-tenants.ts";
+import { keysOf } from "../support/keys-of.ts";
+import { mediaApp, START_MS, type MediaApp } from "../support/media-app.ts";
+import { principal } from "../support/principal.ts";
+import { expectProblem } from "../support/problem.ts";
+import { collection, stored, uploaded } from "../support/stored-file.ts";
+import { expectJson } from "../../support/platform/call.ts";
+import { keptPlacement, MovingTenants, placeTenants } from "../support/moving-tenants.ts";
 
 const PICTURE = await encodePng(gradient(8, 8));
 const DAY_MS = 86_400_000;

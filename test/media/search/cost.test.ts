@@ -2,7 +2,10 @@ import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { leadingRowPath } from "../../../src/media/metadata/attributes.ts";
 import { toBase64Url, utf8 } from "../../../src/platform/text/encoding.ts";
-import { expectJson, expectProblem, mediaApp, principal } from "../media-app.ts";
+import { mediaApp } from "../support/media-app.ts";
+import { principal } from "../support/principal.ts";
+import { expectProblem } from "../support/problem.ts";
+import { expectJson } from "../../support/platform/call.ts";
 import { makeOwner } from "./listing-files.ts";
 
 /** Rows read and round trips, as D1 reports them. */

@@ -2,7 +2,9 @@ import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { unique } from "../../support/platform/unique.ts";
 import { directoryWith } from "../../support/directory.ts";
-import { expectJson, mediaApp, principal } from "../media-app.ts";
+import { mediaApp } from "../support/media-app.ts";
+import { principal } from "../support/principal.ts";
+import { expectJson } from "../../support/platform/call.ts";
 import { addFiles, makeOwner } from "./listing-files.ts";
 
 /** Length of the longest statement since the last reset. */

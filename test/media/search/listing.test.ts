@@ -2,18 +2,12 @@ import LinkHeader from "http-link-header";
 import parseLinkHeader from "parse-link-header";
 import { describe, expect, it } from "vitest";
 import { encodePng, gradient } from "../../support/images.ts";
-import {
-  collection,
-  expectJson,
-  expectProblem,
-  mediaApp,
-  testPlacement,
-  ORIGIN,
-  principal,
-  stored,
-  uploaded,
-  type MediaCall,
-} from "../media-app.ts";
+import { mediaApp, ORIGIN, type MediaCall } from "../support/media-app.ts";
+import { testPlacement } from "../support/placement.ts";
+import { principal } from "../support/principal.ts";
+import { expectProblem } from "../support/problem.ts";
+import { collection, stored, uploaded } from "../support/stored-file.ts";
+import { expectJson } from "../../support/platform/call.ts";
 import { addFiles, makeOwner, type PlainFile } from "./listing-files.ts";
 import { shardDb } from "../../support/shards.ts";
 

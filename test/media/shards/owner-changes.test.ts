@@ -12,7 +12,7 @@ import { tokenFor } from "../../support/platform/tokens.ts";
 import { unique } from "../../support/platform/unique.ts";
 import { everywhere } from "../../support/shards.ts";
 import { directoryWith } from "../../support/directory.ts";
-import { faultAt } from "../faults.ts";
+import { faultAt } from "../support/faults.ts";
 
 const FILES = "/media/v2/files";
 const GRANTS = {

@@ -6,20 +6,14 @@ import { counting } from "../../support/counting.ts";
 import { encodePng, gradient } from "../../support/images.ts";
 import { runs, strideOf } from "../../support/model-runs.ts";
 import { everywhere, shardDb } from "../../support/shards.ts";
-import { faultAt } from "../faults.ts";
-import {
-  collection,
-  expectJson,
-  expectProblem,
-  keysOf,
-  mediaApp,
-  principal,
-  START_MS,
-  stored,
-  testPlacement,
-  uploaded,
-  type MediaApp,
-} from "../media-app.ts";
+import { faultAt } from "../support/faults.ts";
+import { keysOf } from "../support/keys-of.ts";
+import { mediaApp, START_MS, type MediaApp } from "../support/media-app.ts";
+import { testPlacement } from "../support/placement.ts";
+import { principal } from "../support/principal.ts";
+import { expectProblem } from "../support/problem.ts";
+import { collection, stored, uploaded } from "../support/stored-file.ts";
+import { expectJson } from "../../support/platform/call.ts";
 
 const PICTURE = await encodePng(gradient(8, 8));
 const DAY_MS = 86_400_000;

@@ -3,7 +3,9 @@ import { describe, expect, it } from "vitest";
 import { guardDatabase } from "../../../src/platform/storage/database.ts";
 import { objectShardsOf, type Shard, type Shards } from "../../../src/platform/storage/shards.ts";
 import { unique } from "../../support/platform/unique.ts";
-import { expectJson, mediaApp, principal, type MediaApp } from "../media-app.ts";
+import { mediaApp, type MediaApp } from "../support/media-app.ts";
+import { principal } from "../support/principal.ts";
+import { expectJson } from "../../support/platform/call.ts";
 
 /** What went to each shard, by its number. */
 interface Counted {

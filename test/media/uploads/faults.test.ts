@@ -1,8 +1,10 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { LIMITS } from "../../../src/media/model/limits.ts";
-import { expectProblem, keysOf, mediaApp } from "../media-app.ts";
-import { BINARY, bytesOf, chunked, create, withLength } from "../upload-bodies.ts";
+import { keysOf } from "../support/keys-of.ts";
+import { mediaApp } from "../support/media-app.ts";
+import { expectProblem } from "../support/problem.ts";
+import { BINARY, bytesOf, chunked, create, withLength } from "../support/upload-bodies.ts";
 
 const app = mediaApp();
 

@@ -4,9 +4,12 @@ import type { Principal } from "../../../src/http/callers/auth.ts";
 import { LIMITS } from "../../../src/media/model/limits.ts";
 import type { MediaDeps } from "../../../src/media/media-deps.ts";
 import { guardDatabase } from "../../../src/platform/storage/database.ts";
-import { faultAt } from "../faults.ts";
-import { expectJson, expectProblem, mediaApp, principal, START_MS, type MediaApp } from "../media-app.ts";
-import { BINARY, create, type Created } from "../upload-bodies.ts";
+import { faultAt } from "../support/faults.ts";
+import { mediaApp, START_MS, type MediaApp } from "../support/media-app.ts";
+import { principal } from "../support/principal.ts";
+import { expectProblem } from "../support/problem.ts";
+import { expectJson } from "../../support/platform/call.ts";
+import { BINARY, create, type Created } from "../support/upload-bodies.ts";
 import { problem, scriptedS3, type ScriptedS3 } from "./scripted-s3.ts";
 import { everywhere } from "../../support/shards.ts";
 

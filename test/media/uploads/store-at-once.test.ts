@@ -4,7 +4,12 @@ import { LIMITS } from "../../../src/media/model/limits.ts";
 import { counting } from "../../support/counting.ts";
 import { encodePng, gradient } from "../../support/images.ts";
 import { makeTenant } from "../../support/platform/tenants.ts";
-import { collection, expectJson, expectProblem, keysOf, mediaApp, ORIGIN, principal } from "../media-app.ts";
+import { keysOf } from "../support/keys-of.ts";
+import { mediaApp, ORIGIN } from "../support/media-app.ts";
+import { principal } from "../support/principal.ts";
+import { expectProblem } from "../support/problem.ts";
+import { collection } from "../support/stored-file.ts";
+import { expectJson } from "../../support/platform/call.ts";
 
 const app = mediaApp({ maxUploadBytes: 6 * 1024 * 1024 });
 const PICTURE = await encodePng(gradient(64, 48));

@@ -3,8 +3,13 @@ import { describe, expect, it } from "vitest";
 import { LIMITS } from "../../../src/media/model/limits.ts";
 import { systemRandom } from "../../../src/platform/runtime/random.ts";
 import { createSealer } from "../../../src/platform/secrets/seal.ts";
-import { collection, expectJson, expectProblem, keysOf, mediaApp, principal, START_MS } from "../media-app.ts";
-import { BINARY, bytesOf, chunked, create, equal, withLength } from "../upload-bodies.ts";
+import { keysOf } from "../support/keys-of.ts";
+import { mediaApp, START_MS } from "../support/media-app.ts";
+import { principal } from "../support/principal.ts";
+import { expectProblem } from "../support/problem.ts";
+import { collection } from "../support/stored-file.ts";
+import { expectJson } from "../../support/platform/call.ts";
+import { BINARY, bytesOf, chunked, create, equal, withLength } from "../support/upload-bodies.ts";
 import { everywhere } from "../../support/shards.ts";
 
 const MAX_BYTES = 20 * 1024 * 1024;

@@ -2,7 +2,12 @@ import parseLinkHeader from "parse-link-header";
 import { describe, expect, it } from "vitest";
 import type { Principal } from "../../../src/http/callers/auth.ts";
 import { encodePng, gradient } from "../../support/images.ts";
-import { expectJson, expectProblem, keysOf, mediaApp, principal, stored } from "../media-app.ts";
+import { keysOf } from "../support/keys-of.ts";
+import { mediaApp } from "../support/media-app.ts";
+import { principal } from "../support/principal.ts";
+import { expectProblem } from "../support/problem.ts";
+import { stored } from "../support/stored-file.ts";
+import { expectJson } from "../../support/platform/call.ts";
 import { everywhere } from "../../support/shards.ts";
 
 const app = mediaApp();

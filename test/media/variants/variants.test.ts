@@ -30,18 +30,13 @@ import {
   YELLOW,
   type Colour,
 } from "../../support/images.ts";
-import {
-  expectJson,
-  expectProblem,
-  keysOf,
-  mediaApp,
-  testPlacement,
-  principal,
-  START_MS,
-  stored,
-  uploaded,
-  type StoredFile,
-} from "../media-app.ts";
+import { keysOf } from "../support/keys-of.ts";
+import { mediaApp, START_MS } from "../support/media-app.ts";
+import { testPlacement } from "../support/placement.ts";
+import { principal } from "../support/principal.ts";
+import { expectProblem } from "../support/problem.ts";
+import { stored, uploaded, type StoredFile } from "../support/stored-file.ts";
+import { expectJson } from "../../support/platform/call.ts";
 import { everywhere, shardDb } from "../../support/shards.ts";
 
 const app = mediaApp();

@@ -1,21 +1,15 @@
 import { withoutChallenges } from "../../support/parties/authenticator.ts";
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import {
-  auditOf,
-  codeFor,
-  errorOf,
-  isLiving,
-  makeFlowClient,
-  REDIRECT,
-  redeem,
-  refresh,
-  refreshed,
-  signIn as grant,
-  type Flow,
-  type FlowClient,
-  type Tokens,
-} from "../user-flow.ts";
+import { errorOf, isLiving } from "../support/answers.ts";
+import { auditOf } from "../support/audit-of.ts";
+import { codeFor } from "../support/code.ts";
+import { makeFlowClient, REDIRECT, type Flow, type FlowClient } from "../support/flow.ts";
+import { signIn as grant, redeem, refresh, refreshed, type Tokens } from "../support/token-requests.ts";
+import { linkAccount } from "../../support/parties/provider/accounts.ts";
+import { answerToken, claimsFor, sign } from "../../support/parties/provider/id-token.ts";
+import { bindProvider, makeProvider, type Provider } from "../../support/parties/provider/scripted-provider.ts";
+import type { SentOff } from "../../support/parties/provider/sent-off.ts";
 import { authorizeAddress, Browser, landed, toInit, type Visit } from "../../support/browser.ts";
 import { counting } from "../../support/counting.ts";
 import { isolate, learnsLogouts } from "../../support/isolate.ts";
@@ -26,16 +20,6 @@ import { OPERATOR, put } from "../../support/platform/operator.ts";
 import { makeTenant } from "../../support/platform/tenants.ts";
 import { tokenFor } from "../../support/platform/tokens.ts";
 import { unique } from "../../support/platform/unique.ts";
-import {
-  answerToken,
-  bindProvider,
-  claimsFor,
-  linkAccount,
-  makeProvider,
-  sign,
-  type Provider,
-  type SentOff,
-} from "../../support/parties/scripted-provider.ts";
 import { everywhere, HELD } from "../../support/shards.ts";
 import { browserAtMoved } from "../../support/moved-platform.ts";
 import { join, makeUser, type TestUser } from "../../support/users.ts";

@@ -1,7 +1,9 @@
 import { env } from "cloudflare:workers";
 import { decodeJwt } from "jose";
 import { beforeAll, describe, expect, it } from "vitest";
-import { auditOf, CHALLENGE, isLiving, VERIFIER } from "../user-flow.ts";
+import { isLiving } from "../support/answers.ts";
+import { auditOf } from "../support/audit-of.ts";
+import { CHALLENGE, VERIFIER } from "../support/code.ts";
 import { Browser, landed, toInit, type Visit } from "../../support/browser.ts";
 import { counting } from "../../support/counting.ts";
 import { isolate } from "../../support/isolate.ts";

@@ -1,6 +1,7 @@
 import { createLocalJWKSet, exportJWK, jwtVerify, type JSONWebKeySet } from "jose";
 import { beforeAll, describe, expect, it } from "vitest";
-import { CHALLENGE, VERIFIER } from "../user-flow.ts";
+import { CHALLENGE, VERIFIER } from "../support/code.ts";
+import { makeSigner } from "../../support/parties/provider/scripted-provider.ts";
 import { Browser, landed } from "../../support/browser.ts";
 import { call, expectJson } from "../../support/platform/call.ts";
 import { OPERATOR } from "../../support/platform/operator.ts";
@@ -9,7 +10,6 @@ import { tokenFor } from "../../support/platform/tokens.ts";
 import { unique } from "../../support/platform/unique.ts";
 import { answerJson } from "../../support/outside.ts";
 import { makeProver, type Prover } from "../../support/parties/prover.ts";
-import { makeSigner } from "../../support/parties/scripted-provider.ts";
 import { APP_URI, makeApp, signInThrough, type TestApp } from "../../support/sign-in.ts";
 import { assertionOf, ISSUER, provenBy, type SigningClient } from "../../support/parties/signing-client.ts";
 import { makeUser } from "../../support/users.ts";

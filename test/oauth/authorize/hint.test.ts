@@ -1,6 +1,7 @@
 import { decodeJwt } from "jose";
 import { afterEach, beforeAll, describe, expect, it, vi } from "vitest";
-import { CHALLENGE, isLiving, VERIFIER } from "../user-flow.ts";
+import { isLiving } from "../support/answers.ts";
+import { CHALLENGE, VERIFIER } from "../support/code.ts";
 import { Browser, landed, type Visit } from "../../support/browser.ts";
 import { call, expectJson, ORIGIN } from "../../support/platform/call.ts";
 import { OPERATOR, put, putService } from "../../support/platform/operator.ts";

@@ -1,21 +1,11 @@
 import { env } from "cloudflare:workers";
 import { decodeJwt } from "jose";
 import { beforeEach, describe, expect, it, vi } from "vitest";
-import {
-  auditOf,
-  codeFor,
-  errorOf,
-  isLiving,
-  makeFlow,
-  makeFlowClient,
-  makeUser,
-  redeem,
-  refresh,
-  refreshed,
-  signIn,
-  type Flow,
-  type Tokens,
-} from "../user-flow.ts";
+import { errorOf, isLiving } from "../support/answers.ts";
+import { auditOf } from "../support/audit-of.ts";
+import { codeFor } from "../support/code.ts";
+import { makeFlow, makeFlowClient, makeUser, type Flow } from "../support/flow.ts";
+import { redeem, refresh, refreshed, signIn, type Tokens } from "../support/token-requests.ts";
 import { call, expectJson } from "../../support/platform/call.ts";
 import { makeClient } from "../../support/platform/clients.ts";
 import { put } from "../../support/platform/operator.ts";

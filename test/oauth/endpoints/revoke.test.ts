@@ -2,19 +2,10 @@ import { env } from "cloudflare:workers";
 import { decodeJwt } from "jose";
 import { beforeAll, describe, expect, it } from "vitest";
 import { REVOKED_TOKENS_PER_CLIENT } from "../../../src/oauth/tokens/trust-store.ts";
-import {
-  auditOf,
-  errorOf,
-  isLiving,
-  makeFlow,
-  makeFlowClient,
-  makePublicFlow,
-  refresh,
-  refreshed,
-  signIn,
-  type Flow,
-  type FlowClient,
-} from "../user-flow.ts";
+import { errorOf, isLiving } from "../support/answers.ts";
+import { auditOf } from "../support/audit-of.ts";
+import { makeFlow, makeFlowClient, makePublicFlow, type Flow, type FlowClient } from "../support/flow.ts";
+import { refresh, refreshed, signIn } from "../support/token-requests.ts";
 import { isolate } from "../../support/isolate.ts";
 import { call, expectJson } from "../../support/platform/call.ts";
 import { makeClient } from "../../support/platform/clients.ts";

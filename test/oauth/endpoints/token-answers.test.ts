@@ -1,21 +1,10 @@
 import { env } from "cloudflare:workers";
 import { decodeJwt } from "jose";
 import { afterEach, beforeAll, describe, expect, it, vi } from "vitest";
-import {
-  codeFor,
-  errorOf,
-  makeFlow,
-  makeFlowClient,
-  makePublicFlow,
-  REDIRECT,
-  refresh,
-  refreshed,
-  registration,
-  signIn,
-  VERIFIER,
-  type Flow,
-  type Tokens,
-} from "../user-flow.ts";
+import { errorOf } from "../support/answers.ts";
+import { codeFor, VERIFIER } from "../support/code.ts";
+import { makeFlow, makeFlowClient, makePublicFlow, REDIRECT, registration, type Flow } from "../support/flow.ts";
+import { refresh, refreshed, signIn, type Tokens } from "../support/token-requests.ts";
 import { Browser, landed, toInit, type Visit } from "../../support/browser.ts";
 import { isolate } from "../../support/isolate.ts";
 import { call, expectJson, ORIGIN } from "../../support/platform/call.ts";

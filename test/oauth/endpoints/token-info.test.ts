@@ -1,5 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { makeFlow, makeUser, signIn, tokenInfo } from "../user-flow.ts";
+import { tokenInfo } from "../support/answers.ts";
+import { makeFlow, makeUser } from "../support/flow.ts";
+import { signIn } from "../support/token-requests.ts";
 import { call, expectJson, ORIGIN } from "../../support/platform/call.ts";
 import { makeClient } from "../../support/platform/clients.ts";
 import { put } from "../../support/platform/operator.ts";

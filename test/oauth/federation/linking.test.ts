@@ -8,18 +8,15 @@ import { OPERATOR, put } from "../../support/platform/operator.ts";
 import { makeTenant } from "../../support/platform/tenants.ts";
 import { basic, tokenFor } from "../../support/platform/tokens.ts";
 import { unique } from "../../support/platform/unique.ts";
+import { linkAccount, subjectOf } from "../../support/parties/provider/accounts.ts";
+import { answerToken, claimsFor, sign } from "../../support/parties/provider/id-token.ts";
 import {
-  answerToken,
   bindProvider,
-  claimsFor,
   CLIENT_ID,
   CLIENT_SECRET,
-  linkAccount,
   makeProvider,
-  sign,
-  subjectOf,
   type Provider,
-} from "../../support/parties/scripted-provider.ts";
+} from "../../support/parties/provider/scripted-provider.ts";
 import { APP_URI, makeApp, signInThrough, visit, type TestApp } from "../../support/sign-in.ts";
 import { join, makeUser, type TestUser } from "../../support/users.ts";
 

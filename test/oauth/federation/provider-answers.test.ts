@@ -7,28 +7,26 @@ import type { OutsideAnswer } from "../../support/runtime/outside-world.ts";
 import { answerAt, answerJson, requestsTo } from "../../support/outside.ts";
 import { put } from "../../support/platform/operator.ts";
 import { unique } from "../../support/platform/unique.ts";
+import { subjectOf } from "../../support/parties/provider/accounts.ts";
+import { makeApplication, toClient, type Application } from "../../support/parties/provider/application.ts";
+import { Browser } from "../../support/parties/provider/browser.ts";
+import { answerToken, claimsFor, sign } from "../../support/parties/provider/id-token.ts";
+import { reasonOf } from "../../support/parties/provider/reason-of.ts";
 import {
-  answerToken,
   at,
-  authorizeAddress,
-  Browser,
-  claimsFor,
   CLIENT_ID,
-  comeBack,
-  makeApplication,
   makeProvider,
   makeSigner,
-  reasonOf,
+  type Provider,
+  type Signer,
+} from "../../support/parties/provider/scripted-provider.ts";
+import {
+  authorizeAddress,
+  comeBack,
   sendOff,
   sendOffUnlinked,
-  sign,
-  subjectOf,
-  toClient,
-  type Application,
-  type Provider,
   type SentOff,
-  type Signer,
-} from "../../support/parties/scripted-provider.ts";
+} from "../../support/parties/provider/sent-off.ts";
 
 /** Faulty and malicious responses of a provider. */
 const DISCOVERY = ".well-known/openid-configuration";

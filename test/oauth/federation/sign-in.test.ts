@@ -7,29 +7,26 @@ import { call, expectJson } from "../../support/platform/call.ts";
 import { OPERATOR, put } from "../../support/platform/operator.ts";
 import { tokenFor } from "../../support/platform/tokens.ts";
 import { unique } from "../../support/platform/unique.ts";
+import { linkAccount } from "../../support/parties/provider/accounts.ts";
+import { CALLBACK, makeApplication, toClient, type Application } from "../../support/parties/provider/application.ts";
+import { Browser } from "../../support/parties/provider/browser.ts";
+import { answerToken, claimsFor, sign } from "../../support/parties/provider/id-token.ts";
+import { reasonOf } from "../../support/parties/provider/reason-of.ts";
 import {
-  answerToken,
   at,
-  authorizeAddress,
-  Browser,
-  CALLBACK,
-  claimsFor,
   CLIENT_ID,
   CLIENT_SECRET,
-  comeBack,
-  linkAccount,
-  makeApplication,
   makeProvider,
-  reasonOf,
+  tokenRequests,
+  type Provider,
+} from "../../support/parties/provider/scripted-provider.ts";
+import {
+  authorizeAddress,
+  comeBack,
   sendOff,
   sendOffUnlinked,
-  sign,
-  toClient,
-  tokenRequests,
-  type Application,
-  type Provider,
   type SentOff,
-} from "../../support/parties/scripted-provider.ts";
+} from "../../support/parties/provider/sent-off.ts";
 
 const MINUTE_MS = 60_000;
 let app: Application;

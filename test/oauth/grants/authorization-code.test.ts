@@ -4,28 +4,20 @@ import { createLocalJWKSet, decodeJwt, jwtVerify, type JSONWebKeySet } from "jos
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { createApp } from "../../../src/app.ts";
 import { createDeps } from "../../../src/deps.ts";
+import { errorOf, isLiving, tokenInfo } from "../support/answers.ts";
+import { auditOf } from "../support/audit-of.ts";
+import { CHALLENGE, codeFor, VERIFIER } from "../support/code.ts";
 import {
-  auditOf,
-  CHALLENGE,
   CODE_AND_REFRESH,
-  codeFor,
-  errorOf,
-  isLiving,
   makeFlow,
   makeFlowClient,
   makePublicFlow,
   makeUser,
   MEDIA,
-  redeem,
   REDIRECT,
-  refresh,
   registration,
-  signIn,
-  tokenInfo,
-  tokenRequest,
-  VERIFIER,
-  type Tokens,
-} from "../user-flow.ts";
+} from "../support/flow.ts";
+import { redeem, refresh, signIn, tokenRequest, type Tokens } from "../support/token-requests.ts";
 import { RUNS_OF_AN_HOUR } from "../../../src/platform/storage/slice.ts";
 import { sha256Hex } from "../../../src/platform/secrets/hash.ts";
 import { shardBinding, shardsOf } from "../../../src/platform/storage/shards.ts";

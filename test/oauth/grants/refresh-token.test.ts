@@ -2,22 +2,10 @@ import { env } from "cloudflare:workers";
 import { decodeJwt } from "jose";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { createDeps } from "../../../src/deps.ts";
-import {
-  auditOf,
-  errorOf,
-  isLiving,
-  makeFlow,
-  makeFlowClient,
-  makePublicFlow,
-  MEDIA,
-  refresh,
-  refreshed,
-  registration,
-  signIn,
-  tokenInfo,
-  type FlowClient,
-  type Tokens,
-} from "../user-flow.ts";
+import { errorOf, isLiving, tokenInfo } from "../support/answers.ts";
+import { auditOf } from "../support/audit-of.ts";
+import { makeFlow, makeFlowClient, makePublicFlow, MEDIA, registration, type FlowClient } from "../support/flow.ts";
+import { refresh, refreshed, signIn, type Tokens } from "../support/token-requests.ts";
 import { sha256Hex } from "../../../src/platform/secrets/hash.ts";
 import { shardBinding } from "../../../src/platform/storage/shards.ts";
 import { everywhere, shardDb } from "../../support/shards.ts";

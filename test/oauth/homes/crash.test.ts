@@ -19,20 +19,10 @@ import { makeApp, visit } from "../../support/sign-in.ts";
 import { sweptAt } from "../../support/sweep.ts";
 import { makeUser } from "../../support/users.ts";
 import * as fc from "fast-check";
-import {
-  codeFor,
-  errorOf,
-  isLiving,
-  makePublicFlow,
-  redeem,
-  REDIRECT,
-  refresh,
-  registration,
-  signIn,
-  VERIFIER,
-  type Flow,
-  type Tokens,
-} from "../user-flow.ts";
+import { errorOf, isLiving } from "../support/answers.ts";
+import { codeFor, VERIFIER } from "../support/code.ts";
+import { makePublicFlow, REDIRECT, registration, type Flow } from "../support/flow.ts";
+import { redeem, refresh, signIn, type Tokens } from "../support/token-requests.ts";
 
 /**
  * Refresh grants of a person whose home is another shard than the directory. Each operation breaks off at each of its

@@ -15,20 +15,10 @@ import { tokenFor } from "../../support/platform/tokens.ts";
 import { unique } from "../../support/platform/unique.ts";
 import { everywhere, onlyShards, shardDb } from "../../support/shards.ts";
 import { sweptAt } from "../../support/sweep.ts";
-import {
-  codeFor,
-  errorOf,
-  isLiving,
-  makeFlow,
-  makeFlowClient,
-  makePublicFlow,
-  redeem,
-  refresh,
-  refreshed,
-  signIn,
-  type Flow,
-  type Tokens,
-} from "../user-flow.ts";
+import { errorOf, isLiving } from "../support/answers.ts";
+import { codeFor } from "../support/code.ts";
+import { makeFlow, makeFlowClient, makePublicFlow, type Flow } from "../support/flow.ts";
+import { redeem, refresh, refreshed, signIn, type Tokens } from "../support/token-requests.ts";
 
 afterEach(() => {
   vi.useRealTimers();

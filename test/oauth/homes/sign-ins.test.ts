@@ -17,7 +17,9 @@ import { everywhere, onlyShards, shardDb } from "../../support/shards.ts";
 import { makeApp, signInThrough, visit, type TestApp } from "../../support/sign-in.ts";
 import { sweptAt } from "../../support/sweep.ts";
 import { makeUser, type TestUser } from "../../support/users.ts";
-import { CHALLENGE, isLiving, VERIFIER, type Tokens } from "../user-flow.ts";
+import { isLiving } from "../support/answers.ts";
+import { CHALLENGE, VERIFIER } from "../support/code.ts";
+import type { Tokens } from "../support/token-requests.ts";
 
 /**
  * Whole sign-ins of people whose home is another database than the directory: through the pages, from the form to the

@@ -9,7 +9,8 @@ import { basic, tokenFor } from "../../support/platform/tokens.ts";
 import { unique } from "../../support/platform/unique.ts";
 import { makeApp, signInThrough, type TestApp } from "../../support/sign-in.ts";
 import { makeUser, type TestUser } from "../../support/users.ts";
-import { CHALLENGE, codeFor, REDIRECT, VERIFIER } from "../user-flow.ts";
+import { CHALLENGE, codeFor, VERIFIER } from "../support/code.ts";
+import { REDIRECT } from "../support/flow.ts";
 
 const EXCHANGE = "urn:ietf:params:oauth:grant-type:token-exchange";
 const DEVICE = "urn:ietf:params:oauth:grant-type:device_code";

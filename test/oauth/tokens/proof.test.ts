@@ -1,6 +1,7 @@
 import { decodeJwt } from "jose";
 import { afterEach, beforeAll, describe, expect, it, vi } from "vitest";
-import { CHALLENGE, codeFor, makeFlow, makePublicFlow, REDIRECT, VERIFIER, type Flow } from "../user-flow.ts";
+import { CHALLENGE, codeFor, VERIFIER } from "../support/code.ts";
+import { makeFlow, makePublicFlow, REDIRECT, type Flow } from "../support/flow.ts";
 import { answerJson, requestsTo } from "../../support/outside.ts";
 import { call, expectJson, ORIGIN } from "../../support/platform/call.ts";
 import { makeClient } from "../../support/platform/clients.ts";

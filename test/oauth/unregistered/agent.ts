@@ -5,7 +5,7 @@ import { call, expectJson, ORIGIN } from "../../support/platform/call.ts";
 import { put } from "../../support/platform/operator.ts";
 import { unique } from "../../support/platform/unique.ts";
 import type { TestUser } from "../../support/users.ts";
-import { CHALLENGE, VERIFIER } from "../user-flow.ts";
+import { CHALLENGE, VERIFIER } from "../support/code.ts";
 
 /** A client that nobody registered, and a service behind the gateway that it wants to use. */
 export interface Agent {

@@ -11,7 +11,7 @@ import { tokenFor } from "../../support/platform/tokens.ts";
 import { unique } from "../../support/platform/unique.ts";
 import { makeUser, type TestUser } from "../../support/users.ts";
 import { addressOf, allow, follow, makeService, signedIn, type AgentService } from "./agent.ts";
-import { VERIFIER } from "../user-flow.ts";
+import { VERIFIER } from "../support/code.ts";
 
 /** Clients that register themselves (RFC 7591), where the deployment lets them. */
 const open = () => isolate({ UNREGISTERED_CLIENTS: "registration" });

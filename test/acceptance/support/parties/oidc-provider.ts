@@ -1,7 +1,7 @@
 import { randomBytes, webcrypto } from "node:crypto";
 import { once } from "node:events";
 import { createServer, type Server } from "node:http";
-import { freePort } from "../platform-process.ts";
+import { freePort } from "../process/state.ts";
 
 /** The package has no types. */
 const PACKAGE: string = "oidc-provider";

@@ -1,7 +1,7 @@
 import { env } from "cloudflare:workers";
-import type { MediaJob } from "../../src/media/model/job.ts";
-import { guardDatabase } from "../../src/platform/storage/database.ts";
-import { shardsOf, type Shards } from "../../src/platform/storage/shards.ts";
+import type { MediaJob } from "../../../src/media/model/job.ts";
+import { guardDatabase } from "../../../src/platform/storage/database.ts";
+import { shardsOf, type Shards } from "../../../src/platform/storage/shards.ts";
 
 /**
  * The fate of a call of D1, R2 or a queue: `late` ones run after later ones, `failed` ones do not run, `lost` ones run

@@ -1,13 +1,7 @@
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, readdirSync, readFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
-import { expect } from "vitest";
-import { readDevVars } from "../../../scripts/lib/local/dev-vars.ts";
-import { freePort as freePortOf } from "../../../scripts/lib/local/free-port.ts";
-import { ROOT } from "../../../scripts/lib/root.ts";
+import { readdirSync, readFileSync } from "node:fs";
+import { ROOT } from "../../../../scripts/lib/root.ts";
 
 /** Nothing of the caller's environment may decide a test. */
 const FOREIGN =
@@ -48,45 +42,10 @@ export function npm(script: string, env: Record<string, string>, args: readonly 
   return { child, output: () => output, ended };
 }
 
-export interface Platform extends Program {
-  readonly url: string;
-  readonly port: number;
-  /** From the start of npm to the line `ready`. */
-  readonly readyMs: number;
-}
-
-/** The platforms that this test file started; what they print is looked through in the end (log-watch.ts). */
-export const started: { readonly env: Readonly<Record<string, string>>; readonly output: () => string }[] = [];
-
-/** `npm start`, or another script that starts a platform, awaited until it is ready. */
-export async function startPlatform(env: Record<string, string>, script = "start"): Promise<Platform> {
-  const startedMs = performance.now();
-  const port = Number(env["PORT"] ?? (await freePort()));
-  // Logging all that can be logged, for log-watch.ts to look at.
-  const program = npm(script, { LOG_LEVEL: "info", ...env, PORT: String(port) });
-  started.push({ env, output: program.output });
-  for (;;) {
-    const ready = /^ready (\S+)$/m.exec(program.output());
-    if (ready?.[1] !== undefined) return { ...program, url: ready[1], port, readyMs: performance.now() - startedMs };
-    if (program.child.exitCode !== null) throw new Error(`npm run ${script} ended:\n${program.output()}`);
-    await sleep(20);
-  }
-}
-
 /** Sends a signal to the whole group, as a terminal does at Ctrl-C, and waits for its end. */
 export async function stopGroup({ child, ended }: Program, signal: NodeJS.Signals): Promise<void> {
   if (living(child.pid ?? 0).length > 0) process.kill(-(child.pid ?? 0), signal);
   await ended;
-}
-
-/** Sends a signal to npm alone or to the whole group: the platform ends in order, with all of its processes. */
-export async function expectToEndBy(platform: Platform, signal: NodeJS.Signals, to: "npm" | "group"): Promise<void> {
-  const npmPid = platform.child.pid ?? expect.fail("npm has no pid");
-  process.kill(to === "group" ? -npmPid : npmPid, signal);
-  await expect.poll(() => living(npmPid), { timeout: 5_000 }).toEqual([]);
-  await platform.ended;
-  expect(platform.output()).toContain("stopped");
-  expect(platform.output()).not.toMatch(/error|failed/i);
 }
 
 /** Names of the group's processes that still run (a dead one that nobody waited for does not). */
@@ -102,10 +61,3 @@ export function living(group: number): string[] {
       }
     });
 }
-
-export const newStateDir = (): string => mkdtempSync(join(tmpdir(), "plinth-state-"));
-
-export const freePort = (): Promise<number> => freePortOf("127.0.0.1");
-
-/** A secret that the first start made. */
-export const localSecret = (name: string): string => readDevVars(join(ROOT, ".dev.vars"))[name] ?? "";

@@ -1,14 +1,14 @@
 import { env } from "cloudflare:workers";
-import { createMedia } from "../../src/media/service.ts";
-import { shardsOf, type Placement, type Shards } from "../../src/platform/storage/shards.ts";
-import { systemRandom } from "../../src/platform/runtime/random.ts";
-import { createMoves, type FileMover, type Moves } from "../../src/shards/moves.ts";
-import { createMoveStore, type MoveStore } from "../../src/shards/move-store.ts";
-import { createPlacement } from "../../src/shards/placement.ts";
-import { createPlacementStore } from "../../src/shards/placement-store.ts";
-import { heardLog } from "../support/runtime/heard-log.ts";
-import { ownIsolate } from "../support/runtime/own-isolate.ts";
-import { everywhere } from "../support/shards.ts";
+import { createMedia } from "../../../src/media/service.ts";
+import { shardsOf, type Placement, type Shards } from "../../../src/platform/storage/shards.ts";
+import { systemRandom } from "../../../src/platform/runtime/random.ts";
+import { createMoves, type FileMover, type Moves } from "../../../src/shards/moves.ts";
+import { createMoveStore, type MoveStore } from "../../../src/shards/move-store.ts";
+import { createPlacement } from "../../../src/shards/placement.ts";
+import { createPlacementStore } from "../../../src/shards/placement-store.ts";
+import { heardLog } from "../../support/runtime/heard-log.ts";
+import { ownIsolate } from "../../support/runtime/own-isolate.ts";
+import { everywhere } from "../../support/shards.ts";
 
 type Media = ReturnType<typeof createMedia>;
 

@@ -1,5 +1,5 @@
 import { Buffer } from "node:buffer";
-import { LIMITS } from "../../src/media/model/limits.ts";
+import { LIMITS } from "../../../src/media/model/limits.ts";
 
 /**
  * The model of the media service: files, deletions and time, as clients know them, without rows, keys, messages and
@@ -34,6 +34,7 @@ export interface ModelFile {
 }
 
 export type Visibility = "private" | "public";
+
 export type VariantState = "declared" | "pending" | "ready" | "failed";
 
 export interface ModelErasure {
@@ -62,7 +63,9 @@ export const CALLERS: readonly [Caller, ...Caller[]] = [
   { client: "a", home: "acme", tenant: "globex", tenantExplicit: true, reaches: ["globex"] },
   { client: "b", home: "acme", tenant: "acme", tenantExplicit: false, reaches: ["acme"] },
 ];
+
 export const TENANTS = ["acme", "globex", "initech"] as const;
+
 export const METADATA: readonly Record<string, unknown>[] = [
   {},
   { color: "red", price: 9 },
@@ -72,6 +75,7 @@ export const METADATA: readonly Record<string, unknown>[] = [
   { "a.b": "true", color: "\uFFFD" },
   { price: -1, a: { b: [{ c: "red" }, null] } },
 ];
+
 /** Sizes of the contents in bytes; some are images. */
 export interface Content {
   readonly bytes: number;
@@ -151,7 +155,9 @@ export interface Answer {
 
 /** Nothing is known of a lost answer. */
 export const NO_ANSWER = 503;
+
 const CHANGES = /^(put|commit|describe|delete|add|bulk)/;
+
 /** The call may have changed something without an answer. Files of a lost creation disturb nobody. */
 export const mayHaveHappened = (call: Call): boolean => CHANGES.test(call.do);
 

@@ -1,6 +1,9 @@
-import type { Principal } from "../../src/http/callers/auth.ts";
-import { LIMITS } from "../../src/media/model/limits.ts";
-import { collection, expectJson, principal, type MediaApp } from "./media-app.ts";
+import type { Principal } from "../../../src/http/callers/auth.ts";
+import { LIMITS } from "../../../src/media/model/limits.ts";
+import type { MediaApp } from "./media-app.ts";
+import { principal } from "./principal.ts";
+import { collection } from "./stored-file.ts";
+import { expectJson } from "../../support/platform/call.ts";
 
 /** Pending files, and bodies to upload. */
 export interface Created {
@@ -16,6 +19,7 @@ export async function create(on: MediaApp, as: Principal = principal(), type?: s
 }
 
 export const BINARY = { "content-type": "binary/octet-stream" };
+
 export const withLength = (length: number) => ({ ...BINARY, "content-length": String(length) });
 
 /**

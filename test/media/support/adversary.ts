@@ -1,19 +1,22 @@
 import { env } from "cloudflare:workers";
 import * as fc from "fast-check";
 import { expect } from "vitest";
-import { createDeps } from "../../src/deps.ts";
-import type { Principal } from "../../src/http/callers/auth.ts";
-import type { Result } from "../../src/platform/model/result.ts";
-import { byCode, byImplicit, byPassword, GRANTS, makeServiceClient } from "../http/rights-world.ts";
-import { encodePng, gradient } from "../support/images.ts";
-import { ALL_SCOPES, makeClient, type TestClient } from "../support/platform/clients.ts";
-import { put } from "../support/platform/operator.ts";
-import { basic, tokenFor } from "../support/platform/tokens.ts";
-import { unique } from "../support/platform/unique.ts";
-import { makeApp, type TestApp } from "../support/sign-in.ts";
-import { makeUser, type TestUser } from "../support/users.ts";
-import { collection, expectJson, mediaApp, principal, type MediaCall } from "./media-app.ts";
-import { everywhere } from "../support/shards.ts";
+import { createDeps } from "../../../src/deps.ts";
+import type { Principal } from "../../../src/http/callers/auth.ts";
+import type { Result } from "../../../src/platform/model/result.ts";
+import { byCode, byImplicit, byPassword, GRANTS, makeServiceClient } from "../../http/rights-world.ts";
+import { encodePng, gradient } from "../../support/images.ts";
+import { ALL_SCOPES, makeClient, type TestClient } from "../../support/platform/clients.ts";
+import { put } from "../../support/platform/operator.ts";
+import { basic, tokenFor } from "../../support/platform/tokens.ts";
+import { unique } from "../../support/platform/unique.ts";
+import { makeApp, type TestApp } from "../../support/sign-in.ts";
+import { makeUser, type TestUser } from "../../support/users.ts";
+import { mediaApp, type MediaCall } from "./media-app.ts";
+import { principal } from "./principal.ts";
+import { collection } from "./stored-file.ts";
+import { expectJson } from "../../support/platform/call.ts";
+import { everywhere } from "../../support/shards.ts";
 
 /**
  * A client stores a file step by step. Before, during and after each step, strangers try every operation on it with
@@ -21,9 +24,11 @@ import { everywhere } from "../support/shards.ts";
  * and no answer to a stranger reveals anything of it.
  */
 const SECRET = "a word of the victim";
+
 const PICTURE = await encodePng(gradient(4, 4));
 
 const { oauth } = createDeps(env);
+
 const app = mediaApp({ verifier: oauth.verifier, access: oauth.access });
 
 /** The claims of a token, as the other media tests make them up. */
@@ -115,6 +120,7 @@ const ofClient = ({ clientId, tenant }: TestClient): Said => ({
   tenant,
   subject: clientId,
 });
+
 const ofPerson = (user: TestUser, client: TestClient): Said => ({
   ...ofClient(client),
   tenant: user.tenant,
@@ -149,6 +155,7 @@ const expectOk = <T>(result: Result<T, unknown>): T => {
 };
 
 const world = await makeWorld();
+
 const { victim: VICTIM, other: OTHER, strangers: STRANGERS } = world;
 
 interface Target {
@@ -158,9 +165,11 @@ interface Target {
 }
 
 type Attempt = (target: Target) => readonly [path: string, init: MediaCall];
+
 const at =
   (below: string, method: string, json?: unknown): Attempt =>
   ({ id, visibility }) => [`${collection(visibility)}/${id}${below}`, { method, json }];
+
 const ofAll =
   (query: string, method: string, bulk = false): Attempt =>
   ({ visibility }) => [
@@ -207,6 +216,7 @@ const STEPS: readonly ((target: Target) => readonly [string, MediaCall, status: 
   (target) => [...as(at("/variants?clip=3x3", "POST")(target)), 200],
   (target) => [...as(at("", "DELETE")(target)), 204],
 ];
+
 const as = ([path, init]: readonly [string, MediaCall]) => [path, { ...init, token: world.owner.token! }] as const;
 
 interface Schedule {
@@ -274,6 +284,7 @@ async function runAdversary({ visibility, steps, attempts }: Schedule): Promise<
 
 /** Schedules that run at the same time. */
 export const BESIDE = 5;
+
 export const adversarySchedules = fc.array(adversarySchedule, { minLength: BESIDE, maxLength: BESIDE });
 
 export async function runAdversaries(schedules: readonly Schedule[]): Promise<void> {

@@ -1,8 +1,8 @@
 import { env } from "cloudflare:workers";
 import { createHash } from "node:crypto";
 import { expect } from "vitest";
-import type { MediaJob, VariantJob } from "../../src/media/model/job.ts";
-import { encodePng, gradient, PNG_SIGNATURE, quarters } from "../support/images.ts";
+import type { MediaJob, VariantJob } from "../../../src/media/model/job.ts";
+import { encodePng, gradient, PNG_SIGNATURE, quarters } from "../../support/images.ts";
 import { FaultyBindings } from "./faults.ts";
 import {
   CALLERS,
@@ -13,12 +13,14 @@ import {
   type Call,
   type Content,
   type Listing,
-  type Whose,
   type Visibility,
+  type Whose,
 } from "./file-model.ts";
-import { collection, mediaApp, principal, START_MS, type MediaApp, type Settled } from "./media-app.ts";
+import { mediaApp, START_MS, type MediaApp, type Settled } from "./media-app.ts";
+import { principal } from "./principal.ts";
+import { collection } from "./stored-file.ts";
 import { keptPlacement, MovingTenants, placeTenants } from "./moving-tenants.ts";
-import { everywhere } from "../support/shards.ts";
+import { everywhere } from "../../support/shards.ts";
 
 /** Contents to upload: two images, and a text. */
 export const CONTENTS: readonly (Content & { readonly data: Uint8Array<ArrayBuffer> })[] = [
@@ -58,6 +60,7 @@ const TABLES = [
   "consistency_finding",
   "consistency_run",
 ];
+
 let rooms = 0;
 
 /** Drives the real service with faulty bindings as a client does, and looks behind it. */

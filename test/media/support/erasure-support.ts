@@ -1,9 +1,12 @@
-import type { Principal } from "../../src/http/callers/auth.ts";
-import { attributesOf } from "../../src/media/metadata/attributes.ts";
-import { ATTRIBUTE_SQL } from "../../src/media/metadata/index-sql.ts";
-import { toHex } from "../../src/platform/text/encoding.ts";
-import { everywhere, shardDb } from "../support/shards.ts";
-import { expectJson, keysOf, START_MS, testPlacement, type MediaApp } from "./media-app.ts";
+import type { Principal } from "../../../src/http/callers/auth.ts";
+import { attributesOf } from "../../../src/media/metadata/attributes.ts";
+import { ATTRIBUTE_SQL } from "../../../src/media/metadata/index-sql.ts";
+import { toHex } from "../../../src/platform/text/encoding.ts";
+import { everywhere, shardDb } from "../../support/shards.ts";
+import { keysOf } from "./keys-of.ts";
+import { START_MS, type MediaApp } from "./media-app.ts";
+import { testPlacement } from "./placement.ts";
+import { expectJson } from "../../support/platform/call.ts";
 
 /** The report at a `Location`. */
 export const reportAt = async (app: MediaApp, as: Principal, location: string): Promise<any> =>

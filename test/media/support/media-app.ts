@@ -1,28 +1,26 @@
 import { createExecutionContext, createMessageBatch, getQueueResult } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { Hono } from "hono";
-import { expect } from "vitest";
-import { createAuditLog } from "../../src/admin/audit/audit-log.ts";
-import type { Principal, TokenVerifier } from "../../src/http/callers/auth.ts";
-import { mountServices } from "../../src/http/mount.ts";
-import { noRequestMeter } from "../../src/http/request-meter.ts";
-import type { Service } from "../../src/http/service.ts";
-import type { LongJob, MediaJob, VariantJob } from "../../src/media/model/job.ts";
-import { createRestorePointStore } from "../../src/restore/restore-point-store.ts";
-import type { MediaDeps } from "../../src/media/media-deps.ts";
-import { createMedia, type Media } from "../../src/media/service.ts";
-import { createDirectoryOwners } from "../../src/shards/directory-store.ts";
-import { createPlacementStore } from "../../src/shards/placement-store.ts";
-import { shardsOf, type Placement, type Shards } from "../../src/platform/storage/shards.ts";
-import { noMeter } from "../../src/platform/ports/metrics.ts";
-import { noTracing } from "../../src/platform/ports/tracing.ts";
-import { fromBase64Url, fromUtf8, toBase64Url, utf8 } from "../../src/platform/text/encoding.ts";
-import { createNames } from "../../src/platform/model/names.ts";
-import { systemRandom } from "../../src/platform/runtime/random.ts";
-import { sealer } from "../support/sealer.ts";
-import { heardLog } from "../support/runtime/heard-log.ts";
-import { unique } from "../support/platform/unique.ts";
-import { noteRequest } from "../support/secrets.ts";
+import { createAuditLog } from "../../../src/admin/audit/audit-log.ts";
+import type { Principal, TokenVerifier } from "../../../src/http/callers/auth.ts";
+import { mountServices } from "../../../src/http/mount.ts";
+import { noRequestMeter } from "../../../src/http/request-meter.ts";
+import type { Service } from "../../../src/http/service.ts";
+import type { LongJob, MediaJob, VariantJob } from "../../../src/media/model/job.ts";
+import { createRestorePointStore } from "../../../src/restore/restore-point-store.ts";
+import type { MediaDeps } from "../../../src/media/media-deps.ts";
+import { createMedia, type Media } from "../../../src/media/service.ts";
+import { createDirectoryOwners } from "../../../src/shards/directory-store.ts";
+import { shardsOf, type Shards } from "../../../src/platform/storage/shards.ts";
+import { noMeter } from "../../../src/platform/ports/metrics.ts";
+import { noTracing } from "../../../src/platform/ports/tracing.ts";
+import { fromBase64Url, fromUtf8, toBase64Url, utf8 } from "../../../src/platform/text/encoding.ts";
+import { createNames } from "../../../src/platform/model/names.ts";
+import { systemRandom } from "../../../src/platform/runtime/random.ts";
+import { sealer } from "../../support/sealer.ts";
+import { heardLog } from "../../support/runtime/heard-log.ts";
+import { noteRequest } from "../../support/secrets.ts";
+import { testPlacement } from "./placement.ts";
 
 /**
  * The media service alone, behind the real HTTP layer, on the real database, bucket and Images binding. Simulated are
@@ -65,20 +63,8 @@ export interface MediaCall {
 }
 
 export const ORIGIN = "https://media.test";
+
 export const START_MS = Date.UTC(2026, 10, 20);
-
-/** A tenant whose files lie in the first shard, which a test may wrap. */
-export const IN_DIRECTORY = "zero";
-
-/** A tenant of the directory has its place there. One that no operator made has the place of its name. */
-export const testPlacement: Placement = {
-  async shardOf(tenant) {
-    const shards = shardsOf(env).length;
-    const byName = utf8(tenant).reduce((sum, byte) => sum + byte, 0) % shards;
-    return (await createPlacementStore(env.DB).find(tenant)) ?? byName;
-  },
-  forget() {},
-};
 
 export function mediaApp(
   overrides: Partial<MediaDeps> & { pathPrefix?: string; verifier?: TokenVerifier; db?: D1Database } = {},
@@ -207,119 +193,6 @@ const keepingQueue = (jobs: VariantJob[], longJobs: LongJob[]): Queue<MediaJob> 
   }) as unknown as Queue<MediaJob>;
 
 const tokenOf = (caller: Principal): string => toBase64Url(utf8(JSON.stringify(caller)));
+
 const principalOf = (token: string): Principal =>
   JSON.parse(fromUtf8(fromBase64Url(token) ?? new Uint8Array(0)) ?? "") as Principal;
-
-/** A caller of its own client and tenant, with every media scope. */
-export function principal(given: Partial<Principal> = {}): Principal {
-  const client = unique("c");
-  return {
-    clientId: `${client}.id`,
-    clientName: `${client}.shop`,
-    clientAuthenticated: true,
-    tenant: "acme",
-    tenantExplicit: false,
-    org: "",
-    plan: "standard",
-    user: "",
-    subject: `${client}.id`,
-    scopes: ["plat.media_view", "plat.media_manage", "plat.media_admin"],
-    tokenId: "",
-    grantId: "",
-    sessionId: "",
-    issuedAtSec: 0,
-    expiresAtSec: 0,
-    ...given,
-  };
-}
-
-export interface StoredFile {
-  readonly id: string;
-  /** `/media/v2/files/{id}` */
-  readonly path: string;
-  readonly uploadLink: string;
-  readonly commitLink: string;
-  /** The ETag of the upload. */
-  readonly etag: string;
-}
-
-export interface StoreOptions {
-  readonly as: Principal;
-  readonly visibility?: "private" | "public";
-  readonly type?: string;
-  readonly query?: string;
-  readonly disposition?: string;
-  readonly metadata?: unknown;
-}
-
-export const collection = (visibility: "private" | "public" = "private"): string =>
-  visibility === "public" ? "/media/v2/public/files" : "/media/v2/files";
-
-/** Create and PUT, as a client does. */
-export async function uploaded(
-  app: MediaApp,
-  bytes: Uint8Array<ArrayBuffer>,
-  options: StoreOptions,
-): Promise<StoredFile> {
-  const type = options.type ?? "image/png";
-  const root = collection(options.visibility);
-  const created = await app.call(`${root}${options.query ?? ""}`, {
-    as: options.as,
-    json: { "Content-Type": type },
-  });
-  const { id, uploadLink, commitLink } = await expectJson(created, 200);
-  const headers = {
-    "content-type": type,
-    "content-length": String(bytes.byteLength),
-    ...(options.disposition === undefined ? {} : { "content-disposition": options.disposition }),
-  };
-  const put = await app.call(uploadLink, { method: "PUT", body: bytes, headers });
-  expect([put.status, await put.text()]).toEqual([200, ""]);
-  return { id, path: `${root}/${id}`, uploadLink, commitLink, etag: put.headers.get("etag") ?? "" };
-}
-
-/** Create, PUT and commit. */
-export async function stored(
-  app: MediaApp,
-  bytes: Uint8Array<ArrayBuffer>,
-  options: StoreOptions,
-): Promise<StoredFile> {
-  const file = await uploaded(app, bytes, options);
-  await expectJson(await app.call(file.commitLink, { method: "POST", as: options.as, json: options.metadata }), 202);
-  await app.settle();
-  return file;
-}
-
-/** The JSON of an answer with this status. */
-export async function expectJson<T = any>(response: Response, status: number): Promise<T> {
-  const text = await response.text();
-  if (response.status !== status) throw new Error(`expected ${status}, got ${response.status}: ${text}`);
-  return JSON.parse(text) as T;
-}
-
-/** Expects exactly this error object. */
-export async function expectProblem(
-  response: Response,
-  status: number,
-  type: string,
-  details: readonly { type: string; field?: string }[] = [],
-): Promise<any> {
-  const problem = await expectJson(response, status);
-  const docs = expect.stringMatching(new RegExp(`^https://[^/]+(/[\\w.~-]+)*/docs/errors#${type}$`));
-  expect(problem).toEqual({
-    status,
-    type,
-    message: expect.stringMatching(/.+/),
-    moreInfo: docs,
-    details: details.map((detail) => ({ field: "", ...detail, message: expect.stringMatching(/.+/), moreInfo: docs })),
-  });
-  expect(response.headers.get("content-type")).toBe("application/json");
-  expect(response.headers.get("plat-request-id")).toMatch(/^[0-9a-f]{32}$/);
-  return problem;
-}
-
-export const keysOf = async (fileId: string): Promise<string[]> => {
-  const prefixes = [`blob/${fileId}`, `variant/${fileId}/`, `incoming/${fileId}/`];
-  const lists = await Promise.all(prefixes.map((prefix) => env.MEDIA.list({ prefix })));
-  return lists.flatMap((list) => list.objects.map((object) => object.key));
-};

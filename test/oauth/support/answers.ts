@@ -1,0 +1,10 @@
+import { call, expectJson } from "../../support/platform/call.ts";
+
+/** What an answer about tokens says. */
+export const errorOf = async (response: Response, status = 400): Promise<string> =>
+  (await expectJson<{ error: string }>(response, status)).error;
+
+export const tokenInfo = (token: string): Promise<Response> =>
+  call(`/oauth2/v1/tokeninfo?access_token=${encodeURIComponent(token)}`);
+
+export const isLiving = async (token: string): Promise<boolean> => (await tokenInfo(token)).status === 200;

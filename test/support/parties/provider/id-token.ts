@@ -1,0 +1,35 @@
+import { SignJWT, type JWTHeaderParameters, type JWTPayload } from "jose";
+import { answerJson } from "../../outside.ts";
+import type { OutsideAnswer } from "../../runtime/outside-world.ts";
+import { at, CLIENT_ID, type Provider, type Signer } from "./scripted-provider.ts";
+import type { Application } from "./application.ts";
+import type { SentOff } from "./sent-off.ts";
+import { subjectOf } from "./accounts.ts";
+
+export const claimsFor = (app: Application, provider: Provider, { nonce }: SentOff): JWTPayload => ({
+  iss: provider.issuer,
+  aud: CLIENT_ID,
+  sub: subjectOf(app),
+  nonce,
+  email: app.email,
+  email_verified: true,
+});
+
+/** An ID token; a claim that is undefined is left out. */
+export async function sign(
+  claims: JWTPayload,
+  { alg, kid, privateKey }: Pick<Signer, "alg" | "kid"> & { privateKey: CryptoKey | Uint8Array },
+  header: Partial<JWTHeaderParameters> = {},
+): Promise<string> {
+  const nowSec = Math.floor(Date.now() / 1000);
+  const payload = JSON.parse(JSON.stringify({ iat: nowSec, exp: nowSec + 300, ...claims })) as JWTPayload;
+  return new SignJWT(payload).setProtectedHeader({ alg, kid, ...header }).sign(privateKey);
+}
+
+/** What the provider's token endpoint answers from now on. */
+export const answerToken = (provider: Provider, idToken: unknown, more: OutsideAnswer = {}): Promise<void> =>
+  answerJson(
+    at(provider, "token"),
+    { access_token: "access-token-of-the-provider", token_type: "Bearer", id_token: idToken },
+    more,
+  );

@@ -1,0 +1,59 @@
+import { CALLBACK, type Application } from "./application.ts";
+import type { Provider } from "./scripted-provider.ts";
+import { Browser } from "./browser.ts";
+import { linkAccount } from "./accounts.ts";
+
+/** A sign-in under way: the address at the provider that the browser was sent to, and its parameters. */
+export interface SentOff {
+  readonly browser: Browser;
+  readonly address: URL;
+  readonly state: string;
+  readonly nonce: string;
+}
+
+export const authorizeAddress = (app: Application, provider: Provider, more: Record<string, string> = {}): string =>
+  `/oauth2/v1/authorize?${new URLSearchParams({
+    response_type: "code",
+    client_id: app.clientId,
+    redirect_uri: CALLBACK,
+    state: "the client's own state",
+    scope: "openid",
+    plat_id_provider: provider.id,
+    ...more,
+  }).toString()}`;
+
+/** For a user whose account there is linked already. */
+export async function sendOff(
+  app: Application,
+  provider: Provider,
+  browser: Browser = new Browser(),
+  more: Record<string, string> = {},
+): Promise<SentOff> {
+  await linkAccount(app, provider);
+  return sendOffUnlinked(app, provider, browser, more);
+}
+
+/** The same where nobody linked the account there before. */
+export async function sendOffUnlinked(
+  app: Application,
+  provider: Provider,
+  browser: Browser = new Browser(),
+  more: Record<string, string> = {},
+): Promise<SentOff> {
+  const response = await browser.get(authorizeAddress(app, provider, more));
+  const location = response.headers.get("location") ?? "";
+  if (response.status !== 302 || !location.startsWith(provider.issuer))
+    throw new Error(`not sent to ${provider.issuer}: ${response.status} ${location} ${await response.text()}`);
+  const address = new URL(location);
+  const [state = "", nonce = ""] = ["state", "nonce"].map((name) => address.searchParams.get(name) ?? "");
+  return { browser, address, state, nonce };
+}
+
+export const comeBack = (
+  provider: Pick<Provider, "id">,
+  { browser, state }: SentOff,
+  parameters: Record<string, string> = {},
+): Promise<Response> =>
+  browser.get(
+    `/oauth2/v1/callback/${provider.id}?${new URLSearchParams({ state, code: "the code", ...parameters }).toString()}`,
+  );
