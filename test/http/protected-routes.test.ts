@@ -163,17 +163,20 @@ const ALLOWED_HEADERS = [
 const EXPOSED_HEADERS = ["Link", "Location", "ETag", "Retry-After", "WWW-Authenticate", "plat-request-id"];
 const listIn = (response: Response, header: string): string[] => response.headers.get(header)?.split(", ") ?? [];
 
+async function preflightOf(path: string, method: string): Promise<Response> {
+  const headers = { origin: "https://shop.example", "access-control-request-method": method };
+  const preflight = await call(path, { method: "OPTIONS", headers });
+  expect(preflight.status).toBe(204);
+  return preflight;
+}
+
 describe("every route", () => {
   // shows: platform/other-origins-caches-headers/pages
   it.each(named(everyRoute.filter(({ route }) => pageRoutes.has(route))))(
     "%s: answers people with a page, and no script of another origin",
     async (_, base, route) => {
       const path = fill(base + route.path);
-      const preflight = await call(path, {
-        method: "OPTIONS",
-        headers: { origin: "https://shop.example", "access-control-request-method": route.method },
-      });
-      expect(preflight.status).toBe(204);
+      const preflight = await preflightOf(path, route.method);
       expect(preflight.headers.get("allow")).toContain(route.method);
       expect([...preflight.headers.keys()].filter((name) => name.startsWith("access-control"))).toEqual([]);
       const wrong = await call(path, { method: "PATCH" });
@@ -191,11 +194,7 @@ describe("every route", () => {
     "%s: names its methods to a preflight and to a wrong method",
     async (_, base, route) => {
       const path = fill(base + route.path);
-      const preflight = await call(path, {
-        method: "OPTIONS",
-        headers: { origin: "https://shop.example", "access-control-request-method": route.method },
-      });
-      expect(preflight.status).toBe(204);
+      const preflight = await preflightOf(path, route.method);
       expect(preflight.headers.get("access-control-allow-origin")).toBe("*");
       expect(preflight.headers.get("access-control-allow-methods")).toContain(route.method);
       expect(listIn(preflight, "access-control-allow-headers")).toEqual(expect.arrayContaining(ALLOWED_HEADERS));

@@ -3,18 +3,7 @@ import { expect, it } from "vitest";
 import { isolate } from "../support/isolate.ts";
 import { makeClient } from "../support/platform/clients.ts";
 import { tokenFor } from "../support/platform/tokens.ts";
-
-/** A function of Vite, which runs the tests. */
-interface Glob {
-  glob(pattern: string, options: object): Record<string, string>;
-}
-const [page = ""] = Object.values(
-  (import.meta as unknown as Glob).glob("../../docs/operate/metrics.md", {
-    query: "?raw",
-    import: "default",
-    eager: true,
-  }),
-);
+import { page } from "./operate-docs.ts";
 
 /** The columns of the table in the documentation, with their words. */
 const COLUMNS = [...page.matchAll(/^\| `((?:index|blob|double)\d)` +\| (.*?) +\|$/gm)].map(([, column, is]) => ({

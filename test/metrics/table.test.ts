@@ -1,28 +1,12 @@
 import { describe, expect, it } from "vitest";
 import { prometheusName } from "../../src/metrics/prometheus.ts";
 import { METRICS, type Metric, type MetricName } from "../../src/platform/ports/metrics.ts";
-
-/** A function of Vite, which runs the tests. */
-interface Glob {
-  glob(pattern: string, options: object): Record<string, string>;
-}
-const [page = ""] = Object.values(
-  (import.meta as unknown as Glob).glob("../../docs/operate/metrics.md", {
-    query: "?raw",
-    import: "default",
-    eager: true,
-  }),
-);
+import { dashboard, page } from "./operate-docs.ts";
 
 const cells = (name: MetricName, { kind, unit, label = "", help }: Metric): string[] => {
   const shown = prometheusName(name);
   return [`\`${name}\``, kind, unit, label, shown === undefined ? "" : `\`${shown}\``, help];
 };
-
-/** The dashboard's queries. */
-const [dashboard] = Object.values(
-  (import.meta as unknown as Glob).glob("../../docs/operate/grafana.json", { import: "default", eager: true }),
-) as unknown as [{ panels: readonly { title: string; targets: readonly { expr: string }[] }[] }];
 
 describe("docs/operate/grafana.json", () => {
   const labels = new Map(

@@ -1,4 +1,5 @@
 import { call, ORIGIN } from "./platform/call.ts";
+import { unescapeHtml } from "./unescape-html.ts";
 
 /**
  * A browser as far as the pages need one: it keeps cookies and their rules, reads forms from the HTML and sends them,
@@ -131,7 +132,7 @@ function readForms(html: string): Form[] {
     const buttons = [...content.matchAll(/<button\b([^>]*)>([^]*?)<\/button>/g)].map(([, button = "", text = ""]) => ({
       name: attributeOf(button, "name") ?? "",
       value: attributeOf(button, "value") ?? "",
-      text: unescape(text.replaceAll(/<[^>]*>/g, "").trim()),
+      text: unescapeHtml(text.replaceAll(/<[^>]*>/g, "").trim()),
     }));
     return {
       action: attributeOf(tag, "action") ?? "",
@@ -144,13 +145,5 @@ function readForms(html: string): Form[] {
 
 function attributeOf(tag: string, name: string): string | undefined {
   const found = new RegExp(`(?:^|\\s)${name}="([^"]*)"`).exec(tag)?.[1];
-  return found === undefined ? undefined : unescape(found);
+  return found === undefined ? undefined : unescapeHtml(found);
 }
-
-const unescape = (text: string): string =>
-  text
-    .replaceAll("&lt;", "<")
-    .replaceAll("&gt;", ">")
-    .replaceAll("&quot;", '"')
-    .replaceAll("&#39;", "'")
-    .replaceAll("&amp;", "&");

@@ -4,7 +4,7 @@ import { attempt } from "../../src/events/push/request.ts";
 import { systemClock } from "../../src/platform/runtime/clock.ts";
 import { createNames } from "../../src/platform/model/names.ts";
 import { systemRandom } from "../../src/platform/runtime/random.ts";
-import { noTracing, passedOn } from "../../src/platform/ports/tracing.ts";
+import { noTracing, passedOn, type Tracing } from "../../src/platform/ports/tracing.ts";
 import { createTracing, LIMITS } from "../../src/tracing/tracing.ts";
 import { makeTopic } from "../fuzz/belongings.ts";
 import { heardLog } from "../support/runtime/heard-log.ts";
@@ -205,6 +205,13 @@ describe("a caller's trace", () => {
 });
 
 describe("an attempt to push", () => {
+  const attemptAt = (endpoint: string, tracing: Tracing, given: { number: number; trace?: string | undefined }) =>
+    attempt(
+      { names: createNames("plat"), clock: systemClock, allowLoopback: false, tracing },
+      { endpoint, username: "u", password: "p", signingSecret: `whsec_${btoa("a key")}`, previous: [] } as never,
+      { eventId: "event-1", text: "{}", ...given },
+    );
+
   // shows: platform/traces/push
   it("is a trace of its own, which the endpoint is told, with the event's id", async () => {
     const endpoint = { url: `https://${unique("otlp-")}.example/v1/traces`, headers: {} };
@@ -213,18 +220,7 @@ describe("an attempt to push", () => {
     await answerAt(hook, { status: 204 });
     const deps = { clock: systemClock, random: systemRandom, log: heardLog };
     const tracing = createTracing({ ...deps, endpoint, sample: 1, serviceName: "plat" });
-    const push = (used: typeof tracing) =>
-      attempt(
-        { names: createNames("plat"), clock: systemClock, allowLoopback: false, tracing: used },
-        {
-          endpoint: hook,
-          username: "u",
-          password: "p",
-          signingSecret: `whsec_${btoa("a key")}`,
-          previous: [],
-        } as never,
-        { eventId: "event-1", text: "{}", number: 2 },
-      );
+    const push = (used: Tracing) => attemptAt(hook, used, { number: 2 });
     await push(tracing);
     await push(noTracing);
     const [told, untold] = await requestsTo(hook);
@@ -250,18 +246,7 @@ describe("an attempt to push", () => {
     await answerAt(hook, { status: 204 });
     const deps = { clock: systemClock, random: { bytes: (n: number) => new Uint8Array(n).fill(200) }, log: heardLog };
     const tracing = createTracing({ ...deps, endpoint, sample: 0.000_001, serviceName: "plat" });
-    const push = (trace?: string) =>
-      attempt(
-        { names: createNames("plat"), clock: systemClock, allowLoopback: false, tracing },
-        {
-          endpoint: hook,
-          username: "u",
-          password: "p",
-          signingSecret: `whsec_${btoa("a key")}`,
-          previous: [],
-        } as never,
-        { eventId: "event-1", text: "{}", number: 1, trace },
-      );
+    const push = (trace?: string) => attemptAt(hook, tracing, { number: 1, trace });
     expect((await push()).attempt.trace).toBeUndefined();
     expect((await push(TRACEPARENT)).attempt.trace).toBe(TRACEPARENT);
     await vi.waitFor(async () => expect(await heldAt(endpoint.url)).toBe(0));

@@ -1,3 +1,5 @@
+import { unescapeHtml } from "../../support/unescape-html.ts";
+
 /** What came back, and how it is looked at. */
 export interface Answer {
   /** What was asked, for messages. */
@@ -44,14 +46,6 @@ export function bare(answer: Answer, ...sent: readonly string[]): object {
 /** The fields that the page's form has already. */
 export function fieldsOf(page: Answer): Record<string, string> {
   const inputs = [...page.text.matchAll(/<input\b[^>]*type="hidden"[^>]*>/g)].map(([tag]) => tag);
-  const read = (tag: string, name: string) => unescape(new RegExp(`\\b${name}="([^"]*)"`).exec(tag)?.[1] ?? "");
+  const read = (tag: string, name: string) => unescapeHtml(new RegExp(`\\b${name}="([^"]*)"`).exec(tag)?.[1] ?? "");
   return Object.fromEntries(inputs.map((tag) => [read(tag, "name"), read(tag, "value")]));
 }
-
-const unescape = (text: string): string =>
-  text
-    .replaceAll("&lt;", "<")
-    .replaceAll("&gt;", ">")
-    .replaceAll("&quot;", '"')
-    .replaceAll("&#39;", "'")
-    .replaceAll("&amp;", "&");

@@ -9,6 +9,7 @@ import { systemClock } from "../../../src/platform/runtime/clock.ts";
 import type { TopicLog } from "../../../src/events/log/topic-log.do.ts";
 import { breakLogs, failing, hanging, noWaiting } from "../support/broken-log.ts";
 import { frozenTime } from "../../support/frozen-time.ts";
+import type { Topic } from "../../../src/events/model/topic.ts";
 import { eventsApp, ORIGIN } from "../support/events-app.ts";
 import { inShard } from "../support/in-shard.ts";
 import { expectProblem, faults } from "../support/problem.ts";
@@ -21,6 +22,13 @@ const texts = (count: number, from = 1) => Array.from({ length: count }, (_, at)
 const names = (count: number, from = 1) => texts(count, from).map((event) => event.payload);
 const statuses = (answers: readonly { status: number }[]) =>
   answers.map((answer) => answer.status).toSorted((a, b) => a - b);
+/** Asks the consumer's object itself. */
+const requestOf = ({ owner }: TestTopic, record: Topic, given: { numEvents: number; autoCommit: boolean }) => ({
+  topic: { ...record },
+  consumer: owner.clientId,
+  ttlMs: 1000,
+  ...given,
+});
 afterEach(() => {
   vi.useRealTimers();
   vi.restoreAllMocks();
@@ -463,13 +471,7 @@ describe("POST …/read", () => {
       await topic.put(texts(1));
       const mend = await breakLog(topic, 0, () => new Promise(() => {}));
       const { consumer, record } = await objectsOf(topic);
-      const request = {
-        topic: { ...record },
-        consumer: topic.owner.clientId,
-        numEvents: 1,
-        ttlMs: 1000,
-        autoCommit: false,
-      };
+      const request = requestOf(topic, record, { numEvents: 1, autoCommit: false });
       const outcomes = await runInDurableObject(consumer, async (instance: TopicConsumer) => {
         vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
         const reads = Promise.all(Array.from({ length: 5 }, () => instance.read(request)));
@@ -896,13 +898,7 @@ describe("failures", () => {
     const topic = await makeTopic(app);
     await topic.put(texts(3));
     const { consumer, record } = await objectsOf(topic);
-    const request = {
-      topic: { ...record },
-      consumer: topic.owner.clientId,
-      numEvents: 2,
-      ttlMs: 1000,
-      autoCommit: true,
-    };
+    const request = requestOf(topic, record, { numEvents: 2, autoCommit: true });
     await consumer.read({ ...request, numEvents: 1 });
     const failed = await runInDurableObject(consumer, async (instance: TopicConsumer, state) => {
       state.storage.sql.exec(`ALTER TABLE consumer RENAME TO away`);

@@ -380,6 +380,16 @@ describe("subscriptions that are slow or broken", () => {
 
 describe("a busy log", () => {
   const one = [{ text: `"payload":"p"}`, payloadBytes: 1 }];
+  /** One more event at each wake but the last of so many. */
+  async function publishAtWakes(log: Log, count: number): Promise<{ readonly wakes: number }> {
+    const woken = { wakes: 0 };
+    await play(log, async (_, instance) => {
+      woken.wakes += 1;
+      if (woken.wakes < count) instance.publish(one, undefined, KEPT);
+      return "awake";
+    });
+    return woken;
+  }
 
   it("wakes all of many equally often, failing ones too, under constant publishing", async () => {
     vi.spyOn(console, "warn").mockReturnValue();
@@ -418,16 +428,11 @@ describe("a busy log", () => {
     });
     pass(KEPT.ageMs + 1000);
     await log.addSubscriber("a");
-    let wakes = 0;
-    await play(log, async (_, instance) => {
-      wakes += 1;
-      if (wakes < 12) instance.publish(one, undefined, KEPT);
-      return "awake";
-    });
+    const woken = await publishAtWakes(log, 12);
     await publish(log);
     await runDurableObjectAlarm(log);
     expect(await log.stats()).toMatchObject({ firstSeq: 3_001 });
-    expect(wakes).toBe(12);
+    expect(woken.wakes).toBe(12);
   });
 
   it("retries a failed trim once per run, not after each group", async () => {
@@ -436,19 +441,14 @@ describe("a busy log", () => {
     const log = await openLog();
     await publish(log);
     await log.addSubscriber("a");
-    let wakes = 0;
-    await play(log, async (_, instance) => {
-      wakes += 1;
-      if (wakes < 4) instance.publish(one, undefined, KEPT);
-      return "awake";
-    });
+    const woken = await publishAtWakes(log, 4);
     await publish(log);
     pass(KEPT.ageMs);
     await runInDurableObject(log, (_: TopicLog, { storage }) => {
       storage.sql.exec(`ALTER TABLE publish_key RENAME TO away`);
     });
     await runDurableObjectAlarm(log);
-    expect([wakes, warned.mock.calls.length]).toEqual([4, 1]);
+    expect([woken.wakes, warned.mock.calls.length]).toEqual([4, 1]);
     expect(await alarmOf(log)).toBe(Date.now() + LOG.trimRetryMs);
   });
 

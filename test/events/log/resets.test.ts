@@ -10,7 +10,7 @@ import { makeTopic, payloads, type TestTopic } from "../support/test-topic.ts";
 import { objectsOf } from "../support/topic-objects.ts";
 import { stopTheClock } from "../support/push/push-clock.ts";
 import { idsOf } from "../support/push/push-requests.ts";
-import { makePush } from "../support/push/test-push.ts";
+import { makePush, type TestPush } from "../support/push/test-push.ts";
 
 /** Logs lose their end, as by a restore to an earlier point, and are published to again. */
 const app = eventsApp();
@@ -45,6 +45,15 @@ const publish = async (topic: TestTopic, ...texts: string[]): Promise<void> => {
 };
 const readAll = async (topic: TestTopic): Promise<string[]> =>
   payloads(await topic.read({ numEvents: 100, autoCommit: true }));
+
+/** A push subscription whose endpoint got three events, published one by one. */
+async function pushedThree(): Promise<TestPush> {
+  stopTheClock();
+  const push = await makePush();
+  for (const payload of ["a", "b", "c"]) await push.put([payload]);
+  await push.run();
+  return push;
+}
 
 describe("A log that was restored to an earlier point", () => {
   it("gives a reader who was further every new event, none twice, however many there are", async () => {
@@ -128,12 +137,7 @@ describe("A log that was restored to an earlier point", () => {
   });
 
   it("pushes every new event, and an old one never again", async () => {
-    stopTheClock();
-    const push = await makePush();
-    await push.put(["a"]);
-    await push.put(["b"]);
-    await push.put(["c"]);
-    await push.run();
+    const push = await pushedThree();
     expect(await push.received()).toHaveLength(3);
     await restoreTo(push.logs[0]!, 1);
     const ids = [...(await push.publish(["d"])), ...(await push.publish(["e"])), ...(await push.publish(["f"]))];
@@ -150,12 +154,7 @@ describe("A log that was restored to an earlier point", () => {
   });
 
   it("without a mark of the restore pushes from its oldest event on", async () => {
-    stopTheClock();
-    const push = await makePush();
-    await push.put(["a"]);
-    await push.put(["b"]);
-    await push.put(["c"]);
-    await push.run();
+    const push = await pushedThree();
     await push.received();
     await takeBack(push.logs[0]!, 1);
     const [id] = await push.publish(["d"]);

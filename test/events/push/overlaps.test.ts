@@ -9,6 +9,7 @@ import { limits } from "../support/push/push-limits.ts";
 import { idsOf } from "../support/push/push-requests.ts";
 import { makePush, type TestPush } from "../support/push/test-push.ts";
 import { until } from "../support/until.ts";
+import { heldRun } from "../support/push/held-run.ts";
 
 /** Calls to a push subscription's object while other work is in progress. */
 stopTheClockBeforeEach();
@@ -18,6 +19,15 @@ const sqlOf = <T>(push: TestPush, ask: (sql: SqlStorage) => T): Promise<T> =>
 
 const cursorOf = (sql: SqlStorage): unknown =>
   JSON.parse(sql.exec<{ cursor: string }>(`SELECT cursor FROM subscription`).one().cursor);
+
+/** Its endpoint asked for ten minutes of rest. */
+async function pausedPush(): Promise<TestPush> {
+  const push = await makePush();
+  await push.answer({ status: 429, headers: { "retry-after": "600" } }, {});
+  await push.put(["x"]);
+  await push.run();
+  return push;
+}
 
 describe("the endpoint is replaced while attempts are under way", () => {
   it("sends six at once to the new endpoint though the old one never answered", async () => {
@@ -47,10 +57,7 @@ describe("the endpoint is replaced while attempts are under way", () => {
 
 describe("an update of a paused subscription", () => {
   it("ends the pause in the status at once", async () => {
-    const push = await makePush();
-    await push.answer({ status: 429, headers: { "retry-after": "600" } }, {});
-    await push.put(["x"]);
-    await push.run();
+    const push = await pausedPush();
     expect((await push.status()).pausedUntilMs).toBe(Date.now() + 600_000);
     await push.change({});
     await push.stub.changed();
@@ -319,10 +326,7 @@ describe("a test that is under way", () => {
 
 describe("a clock that is set back by a day", () => {
   it("ignores a pause and a recent test until the old time is reached again", async () => {
-    const push = await makePush();
-    await push.answer({ status: 429, headers: { "retry-after": "600" } }, {});
-    await push.put(["x"]);
-    await push.run();
+    const push = await pausedPush();
     expect(await push.stub.sendTest("tenant1")).toMatchObject({ kind: "tried" });
     pass(-DAY_MS + 3_600_000);
     expect(await push.stub.sendTest("tenant1")).toMatchObject({ kind: "tried" });
@@ -335,10 +339,7 @@ describe("a clock that is set back by a day", () => {
 describe("a run that was aborted silently", () => {
   it("blocks the next run for at most fifteen minutes", async () => {
     const push = await makePush();
-    await push.answer({ held: true });
-    await push.put(Array.from({ length: 6 }, (_, at) => `${at}`));
-    const lost = push.run();
-    await until(async () => (await push.held()) === 6);
+    const { ended: lost } = await heldRun(push, 6);
     await push.put(["later"]);
     expect(await push.alarmInMs()).toBeGreaterThan(0);
     pass(900_000);

@@ -16,6 +16,7 @@ import { makePush, pushApp, type TestPush } from "../support/push/test-push.ts";
 import { makeTopic } from "../support/test-topic.ts";
 import { until } from "../support/until.ts";
 import { pushStore } from "../support/push/push-store.ts";
+import { heldRun } from "../support/push/held-run.ts";
 
 stopTheClockBeforeEach();
 
@@ -175,10 +176,7 @@ describe("the end", () => {
 
   it("writes no row back when destroyed while attempts are in flight", async () => {
     const push = await makePush();
-    await push.answer({ held: true });
-    await push.put(Array.from({ length: 10 }, (_, at) => `${at}`));
-    const running = push.run();
-    await until(async () => (await push.held()) === 6);
+    const { ended: running } = await heldRun(push, 10);
     await push.stub.destroy();
     await push.release();
     await running;
@@ -335,10 +333,7 @@ describe("while the text of an event is being read", () => {
 describe("the record changes in the middle of a run", () => {
   async function inTheMiddle() {
     const push = await makePush();
-    await push.answer({ held: true });
-    await push.put(Array.from({ length: 10 }, (_, at) => `${at}`));
-    const running = push.run();
-    await until(async () => (await push.held()) === 6);
+    const { ended: running } = await heldRun(push, 10);
     return { push, running };
   }
 
@@ -733,10 +728,7 @@ describe("an alarm for a retry", () => {
 describe("a second alarm while a run is under way", () => {
   it("does nothing but keep the object's alarm armed", async () => {
     const push = await makePush();
-    await push.answer({ held: true });
-    await push.put(Array.from({ length: 9 }, (_, at) => `${at}`));
-    const running = push.run();
-    await until(async () => (await push.held()) === 6);
+    const { ended: running } = await heldRun(push, 9);
     await inside(push, (object) => object.alarm());
     expect(await push.alarmInMs()).toBe(60_000);
     expect(await push.held()).toBe(6);

@@ -19,7 +19,7 @@ import { faultyDatabase } from "../support/faulty-database.ts";
 import { playedApp, playedObjects } from "../support/push/played-objects.ts";
 import { fill, objectNamesOf, recordsOf } from "../support/push/push-records.ts";
 import { body } from "../support/push/subscription-body.ts";
-import { subscriptionsOf } from "../support/push/subscriptions-of.ts";
+import { subscriptionsOf, topicWithSubscriptions } from "../support/push/subscriptions-of.ts";
 import { CONSUMES, registeredClient } from "../support/registered-client.ts";
 import { everywhere } from "../../support/shards.ts";
 
@@ -29,12 +29,10 @@ afterEach(() => void vi.restoreAllMocks());
 
 /** A topic with one subscription. */
 async function setUp(on = app, options: { shards?: number } = {}) {
-  const topic = await makeTopic(on, { ...options, owner: await registeredClient() });
-  const { record, logs } = await objectsOf(topic);
-  const requests = subscriptionsOf(on, topic);
-  expect((await requests.create()).status).toBe(201);
-  const [object] = await objectNamesOf(record);
-  return { topic, record, logs, object: object!, ...requests };
+  const own = await topicWithSubscriptions(on, options);
+  expect((await own.create()).status).toBe(201);
+  const [object] = await objectNamesOf(own.record);
+  return { ...own, object: object! };
 }
 
 describe("DELETE …/subscriptions/{name}", () => {

@@ -10,13 +10,12 @@ import { eventsApp, ORIGIN } from "../support/events-app.ts";
 import { expectProblem, faults } from "../support/problem.ts";
 import { someClient } from "../support/some-client.ts";
 import { makeTopic } from "../support/test-topic.ts";
-import { objectsOf } from "../support/topic-objects.ts";
 import { faultyDatabase } from "../support/faulty-database.ts";
 import { playedApp, playedObjects } from "../support/push/played-objects.ts";
 import { fill, objectNamesOf, recordsOf } from "../support/push/push-records.ts";
 import { pushStore } from "../support/push/push-store.ts";
 import { body, bodyWith, PASSWORD } from "../support/push/subscription-body.ts";
-import { subscriptionsOf } from "../support/push/subscriptions-of.ts";
+import { subscriptionsOf, topicWithSubscriptions } from "../support/push/subscriptions-of.ts";
 import { CONSUMES, registeredClient } from "../support/registered-client.ts";
 import { sealer } from "../../support/sealer.ts";
 import { runs } from "../../support/model-runs.ts";
@@ -25,12 +24,7 @@ const objects = playedObjects();
 const app = playedApp(objects);
 afterEach(() => void vi.restoreAllMocks());
 
-/** A topic whose owner is registered, and its owner's subscriptions. */
-async function setUp(on = app) {
-  const topic = await makeTopic(on, { owner: await registeredClient() });
-  const { record } = await objectsOf(topic);
-  return { topic, record, ...subscriptionsOf(on, topic) };
-}
+const setUp = (on = app) => topicWithSubscriptions(on);
 
 describe("POST …/subscriptions", () => {
   describe("201", () => {

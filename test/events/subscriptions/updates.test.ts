@@ -6,14 +6,12 @@ import { openCredentials } from "../../../src/events/push/record/credentials.ts"
 import { PUSH_SQL } from "../../../src/events/push/record/record-store.ts";
 import { ORIGIN } from "../support/events-app.ts";
 import { expectProblem, faults } from "../support/problem.ts";
-import { makeTopic } from "../support/test-topic.ts";
-import { objectsOf } from "../support/topic-objects.ts";
 import { faultyDatabase } from "../support/faulty-database.ts";
 import { playedApp, playedObjects } from "../support/push/played-objects.ts";
 import { recordsOf } from "../support/push/push-records.ts";
 import { pushStore } from "../support/push/push-store.ts";
 import { body, bodyWith, PASSWORD } from "../support/push/subscription-body.ts";
-import { subscriptionsOf } from "../support/push/subscriptions-of.ts";
+import { subscriptionsOf, topicWithSubscriptions } from "../support/push/subscriptions-of.ts";
 import { CONSUMES, registeredClient } from "../support/registered-client.ts";
 import { sealer } from "../../support/sealer.ts";
 
@@ -23,12 +21,10 @@ afterEach(() => void vi.restoreAllMocks());
 
 /** A topic with one subscription. */
 async function setUp(on = app) {
-  const topic = await makeTopic(on, { owner: await registeredClient() });
-  const { record } = await objectsOf(topic);
-  const requests = subscriptionsOf(on, topic);
-  const made = await (await requests.create()).json<any>();
-  const stored = async () => (await recordsOf(record))[0]!;
-  return { topic, record, made, stored, opened: async () => openCredentials(sealer, await stored()), ...requests };
+  const own = await topicWithSubscriptions(on);
+  const made = await (await own.create()).json<any>();
+  const stored = async () => (await recordsOf(own.record))[0]!;
+  return { ...own, made, stored, opened: async () => openCredentials(sealer, await stored()) };
 }
 
 describe("PUT …/subscriptions/{name}", () => {

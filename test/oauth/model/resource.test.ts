@@ -11,6 +11,7 @@ import { makeApp, signInThrough, type TestApp } from "../../support/sign-in.ts";
 import { makeUser, type TestUser } from "../../support/users.ts";
 import { CHALLENGE, codeFor, VERIFIER } from "../support/code.ts";
 import { REDIRECT } from "../support/flow.ts";
+import { failureOf, statusAt } from "../support/answers.ts";
 
 const EXCHANGE = "urn:ietf:params:oauth:grant-type:token-exchange";
 const DEVICE = "urn:ietf:params:oauth:grant-type:device_code";
@@ -54,13 +55,6 @@ const tokenRequest = (form: Form): Promise<Response> =>
 const resources = (...uris: readonly string[]) => uris.map((uri) => ["resource", uri] as const);
 const OWN = ["grant_type", "client_credentials"] as const;
 const tokenOf = async (response: Response): Promise<string> => (await expectJson(response, 200)).access_token as string;
-const failureOf = async (response: Response): Promise<string> =>
-  `${response.status} ${(await response.json<{ error: string }>()).error}`;
-const statusAt = async (path: string, token: string): Promise<number> => {
-  const response = await call(path, { token });
-  await response.body?.cancel();
-  return response.status;
-};
 
 describe("A token for a named service", () => {
   // shows: oauth/resource-indicators/audience

@@ -22,6 +22,7 @@ import { tokenFor } from "../../support/platform/tokens.ts";
 import { unique } from "../../support/platform/unique.ts";
 import { directoryWith } from "../../support/directory.ts";
 import { runs } from "../../support/model-runs.ts";
+import type { WireEvent } from "../../events/support/test-topic.ts";
 
 const TOPICS = "/pubsub/v1/topics";
 const CREATED = `${TOPICS}/plat.authorization/subscriptionCreated`;
@@ -29,15 +30,7 @@ const CANCELLED = `${TOPICS}/plat.authorization/subscriptionCancelled`;
 /** The only right of a consumer; its tenant has no package. */
 const SCOPE = "plat.pubsub.topic=plat.authorization.*";
 
-interface WireEvent {
-  readonly id: string;
-  readonly createdAt: number;
-  readonly tenant: string;
-  readonly sourceClient: string;
-  readonly eventType: string;
-  readonly payload: string;
-  readonly metadata: { readonly schema: string };
-}
+type SubscriptionEvent = WireEvent & { readonly metadata: { readonly schema: string } };
 
 const admin = async (path: string, method: string, json?: unknown): Promise<Response> =>
   call(`/admin/v1/${path}`, { method, token: await tokenFor(OPERATOR), ...(json === undefined ? {} : { json }) });
@@ -47,13 +40,13 @@ const outboxRows = async (): Promise<number> =>
 let consumer: TestClient;
 let consumerToken: string;
 /** The events that this file's consumer has not read yet. */
-async function news(topic: string): Promise<WireEvent[]> {
+async function news(topic: string): Promise<SubscriptionEvent[]> {
   const token = consumerToken;
-  const events: WireEvent[] = [];
+  const events: SubscriptionEvent[] = [];
   for (;;) {
     const response = await call(`${topic}/read`, { token, json: { numEvents: 1000, autoCommit: true } });
     if (response.status === 204) return events;
-    events.push(...(await expectJson<{ events: WireEvent[] }>(response, 200)).events);
+    events.push(...(await expectJson<{ events: SubscriptionEvent[] }>(response, 200)).events);
   }
 }
 
@@ -61,7 +54,7 @@ async function news(topic: string): Promise<WireEvent[]> {
 const settled = () => expect.poll(outboxRows).toBe(0);
 
 /** `created pkg v3` … of one tenant, in the order of their topic. */
-const schemas = (events: readonly WireEvent[], tenant: string): string[] =>
+const schemas = (events: readonly SubscriptionEvent[], tenant: string): string[] =>
   events.filter((event) => event.tenant === tenant).map((event) => event.metadata.schema);
 
 beforeAll(async () => {
@@ -519,7 +512,7 @@ describe("A drain of the outbox", () => {
         expect(await outboxRows()).toBe(0);
         const [created, cancelled] = [await news(CREATED), await news(CANCELLED)];
         for (const [index, tenant] of tenants.entries()) {
-          const told = (events: WireEvent[], word: string) =>
+          const told = (events: SubscriptionEvent[], word: string) =>
             events.filter((event) => event.tenant === tenant).map((event) => `${word} ${JSON.parse(event.payload).id}`);
           const of = (word: string) => expected[index]!.filter((line) => line.startsWith(word));
           expect(told(created, "created")).toEqual(of("created").flatMap((line) => [line, line, line]));

@@ -8,3 +8,13 @@ export const tokenInfo = (token: string): Promise<Response> =>
   call(`/oauth2/v1/tokeninfo?access_token=${encodeURIComponent(token)}`);
 
 export const isLiving = async (token: string): Promise<boolean> => (await tokenInfo(token)).status === 200;
+
+/** `status error` */
+export const failureOf = async (response: Response): Promise<string> =>
+  `${response.status} ${(await response.json<{ error: string }>()).error}`;
+
+export async function statusAt(path: string, token: string): Promise<number> {
+  const response = await call(path, { token });
+  await response.body?.cancel();
+  return response.status;
+}

@@ -17,6 +17,7 @@ import {
 } from "../../../src/oauth/tokens/trust-store.ts";
 import { createTrust, type IssuedToken } from "../../../src/oauth/tokens/trust.ts";
 import { ownIsolate } from "../../support/runtime/own-isolate.ts";
+import { OF_ACME } from "./of-acme.ts";
 
 const sealer = createSealer([{ id: "t", bytes: new Uint8Array(32) }], systemRandom);
 const noAudit = { statement: () => env.DB.prepare("SELECT 1"), note: async () => {} };
@@ -25,13 +26,7 @@ const rotation = createKeyRotation(createKeyStore(env.DB), (alg) => makeKey(alg,
 const trustOver = (store: TrustStore = createTrustStore(env.DB)) =>
   createTrust(store, rotation.makeFirst, sealer, ownIsolate, () => {});
 const issued = (asOfMs: number): IssuedToken => ({
-  clientId: "acme.app",
-  clientName: "acme.app",
-  clientAuthenticated: true,
-  tenant: "acme",
-  tenantExplicit: false,
-  org: "",
-  plan: "standard",
+  ...OF_ACME,
   user: "ada@acme.example",
   subject: "ada@acme.example",
   scopes: [],

@@ -12,6 +12,7 @@ import { createTrustStore } from "../../../src/oauth/tokens/trust-store.ts";
 import { createTrust } from "../../../src/oauth/tokens/trust.ts";
 import { MAX_VERIFIED_TOKENS } from "../../../src/oauth/tokens/verified-tokens.ts";
 import { ownIsolate } from "../../support/runtime/own-isolate.ts";
+import { OF_ACME } from "./of-acme.ts";
 
 const sealer = createSealer([{ id: "t", bytes: new Uint8Array(32) }], systemRandom);
 const noAudit = { statement: () => env.DB.prepare("SELECT 1"), note: async () => {} };
@@ -29,13 +30,7 @@ function isolate() {
 }
 
 const newToken = (tokenId: string): NewToken => ({
-  clientId: "acme.app",
-  clientName: "acme.app",
-  clientAuthenticated: true,
-  tenant: "acme",
-  tenantExplicit: false,
-  org: "",
-  plan: "standard",
+  ...OF_ACME,
   user: "",
   subject: "acme.app",
   scopes: ["plat.media_view"],

@@ -28,6 +28,7 @@ import {
   type Agent,
   type AgentService,
 } from "./agent.ts";
+import { failureOf, statusAt } from "../support/answers.ts";
 
 /** Clients whose id is the address of a document that describes them. */
 let tenant: string;
@@ -42,13 +43,6 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-const failureOf = async (response: Response): Promise<string> =>
-  `${response.status} ${(await response.json<{ error: string }>()).error}`;
-const statusAt = async (path: string, token: string): Promise<number> => {
-  const response = await call(path, { token });
-  await response.body?.cancel();
-  return response.status;
-};
 const errorAt = async (address: string): Promise<string | null> => {
   const { location } = await new Browser().get(address);
   return new URL(location ?? "about:blank").searchParams.get("error");

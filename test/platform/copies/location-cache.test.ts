@@ -212,6 +212,17 @@ describe("A copy of a record in an isolate", () => {
 describe("Keys and revocations", () => {
   const noAudit = { statement: () => env.DB.prepare("SELECT 1"), note: async () => {} };
   const rotation = createKeyRotation(createKeyStore(env.DB), (alg) => makeKey(alg, sealer), noAudit);
+  type Given = Parameters<typeof createTrust>;
+  const trustAt = (location: Given[6], store: Given[0], isolate: Given[3]) =>
+    createTrust(
+      store,
+      rotation.makeFirst,
+      sealer,
+      isolate,
+      () => {},
+      async () => {},
+      location,
+    );
   const token = (tokenId: string) => ({
     tokenId,
     grantId: "g",
@@ -228,16 +239,7 @@ describe("Keys and revocations", () => {
     const store = createTrustStore(env.DB);
     let reads = 0;
     const counted = { ...store, readUpdate: (...args: [number, number]) => (reads++, store.readUpdate(...args)) };
-    const newTrust = () =>
-      createTrust(
-        counted,
-        rotation.makeFirst,
-        sealer,
-        isolate,
-        () => {},
-        async () => {},
-        location,
-      );
+    const newTrust = () => trustAt(location, counted, isolate);
     const expiresSec = Math.ceil(NOW_MS / 1000) + 3_600;
     await store.revoke([{ kind: "token", key: "first", expiresSec }], []);
 
@@ -273,15 +275,7 @@ describe("Keys and revocations", () => {
     const store = createTrustStore(env.DB);
     let reads = 0;
     const counted = { ...store, readUpdate: (...args: [number, number]) => (reads++, store.readUpdate(...args)) };
-    const trust = createTrust(
-      counted,
-      rotation.makeFirst,
-      sealer,
-      isolate,
-      () => {},
-      async () => {},
-      location,
-    );
+    const trust = trustAt(location, counted, isolate);
     const at = NOW_MS + 100_000;
     await trust.ensure(at, "recent");
     await settled();
