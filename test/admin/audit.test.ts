@@ -63,14 +63,12 @@ async function fill(count: number, fromMs: number, columns: string, share: strin
 
 beforeEach(clear);
 
+/** The rest of the platform, as an audit log needs it. */
+const PORTS = { db: env.DB, log: heardLog, operatorClientId: OPERATOR.clientId, wait: async () => {} };
+
 describe("a row of a refusal", () => {
   it("keeps the text without control characters", async () => {
-    const audit = createAuditLog({
-      db: env.DB,
-      log: heardLog,
-      operatorClientId: OPERATOR.clientId,
-      wait: async () => {},
-    });
+    const audit = createAuditLog(PORTS);
     const strange = `a\u0000b\r\n\u001B[31m\u202Eevil\uD800 "quoted" 'x' é 日本`;
     await audit.note(record({ actor: strange, reason: strange }));
     const [entry] = await entries("outcome=refused");
@@ -80,12 +78,7 @@ describe("a row of a refusal", () => {
   });
 
   it("cuts each text to its limit", async () => {
-    const audit = createAuditLog({
-      db: env.DB,
-      log: heardLog,
-      operatorClientId: OPERATOR.clientId,
-      wait: async () => {},
-    });
+    const audit = createAuditLog(PORTS);
     const long = "😀".repeat(50_000);
     await audit.note(record({ requestId: long, actor: long, action: long, subject: long, reason: long }));
     const [row] = await rows("SELECT * FROM audit_entry");
@@ -110,12 +103,7 @@ describe("a row of a refusal", () => {
     const errors: string[] = [];
     const db = { prepare: () => ({ bind: () => ({ run: () => Promise.reject(new Error("away")) }) }) };
     const log = { ...heardLog, error: (event: string) => void errors.push(event) };
-    await createAuditLog({
-      db: db as unknown as D1Database,
-      log,
-      operatorClientId: OPERATOR.clientId,
-      wait: async () => {},
-    }).note(record());
+    await createAuditLog({ ...PORTS, db: db as unknown as D1Database, log }).note(record());
     expect(errors).toEqual(["audit row lost"]);
   });
 });
@@ -130,7 +118,7 @@ describe("many rows of refusals", () => {
       waited.push(ms);
       return over.promise;
     };
-    const audit = createAuditLog({ db: env.DB, log: heardLog, operatorClientId: OPERATOR.clientId, wait });
+    const audit = createAuditLog({ ...PORTS, wait });
     const all = Array.from({ length: NOTES.unknownRows + 50 }, () => audit.note(record(unknown)));
     const guesses = Array.from({ length: NOTES.rowsEach + 3 }, () => audit.note(record()));
     await Promise.all([...all.slice(0, NOTES.unknownRows), ...guesses.slice(0, NOTES.rowsEach)]);
@@ -267,12 +255,7 @@ describe("sanitizeForLog", () => {
 describe("GET /audit", () => {
   const at = 1_800_000_000_000;
   beforeEach(async () => {
-    const audit = createAuditLog({
-      db: env.DB,
-      log: heardLog,
-      operatorClientId: OPERATOR.clientId,
-      wait: async () => {},
-    });
+    const audit = createAuditLog(PORTS);
     const records: Partial<AuditRecord>[] = [
       { actor: "plat.operator", action: "put", subject: "users/ada@a.example", outcome: "done" },
       { actor: "plat.operator", action: "delete", subject: "users/bob@a.example", outcome: "done" },
@@ -479,9 +462,7 @@ it("revocations by clients and users push no change by the operator out of the l
   await put(`organizations/${id}`, { name: "x" });
   await fill(12_000, Date.now() + 1_000, `'user a@b.example', 'revoke', '', 'done'`, `'done'`);
   await allCopied();
-  await createAuditLog({ db: env.DB, log: heardLog, operatorClientId: OPERATOR.clientId, wait: async () => {} }).sweep(
-    Date.now(),
-  );
+  await createAuditLog(PORTS).sweep(Date.now());
   const counted = await rows("SELECT action, count(*) AS n FROM audit_entry GROUP BY action ORDER BY action");
   expect(counted).toEqual([
     { action: "put", n: 1 },
@@ -498,12 +479,7 @@ describe("the release before, while it still runs", () => {
     ).bind(atMs);
 
   it("has its rows in the log, with numbers of their own, and in its own table for a day", async () => {
-    const audit = createAuditLog({
-      db: env.DB,
-      log: heardLog,
-      operatorClientId: OPERATOR.clientId,
-      wait: async () => {},
-    });
+    const audit = createAuditLog(PORTS);
     await env.DB.exec("DELETE FROM audit");
     await audit.note(record({ atMs: Date.now(), requestId: "first" }));
     // Its transactions ask whether the statement before changed something.

@@ -423,6 +423,16 @@ describe("a file that is committed between check and write", () => {
 });
 
 describe("services", () => {
+  /** A registration that is taken, unless the change spoils it. */
+  const someService = async (change: object) => ({
+    sourceUrl: "https://s.example",
+    proxyPath: `/${unique("s")}`,
+    scopes: [],
+    tenant: await makeTenant(),
+    access: "token",
+    ...change,
+  });
+
   // shows: platform/addresses/proxypath-inside-an-address-above
   // shows: operator/resources/services-name
   it.each([
@@ -444,15 +454,7 @@ describe("services", () => {
     ["sourceUrl", { sourceUrl: "https://10.0.0.1/v1" }],
     ["sourceUrl", { sourceUrl: `${ORIGIN}/media/v2` }],
   ])("refuses a %s: %o", async (field, change) => {
-    const tenant = await makeTenant();
-    const service = {
-      sourceUrl: "https://s.example",
-      proxyPath: `/${unique("s")}`,
-      scopes: [],
-      tenant,
-      access: "token",
-      ...change,
-    };
+    const service = await someService(change);
     const refused = await expectJson(await admin(`services/${unique("s")}`, { method: "PUT", json: service }), 400);
     expect(refused.details).toMatchObject([{ type: "invalid_field", field }]);
   });
@@ -475,12 +477,7 @@ describe("services", () => {
   );
 
   it("call an absent field missing, even one with few values", async () => {
-    const json = {
-      sourceUrl: "https://s.example",
-      proxyPath: `/${unique("s")}`,
-      scopes: [],
-      tenant: await makeTenant(),
-    };
+    const json = await someService({ access: undefined });
     const refused = await expectJson(await admin(`services/${unique("s")}`, { method: "PUT", json }), 400);
     expect(refused.details).toMatchObject([{ type: "missing_field", field: "access" }]);
   });
@@ -494,14 +491,7 @@ describe("services", () => {
 
   // shows: platform/deployment-variables/allow_loopback
   it("accept plain http only if loopback is allowed", async () => {
-    const tenant = await makeTenant();
-    const service = {
-      sourceUrl: "http://127.0.0.1:9",
-      proxyPath: `/${unique("s")}`,
-      scopes: [],
-      tenant,
-      access: "token",
-    };
+    const service = await someService({ sourceUrl: "http://127.0.0.1:9" });
     const headers = { authorization: `Bearer ${await tokenFor(OPERATOR)}`, "content-type": "application/json" };
     const sendTo = (ALLOW_LOOPBACK: string) =>
       isolate({ ALLOW_LOOPBACK }).fetch(`/admin/v1/services/${unique("s")}`, {

@@ -82,22 +82,24 @@ describe("a request through the gateway", () => {
   });
 });
 
+/** Two topics of a client, and an isolate that knows none of them yet. */
+async function twoTopics() {
+  const owner = await makeClient();
+  const token = await tokenFor(owner);
+  const [known, other] = [await makeTopic(owner, token), await makeTopic(owner, token)];
+  return { owner, token, known, other, isolate: newIsolate() };
+}
+
 describe("a request for a topic", () => {
   it("reads the topic beside the revocations if the keys are known", async () => {
-    const owner = await makeClient();
-    const token = await tokenFor(owner);
-    const [known, other] = [await makeTopic(owner, token), await makeTopic(owner, token)];
-    const isolate = newIsolate();
+    const { token, known, other, isolate } = await twoTopics();
     expect(await isolate.ask(known, token, { payload: "first" })).toEqual([201, [1, 1]]);
     letTimePass(OLD_MS);
     expect(await isolate.ask(other, token, { payload: "second" })).toEqual([201, [2]]);
   });
 
   it("reads nothing but the keys for a token that is forged or gives no right to the topic", async () => {
-    const owner = await makeClient();
-    const token = await tokenFor(owner);
-    const [known, other] = [await makeTopic(owner, token), await makeTopic(owner, token)];
-    const isolate = newIsolate();
+    const { token, known, other, isolate } = await twoTopics();
     await isolate.ask(known, token, { payload: "first" });
     const [head, claims, signature] = token.split(".");
     const forged = `${head}.${claims}.${signature!.split("").toReversed().join("")}`;
@@ -112,10 +114,7 @@ describe("a request for a topic", () => {
   });
 
   it("is refused if the token turns out to be revoked", async () => {
-    const owner = await makeClient();
-    const token = await tokenFor(owner);
-    const [known, other] = [await makeTopic(owner, token), await makeTopic(owner, token)];
-    const isolate = newIsolate();
+    const { owner, token, known, other, isolate } = await twoTopics();
     await isolate.ask(known, token, { payload: "first" });
     const form = { token, client_id: owner.clientId, client_secret: owner.clientSecret };
     expect((await call("/oauth2/v1/revoke", { form })).status).toBe(200);

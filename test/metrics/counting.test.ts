@@ -213,13 +213,18 @@ describe("A meter", () => {
   });
 });
 
+/** Sends one request of a new tenant to the collector. */
+async function countedOnce(meter: ReturnType<ReturnType<typeof world>["isolate"]>): Promise<string> {
+  const tenant = unique("t");
+  meter.add("requests", { ...REQUESTS, tenant });
+  await meter.flush();
+  return tenant;
+}
+
 describe("A collector", () => {
   it("passes on by its alarm what its isolates sent", async () => {
     const { collector, isolate, clock } = world();
-    const tenant = unique("t");
-    const meter = isolate();
-    meter.add("requests", { ...REQUESTS, tenant });
-    await meter.flush();
+    const tenant = await countedOnce(isolate());
     expect(await runDurableObjectAlarm(collector)).toBe(true);
     const store = env.METRICS_STORE.getByName(placeOf(tenant).store);
     expect(await store.read(tenant, "minute", clock.ms, clock.ms + 1)).toHaveLength(1);
@@ -247,10 +252,7 @@ describe("A collector", () => {
 
   it("has another alarm while a store does not take what it passes on", async () => {
     const { collector, isolate, read } = world();
-    const tenant = unique("t");
-    const meter = isolate();
-    meter.add("requests", { ...REQUESTS, tenant });
-    await meter.flush();
+    const tenant = await countedOnce(isolate());
     const away = vi.spyOn(MetricsStore.prototype, "put").mockImplementation(() => {
       throw new Error("out of reach");
     });
@@ -263,10 +265,7 @@ describe("A collector", () => {
 
   it("passes a message on again if the response of its store is lost, and it counts once", async () => {
     const { collector, isolate, read } = world();
-    const tenant = unique("t");
-    const meter = isolate();
-    meter.add("requests", { ...REQUESTS, tenant });
-    await meter.flush();
+    const tenant = await countedOnce(isolate());
     const sealed = await runInDurableObject(collector, async (object, { storage: { sql } }) => {
       await object.passOn();
       // The number of the next message goes on from here.

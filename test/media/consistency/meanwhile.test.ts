@@ -5,6 +5,7 @@ import type { MediaJob } from "../../../src/media/model/job.ts";
 import { LIMITS } from "../../../src/media/model/limits.ts";
 import { clear, fileId, goodFile, goodVariant, makeFile, makeOwner, makeVariant, nonce, put, run } from "./rows.ts";
 import { BY, compare, drain, findingsOf, keeping, laterMs, repair, runner, shortly, type Runner } from "./runner.ts";
+import { databaseThrough, type Fault } from "../../support/database-through.ts";
 
 beforeEach(clear);
 
@@ -287,7 +288,7 @@ describe("faults of R2, D1 and the queue", () => {
       };
       const shaky = runner({
         limits: LIMITED,
-        db: failingDatabase(failOnce),
+        db: databaseThrough(failOnce),
         bucket: failingMethods(env.MEDIA, failOnce),
         queue: (messages) => failingMethods(keeping(messages), failOnce),
       });
@@ -319,8 +320,6 @@ async function throughFaults(shaky: Runner): Promise<string> {
   return started.value.id;
 }
 
-type Fault = <T>(call: () => Promise<T>) => Promise<T>;
-
 function failingMethods<T extends object>(real: T, fault: Fault): T {
   return new Proxy(real, {
     get(target, name) {
@@ -328,22 +327,4 @@ function failingMethods<T extends object>(real: T, fault: Fault): T {
       return typeof value === "function" ? (...given: unknown[]) => fault(() => value.apply(target, given)) : value;
     },
   });
-}
-
-function failingDatabase(fault: Fault): D1Database {
-  const real = new WeakMap<object, D1PreparedStatement>();
-  const statement = (target: D1PreparedStatement): D1PreparedStatement => {
-    const failing = {
-      bind: (...values: unknown[]) => statement(target.bind(...values)),
-      all: () => fault(() => target.all()),
-      run: () => fault(() => target.run()),
-      first: (column?: string) => fault(() => (column === undefined ? target.first() : target.first(column))),
-    } as unknown as D1PreparedStatement;
-    real.set(failing, target);
-    return failing;
-  };
-  return {
-    prepare: (sql: string) => statement(env.DB.prepare(sql)),
-    batch: (statements: D1PreparedStatement[]) => fault(() => env.DB.batch(statements.map((one) => real.get(one)!))),
-  } as unknown as D1Database;
 }

@@ -21,6 +21,13 @@ async function headersOf(type: string, disposition?: string): Promise<Headers> {
 const dispositionFor = (name: string): string =>
   contentDisposition(name, /^[\x20-\x7e]*$/.test(name) ? {} : { fallback: "f" });
 
+async function expectSandboxed(type: string, disposition: "attachment" | "inline"): Promise<void> {
+  const headers = await headersOf(type);
+  expect([headers.get("content-type"), headers.get("content-disposition")]).toEqual([type, disposition]);
+  expect(headers.get("x-content-type-options")).toBe("nosniff");
+  expect(headers.get("content-security-policy")).toBe("sandbox");
+}
+
 describe("Content-Disposition", () => {
   // shows: media/fetch/content-headers
   it.each([
@@ -52,10 +59,7 @@ describe("Content-Disposition", () => {
     "image/x-unheard-of",
     "a/b",
   ])("saves %s", async (type) => {
-    const headers = await headersOf(type);
-    expect([headers.get("content-type"), headers.get("content-disposition")]).toEqual([type, "attachment"]);
-    expect(headers.get("x-content-type-options")).toBe("nosniff");
-    expect(headers.get("content-security-policy")).toBe("sandbox");
+    await expectSandboxed(type, "attachment");
   });
 
   it.each([
@@ -70,10 +74,7 @@ describe("Content-Disposition", () => {
     "text/plain; charset=utf-8",
     "application/json",
   ])("shows %s in a sandbox", async (type) => {
-    const headers = await headersOf(type);
-    expect([headers.get("content-type"), headers.get("content-disposition")]).toEqual([type, "inline"]);
-    expect(headers.get("x-content-type-options")).toBe("nosniff");
-    expect(headers.get("content-security-policy")).toBe("sandbox");
+    await expectSandboxed(type, "inline");
   });
 });
 

@@ -62,15 +62,10 @@ describe("a failure of the storage", () => {
 
   it("takes the upload back if a part is not stored, and does not read the rest of the body", async () => {
     const seen: string[] = [];
-    const bucket = withMethods({
-      createMultipartUpload: async (key: string) => {
-        const real = await env.MEDIA.createMultipartUpload(key);
-        return {
-          uploadPart: () => Promise.reject(new Error("injected")),
-          abort: () => (seen.push("aborted"), real.abort()),
-        };
-      },
-    });
+    const bucket = withUpload((real) => ({
+      uploadPart: () => Promise.reject(new Error("injected")),
+      abort: () => (seen.push("aborted"), real.abort()),
+    }));
     const { uploadLink } = await create(app);
     const body = watched(LIMITS.partBytes * 3, () => seen.push("cancelled"));
     const answer = await mediaApp({ bucket }).call(uploadLink, { method: "PUT", body, headers: BINARY });
@@ -91,19 +86,14 @@ describe("a failure to clean up", () => {
 
   it("leaves a fault of the caller what it is; the upload is taken back", async () => {
     const seen: string[] = [];
-    const bucket = withMethods({
-      createMultipartUpload: async (key: string) => {
-        const real = await env.MEDIA.createMultipartUpload(key);
-        return {
-          uploadPart: (number: number, part: Uint8Array) => real.uploadPart(number, part),
-          abort: async () => {
-            seen.push("aborted");
-            await real.abort();
-            throw new Error("injected");
-          },
-        };
+    const bucket = withUpload((real) => ({
+      uploadPart: (number, part) => real.uploadPart(number, part),
+      abort: async () => {
+        seen.push("aborted");
+        await real.abort();
+        throw new Error("injected");
       },
-    });
+    }));
     const { uploadLink } = await create(app);
     const small = mediaApp({ bucket, maxUploadBytes: LIMITS.partBytes + 1 });
     const body = watched(LIMITS.partBytes * 4, () => seen.push("cancelled"));
@@ -118,6 +108,10 @@ const withMethods = (methods: object): R2Bucket =>
   new Proxy(env.MEDIA, {
     get: (target, name) => Reflect.get(methods, name) ?? (target as any)[name].bind(target),
   });
+
+/** The real bucket, whose multipart uploads are replaced. */
+const withUpload = (replace: (real: R2MultipartUpload) => Pick<R2MultipartUpload, "uploadPart" | "abort">): R2Bucket =>
+  withMethods({ createMultipartUpload: async (key: string) => replace(await env.MEDIA.createMultipartUpload(key)) });
 
 /** A body of so many bytes that reports when it is cancelled. */
 function watched(size: number, onCancel: () => void): ReadableStream<Uint8Array> {

@@ -5,8 +5,9 @@ import { call, expectJson, ORIGIN } from "../../support/platform/call.ts";
 import { OPERATOR } from "../../support/platform/operator.ts";
 import { tokenFor } from "../../support/platform/tokens.ts";
 import { everywhere } from "../../support/shards.ts";
-import { makeApp, signInThrough, visit, type TestApp } from "../../support/sign-in.ts";
+import { signInThrough, visit, type TestApp } from "../../support/sign-in.ts";
 import { makeUser, type TestUser } from "../../support/users.ts";
+import { makeUserAndApp } from "../../support/user-and-app.ts";
 
 /** "Where you are signed in" at the account page. */
 const ACCOUNT = `${ORIGIN}/account`;
@@ -17,13 +18,10 @@ const SAFARI =
 let user: TestUser;
 let app: TestApp;
 beforeEach(async () => {
-  user = await makeUser();
-  app = await makeApp({ tenant: user.tenant });
+  ({ user, app } = await makeUserAndApp());
 });
 
-afterEach(() => {
-  vi.useRealTimers();
-});
+afterEach(() => void vi.useRealTimers());
 
 const platform = isolate();
 /** A browser at a place that Cloudflare tells. */

@@ -16,21 +16,17 @@ import { makeUser, type TestUser } from "../../support/users.ts";
 import { databaseWith, directoryWith } from "../../support/directory.ts";
 import { runs } from "../../support/model-runs.ts";
 import { everywhere, HELD, shardDb } from "../../support/shards.ts";
+import { makeSignedInUser } from "../../support/user-and-app.ts";
+import { CHALLENGE, VERIFIER } from "../support/code.ts";
 
 const ISSUER = `${ORIGIN}/oauth2/v1`;
-const VERIFIER = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
-/** BASE64URL(SHA256(VERIFIER)), RFC 7636 appendix B. */
-const CHALLENGE = "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM";
 
 let user: TestUser;
 let app: TestApp;
 /** Signed in. */
 let browser: Browser;
 beforeAll(async () => {
-  user = await makeUser();
-  app = await makeApp({ tenant: user.tenant });
-  browser = new Browser();
-  await signInThrough(browser, app, user);
+  ({ user, app, browser } = await makeSignedInUser());
 });
 
 const redeem = (from: TestApp, code: string | null, more: Record<string, string> = {}) =>

@@ -3,8 +3,9 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { Browser, landed } from "../../support/browser.ts";
 import { call, expectJson } from "../../support/platform/call.ts";
 import { basic } from "../../support/platform/tokens.ts";
-import { errorOf, makeApp, signInThrough, visit, type TestApp } from "../../support/sign-in.ts";
-import { makeUser, type TestUser } from "../../support/users.ts";
+import { errorOf, signInThrough, visit, type TestApp } from "../../support/sign-in.ts";
+import { type TestUser } from "../../support/users.ts";
+import { makeUserAndApp } from "../../support/user-and-app.ts";
 
 /** The parameters `claims` (OIDC Core 5.5) and `acr_values`. */
 const PASSWORD = "urn:oasis:names:tc:SAML:2.0:ac:classes:PasswordProtectedTransport";
@@ -12,8 +13,7 @@ const browser = new Browser();
 let user: TestUser;
 let app: TestApp;
 beforeAll(async () => {
-  user = await makeUser();
-  app = await makeApp({ tenant: user.tenant });
+  ({ user, app } = await makeUserAndApp());
   await signInThrough(browser, app, user);
 });
 

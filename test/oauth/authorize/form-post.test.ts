@@ -4,7 +4,8 @@ import { Browser, landed, type Visit } from "../../support/browser.ts";
 import { call, expectJson } from "../../support/platform/call.ts";
 import { basic } from "../../support/platform/tokens.ts";
 import { APP_URI, makeApp, signInThrough, visit, type TestApp } from "../../support/sign-in.ts";
-import { makeUser, type TestUser } from "../../support/users.ts";
+import { type TestUser } from "../../support/users.ts";
+import { makeUserAndApp } from "../../support/user-and-app.ts";
 
 /** `response_mode=form_post` (OAuth 2.0 Form Post Response Mode): the browser posts the response to the redirect URI. */
 const POSTED = { response_mode: "form_post" };
@@ -12,8 +13,7 @@ const browser = new Browser();
 let user: TestUser;
 let app: TestApp;
 beforeAll(async () => {
-  user = await makeUser();
-  app = await makeApp({ tenant: user.tenant, redirectUris: [APP_URI, "https://other.example/callback"] });
+  ({ user, app } = await makeUserAndApp({ redirectUris: [APP_URI, "https://other.example/callback"] }));
 });
 
 /** The form that the page sends, after the checks that hold for each of them. */

@@ -19,6 +19,7 @@ import {
   type TestApp,
 } from "../../support/sign-in.ts";
 import { join, makeUser, type TestUser } from "../../support/users.ts";
+import { makeUserAndApp } from "../../support/user-and-app.ts";
 
 /** Identifying the user, asking for a sign-in, and choosing the tenant of the tokens. */
 const ISSUER = `${ORIGIN}/oauth2/v1`;
@@ -29,13 +30,10 @@ let app: TestApp;
 /** The user's browser, for tests that keep its session. */
 let shared: Browser;
 beforeAll(async () => {
-  user = await makeUser();
-  app = await makeApp({ tenant: user.tenant });
+  ({ user, app } = await makeUserAndApp());
   shared = await signedIn();
 });
-afterEach(() => {
-  vi.useRealTimers();
-});
+afterEach(() => void vi.useRealTimers());
 
 /** A browser with a new sign-in. */
 async function signedIn(who: TestUser = user, to: TestApp = app): Promise<Browser> {

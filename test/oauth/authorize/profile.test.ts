@@ -8,6 +8,7 @@ import { basic } from "../../support/platform/tokens.ts";
 import { unique } from "../../support/platform/unique.ts";
 import { makeApp, signInThrough, visit, type TestApp } from "../../support/sign-in.ts";
 import { makeUser, type TestUser } from "../../support/users.ts";
+import { makeSignedInUser } from "../../support/user-and-app.ts";
 
 const USERINFO = "/oauth2/v1/userinfo";
 
@@ -22,10 +23,7 @@ let user: TestUser;
 let app: TestApp;
 let browser: Browser;
 beforeAll(async () => {
-  user = await makeUser();
-  app = await makeApp({ tenant: user.tenant });
-  browser = new Browser();
-  await signInThrough(browser, app, user);
+  ({ user, app, browser } = await makeSignedInUser());
 });
 
 const tokenRequest = async (form: Record<string, string>): Promise<Tokens> =>

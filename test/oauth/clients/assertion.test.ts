@@ -15,13 +15,7 @@ import {
   makeSigningClient,
   provenBy,
 } from "../../support/parties/signing-client.ts";
-
-const TOKEN = "/oauth2/v1/token";
-const GRANT = { grant_type: "client_credentials" };
-const send = (assertion: string, more: Record<string, string> = {}, path = TOKEN) =>
-  call(path, { form: { ...GRANT, ...provenBy(assertion), ...more } });
-const errorOf = async (response: Response): Promise<string> =>
-  `${response.status} ${(await response.json<{ error?: string }>()).error ?? ""}`;
+import { errorOf, GRANT, send, TOKEN } from "./asserted-request.ts";
 
 describe("A client with private_key_jwt", () => {
   // shows: oauth/clients-that-sign/private_key_jwt

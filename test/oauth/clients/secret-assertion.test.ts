@@ -11,9 +11,7 @@ import { basic, tokenFor } from "../../support/platform/tokens.ts";
 import { unique } from "../../support/platform/unique.ts";
 import { makeSigner } from "../../support/parties/provider/scripted-provider.ts";
 import { assertionOf, ISSUER, makeSigningClient, provenBy } from "../../support/parties/signing-client.ts";
-
-const TOKEN = "/oauth2/v1/token";
-const GRANT = { grant_type: "client_credentials" };
+import { errorOf, GRANT, send, TOKEN } from "./asserted-request.ts";
 
 interface SecretClient {
   readonly clientId: string;
@@ -49,11 +47,6 @@ function signedBy(
     .setProtectedHeader({ alg })
     .sign(new TextEncoder().encode(clientSecret));
 }
-
-const send = (assertion: string, more: Record<string, string> = {}, path = TOKEN) =>
-  call(path, { form: { ...GRANT, ...provenBy(assertion), ...more } });
-const errorOf = async (response: Response): Promise<string> =>
-  `${response.status} ${(await response.json<{ error?: string }>()).error ?? ""}`;
 
 describe("A client with client_secret_jwt", () => {
   // shows: oauth/clients-that-sign/client_secret_jwt

@@ -3,7 +3,8 @@ import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vite
 import { Browser, landed, type Visit } from "../../support/browser.ts";
 import { call, ORIGIN } from "../../support/platform/call.ts";
 import { makeApp, signInThrough, visit, type TestApp } from "../../support/sign-in.ts";
-import { makeUser, type TestUser } from "../../support/users.ts";
+import { type TestUser } from "../../support/users.ts";
+import { makeUserAndApp } from "../../support/user-and-app.ts";
 
 /** `GET` and `POST /end_session` (OIDC RP-Initiated Logout). */
 const END = `${ORIGIN}/oauth2/v1/end_session`;
@@ -14,8 +15,7 @@ let user: TestUser;
 let app: TestApp;
 let other: TestApp;
 beforeAll(async () => {
-  user = await makeUser();
-  app = await makeApp({ tenant: user.tenant, postLogoutRedirectUris: [BYE, LOCAL_BYE] });
+  ({ user, app } = await makeUserAndApp({ postLogoutRedirectUris: [BYE, LOCAL_BYE] }));
   other = await makeApp({ tenant: user.tenant });
 });
 
@@ -31,9 +31,7 @@ beforeEach(async () => {
   idToken = fragment.get("id_token") ?? "";
   accessToken = fragment.get("access_token") ?? "";
 });
-afterEach(() => {
-  vi.useRealTimers();
-});
+afterEach(() => void vi.useRealTimers());
 
 type Way = "GET" | "POST";
 const end = (way: Way, parameters: Record<string, string>, from = browser): Promise<Visit> =>

@@ -7,7 +7,8 @@ import { bindProvider, makeProvider } from "../../support/parties/provider/scrip
 import { makeApp, visit, type TestApp } from "../../support/sign-in.ts";
 import { isolate } from "../../support/isolate.ts";
 import { toInit } from "../../support/browser.ts";
-import { makeUser, type TestUser } from "../../support/users.ts";
+import { type TestUser } from "../../support/users.ts";
+import { makeUserAndApp } from "../../support/user-and-app.ts";
 
 /** Home-realm discovery: the address leads to the provider of its domain. */
 const ACCOUNT = `${ORIGIN}/account`;
@@ -15,8 +16,7 @@ let ada: TestUser;
 let app: TestApp;
 let domain: string;
 beforeEach(async () => {
-  ada = await makeUser();
-  app = await makeApp({ tenant: ada.tenant });
+  ({ user: ada, app } = await makeUserAndApp());
   domain = `${unique("corp")}.example`;
 });
 

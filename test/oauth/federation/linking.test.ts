@@ -19,6 +19,7 @@ import {
 } from "../../support/parties/provider/scripted-provider.ts";
 import { APP_URI, makeApp, signInThrough, visit, type TestApp } from "../../support/sign-in.ts";
 import { join, makeUser, type TestUser } from "../../support/users.ts";
+import { makeUserAndApp } from "../../support/user-and-app.ts";
 
 /** Links between accounts at providers and users here, and the limits of a provider. */
 /** The form for the password, whatever providers other tests have bound to its domain. */
@@ -27,12 +28,9 @@ const TEN_MINUTES_MS = 600_000;
 let ada: TestUser;
 let app: TestApp;
 beforeEach(async () => {
-  ada = await makeUser();
-  app = await makeApp({ tenant: ada.tenant });
+  ({ user: ada, app } = await makeUserAndApp());
 });
-afterEach(() => {
-  vi.useRealTimers();
-});
+afterEach(() => void vi.useRealTimers());
 
 type Changes = Record<string, string | undefined>;
 

@@ -262,14 +262,19 @@ describe("The password grant: 400 invalid_request", () => {
   });
 });
 
+/** A user, a disabled one, and the address of one without a password. */
+async function makeUsers() {
+  const [user, disabled] = [await makeUser({ tenant: home }), await makeUser({ tenant: home })];
+  await put(`users/${disabled.email}`, { name: "Ada", disabled: true });
+  const bare = `${unique("bare")}@example.org`;
+  await put(`users/${bare}`, { name: "Bare" });
+  return { user, disabled, bare };
+}
+
 describe("The password grant: 400 invalid_grant", () => {
   // shows: oauth/token/unknown-user-wrong-password
   it("is the same for an unknown, a disabled and a password-less user, no address and a wrong password", async () => {
-    const user = await makeUser({ tenant: home });
-    const disabled = await makeUser({ tenant: home });
-    await put(`users/${disabled.email}`, { name: "Ada", disabled: true });
-    const bare = `${unique("bare")}@example.org`;
-    await put(`users/${bare}`, { name: "Bare" });
+    const { user, disabled, bare } = await makeUsers();
     const attempts = [
       { email: user.email, password: `${user.password} ` },
       { email: `${unique("nobody")}@example.org`, password: user.password },
@@ -582,11 +587,7 @@ describe("A client that another isolate disabled a moment ago", () => {
 describe("The cost of a refused sign-in", () => {
   // shows: oauth/token/unknown-user-wrong-password
   it("is one read, one call of the object and one verification, for any user", async () => {
-    const user = await makeUser({ tenant: home });
-    const disabled = await makeUser({ tenant: home });
-    await put(`users/${disabled.email}`, { name: "Ada", disabled: true });
-    const bare = `${unique("bare")}@example.org`;
-    await put(`users/${bare}`, { name: "Bare" });
+    const { user, disabled, bare } = await makeUsers();
     const { env: counted, tally, reset } = counting(env);
     const own = isolate(counted);
     const compare = vi.spyOn(crypto.subtle, "timingSafeEqual");

@@ -9,10 +9,11 @@ import { isolate, type Isolate } from "../../support/isolate.ts";
 import { call, ORIGIN } from "../../support/platform/call.ts";
 import { OPERATOR, put } from "../../support/platform/operator.ts";
 import { tokenFor } from "../../support/platform/tokens.ts";
-import { makeApp, requestFor, type TestApp } from "../../support/sign-in.ts";
+import { requestFor, type TestApp } from "../../support/sign-in.ts";
 import { setUpApp } from "../../support/parties/totp.ts";
 import { directoryWith } from "../../support/directory.ts";
 import { makeUser, type TestUser } from "../../support/users.ts";
+import { makeUserAndApp } from "../../support/user-and-app.ts";
 
 /** `/forgot` and `/reset`: a forgotten password, from the sign-in page to the new sign-in. */
 const NEW = "a quite different password";
@@ -27,8 +28,7 @@ const WITH_MAIL = { MAIL: MAIL as unknown as SendEmail, MAIL_FROM: "Acme <no-rep
 
 beforeEach(async () => {
   mails = [];
-  user = await makeUser();
-  app = await makeApp({ tenant: user.tenant });
+  ({ user, app } = await makeUserAndApp());
   platform = isolate(WITH_MAIL);
 });
 

@@ -14,6 +14,7 @@ import { errorOf, makeApp, requestFor, signInThrough, visit, type TestApp } from
 import { directoryWith } from "../../support/directory.ts";
 import { browserAtMoved } from "../../support/moved-platform.ts";
 import { cheapHash, makeUser, type TestUser } from "../../support/users.ts";
+import { makeUserAndApp } from "../../support/user-and-app.ts";
 
 /** `POST /sign-in`: the form, its token and the session. */
 const SIGN_IN = `${ORIGIN}/oauth2/v1/sign-in`;
@@ -22,12 +23,9 @@ const BLOCKED = /too many unsuccessful/i;
 let user: TestUser;
 let app: TestApp;
 beforeAll(async () => {
-  user = await makeUser();
-  app = await makeApp({ tenant: user.tenant });
+  ({ user, app } = await makeUserAndApp());
 });
-afterEach(() => {
-  vi.useRealTimers();
-});
+afterEach(() => void vi.useRealTimers());
 
 const password = () => ({ email: user.email, password: user.password });
 const hasSession = (browser: Browser): boolean => browser.cookie("session") !== undefined;

@@ -23,6 +23,7 @@ import { unique } from "../../support/platform/unique.ts";
 import { directoryWith } from "../../support/directory.ts";
 import { runs } from "../../support/model-runs.ts";
 import type { WireEvent } from "../../events/support/test-topic.ts";
+import { databaseThrough } from "../../support/database-through.ts";
 
 const TOPICS = "/pubsub/v1/topics";
 const CREATED = `${TOPICS}/plat.authorization/subscriptionCreated`;
@@ -404,20 +405,7 @@ function crashing(at: number, when: "before" | "after") {
     if (steps === at) throw new Error("crashed");
     return done;
   };
-  const reals = new Map<object, D1PreparedStatement>();
-  const statement = (prepared: D1PreparedStatement): D1PreparedStatement => {
-    const played = {
-      bind: (...values: unknown[]) => statement(prepared.bind(...values)),
-      run: () => step(() => prepared.run()),
-      all: () => step(() => prepared.all()),
-    } as unknown as D1PreparedStatement;
-    reals.set(played, prepared);
-    return played;
-  };
-  const db = {
-    prepare: (sql: string) => statement(env.DB.prepare(sql)),
-    batch: (statements: D1PreparedStatement[]) => step(() => env.DB.batch(statements.map((one) => reals.get(one)!))),
-  } as unknown as D1Database;
+  const db = databaseThrough(step);
   const publisher: EventPublisher = { publish: (...args) => step(() => real.events.publish(...args)) };
   return { db, publisher, crashed: () => steps >= at };
 }

@@ -23,14 +23,10 @@ export const authorizeAddress = (app: Application, provider: Provider, more: Rec
   }).toString()}`;
 
 /** For a user whose account there is linked already. */
-export async function sendOff(
-  app: Application,
-  provider: Provider,
-  browser: Browser = new Browser(),
-  more: Record<string, string> = {},
-): Promise<SentOff> {
+export async function sendOff(...given: Parameters<typeof sendOffUnlinked>): Promise<SentOff> {
+  const [app, provider] = given;
   await linkAccount(app, provider);
-  return sendOffUnlinked(app, provider, browser, more);
+  return sendOffUnlinked(...given);
 }
 
 /** The same where nobody linked the account there before. */

@@ -1,0 +1,13 @@
+import { provenBy } from "../../support/parties/signing-client.ts";
+import { call } from "../../support/platform/call.ts";
+
+export const TOKEN = "/oauth2/v1/token";
+export const GRANT = { grant_type: "client_credentials" };
+
+/** A request of a client that proves itself by this assertion, for a token of its own unless told otherwise. */
+export const send = (assertion: string, more: Record<string, string> = {}, path = TOKEN): Promise<Response> =>
+  call(path, { form: { ...GRANT, ...provenBy(assertion), ...more } });
+
+/** `status error` */
+export const errorOf = async (response: Response): Promise<string> =>
+  `${response.status} ${(await response.json<{ error?: string }>()).error ?? ""}`;

@@ -1,0 +1,23 @@
+import { env } from "cloudflare:workers";
+
+/** Decides what becomes of a call: it may fail before it, after it, or not at all. */
+export type Fault = <T>(call: () => Promise<T>) => Promise<T>;
+
+/** The directory, whose calls all go through `fault`; a transaction is one call. */
+export function databaseThrough(fault: Fault): D1Database {
+  const real = new WeakMap<object, D1PreparedStatement>();
+  const statement = (target: D1PreparedStatement): D1PreparedStatement => {
+    const through = {
+      bind: (...values: unknown[]) => statement(target.bind(...values)),
+      all: () => fault(() => target.all()),
+      run: () => fault(() => target.run()),
+      first: (column?: string) => fault(() => (column === undefined ? target.first() : target.first(column))),
+    } as unknown as D1PreparedStatement;
+    real.set(through, target);
+    return through;
+  };
+  return {
+    prepare: (sql: string) => statement(env.DB.prepare(sql)),
+    batch: (statements: D1PreparedStatement[]) => fault(() => env.DB.batch(statements.map((one) => real.get(one)!))),
+  } as unknown as D1Database;
+}
