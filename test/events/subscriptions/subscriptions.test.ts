@@ -724,7 +724,8 @@ describe("GET …/subscriptions/{name}", () => {
 
 describe("the store", () => {
   it("finds subscriptions by keys and indexes only", async () => {
-    for (const sql of Object.values(PUSH_SQL)) {
+    // A shard's count of all its rows walks them, for an operator alone.
+    for (const sql of Object.values(PUSH_SQL).filter((text) => text !== PUSH_SQL.count)) {
       const count = Math.max(...(sql.match(/\?\d*/g) ?? []).map((name, index) => Number(name.slice(1)) || index + 1));
       const plan = await env.DB.prepare(`EXPLAIN QUERY PLAN ${sql}`)
         .bind(...Array.from({ length: count }, () => null))
