@@ -44,20 +44,28 @@ async function expectAllGood(flow: Flow, held: Held): Promise<void> {
   await expectJson(await redeem(flow.client, held.code), 200);
 }
 
+/** The revocation ends what the client and the flow hold, and not what the other flow does. */
+async function expectRevoked(
+  path: string,
+  { client, flow, other }: { client: Parameters<typeof tokenFor>[0]; flow: Flow; other: Flow },
+): Promise<void> {
+  const [own, held, others] = [await tokenFor(client), await hold(flow), await hold(other)];
+  expect((await revoke(path)).status).toBe(204);
+  expect(await isLiving(own)).toBe(false);
+  await expectAllEnded(flow, held);
+  await expectAllGood(other, others);
+  // Nothing is disabled: they get other tokens at once, and these live.
+  expect(await isLiving(await tokenFor(client))).toBe(true);
+  await expectAllGood(flow, await hold(flow));
+}
+
 describe("revocation by an operator", () => {
   // shows: operator/beyond-the-resources/revocation-of-a-client
   it("of a client ends its tokens and its grants, and leaves other clients of the same tenant and user", async () => {
     const flow = await makeFlow({ grantTypes: ["authorization_code", "refresh_token", "client_credentials"] });
     const client = { clientId: flow.client.clientId, clientSecret: flow.client.clientSecret ?? "" };
     const other: Flow = { ...flow, client: await makeFlowClient(flow.tenant) };
-    const [own, held, others] = [await tokenFor(client), await hold(flow), await hold(other)];
-    expect((await revoke(`clients/${client.clientId}`)).status).toBe(204);
-    expect(await isLiving(own)).toBe(false);
-    await expectAllEnded(flow, held);
-    await expectAllGood(other, others);
-    // It is not disabled: it gets others at once, and they live.
-    expect(await isLiving(await tokenFor(client))).toBe(true);
-    await expectAllGood(flow, await hold(flow));
+    await expectRevoked(`clients/${client.clientId}`, { client, flow, other });
     expect(await auditOf(`clients/${client.clientId}`)).toMatchObject([
       { action: "revoke", actor: "plat.operator", outcome: "done" },
     ]);
@@ -99,13 +107,7 @@ describe("revocation by an operator", () => {
     const other = await makeFlow();
     await join(flow.email, other.tenant);
     const elsewhere: Flow = { ...other, email: flow.email };
-    const [own, held, others] = [await tokenFor(client), await hold(flow), await hold(elsewhere)];
-    expect((await revoke(`tenants/${flow.tenant}`)).status).toBe(204);
-    expect(await isLiving(own)).toBe(false);
-    await expectAllEnded(flow, held);
-    await expectAllGood(elsewhere, others);
-    expect(await isLiving(await tokenFor(client))).toBe(true);
-    await expectAllGood(flow, await hold(flow));
+    await expectRevoked(`tenants/${flow.tenant}`, { client, flow, other: elsewhere });
     expect((await auditOf(`tenants/${flow.tenant}`))[0]).toMatchObject({ action: "revoke" });
   });
 

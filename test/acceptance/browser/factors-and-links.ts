@@ -3,7 +3,7 @@ import type { Page } from "playwright-core";
 import { describe, expect, test } from "vitest";
 import { AuthenticatorApp } from "../support/authenticator-app.ts";
 import { SCOPES, type User } from "../support/world.ts";
-import { fieldsOf, isShown, landed, makeUser, signIn, VERIFIER, type Stage } from "./stage.ts";
+import { atAccount, fieldsOf, isShown, landed, makeUser, signIn, VERIFIER, type Stage } from "./stage.ts";
 
 const TWO_FACTORS = "urn:plinth:acr:two-factors";
 const WRONG_CODE = "The code is wrong, or it was used already. Wait for the next one.";
@@ -11,30 +11,14 @@ const RECOVERY_CODE = /^[a-z2-7]{4}(?:-[a-z2-7]{4}){5}$/;
 
 /** One-time codes and the links of mails, as people use them and as others try to. */
 export function factorsAndLinksSuite(stage: () => Stage): void {
-  const account = (): string => `${stage().world.base}/account`;
-
-  async function atAccount(user: User): Promise<Page> {
-    const page = await stage().open();
-    await page.goto(account());
-    await signIn(page, user);
-    await isShown(page, "Your account");
-    return page;
-  }
-
-  const people = { account, atAccount };
-  oneTimeCodes(stage, people);
-  resetLinks(stage, people);
-  confirmedAddress(stage, people);
+  oneTimeCodes(stage);
+  resetLinks(stage);
+  confirmedAddress(stage);
 }
 
-interface People {
-  /** The address of the account page. */
-  readonly account: () => string;
-  /** A browser in which the person is signed in, at the account page. */
-  readonly atAccount: (user: User) => Promise<Page>;
-}
+const accountOf = ({ world }: Stage): string => `${world.base}/account`;
 
-function oneTimeCodes(stage: () => Stage, { account, atAccount }: People): void {
+function oneTimeCodes(stage: () => Stage): void {
   const appOf = async (page: Page): Promise<AuthenticatorApp> =>
     new AuthenticatorApp((await page.locator("code.key").textContent()) ?? "");
   const recoveryCodesOf = async (page: Page): Promise<readonly string[]> => {
@@ -72,7 +56,7 @@ function oneTimeCodes(stage: () => Stage, { account, atAccount }: People): void 
     // shows: oauth/second-factor/codes
     test("is set up at the account page, signs in once, and so does a recovery code", async () => {
       const user = await makeUser(stage(), "lise");
-      const page = await atAccount(user);
+      const page = await atAccount(stage(), user);
       await page.getByRole("button", { name: "Set up two-step sign-in" }).click();
       await isShown(page, "Set up two-step sign-in");
       await page.getByRole("img", { name: "A QR code with the key below" }).waitFor();
@@ -193,7 +177,7 @@ function oneTimeCodes(stage: () => Stage, { account, atAccount }: People): void 
       expect((await byRefresh(tokens.refresh_token)).status).toBe(200);
       expect(await byRefresh(old)).toEqual(refused);
       expect(await byPassword()).toEqual(refused);
-      await page.goto(account());
+      await page.goto(accountOf(stage()));
       await page.getByText("On. You have 10 recovery codes left.").waitFor();
     });
   });
@@ -201,7 +185,7 @@ function oneTimeCodes(stage: () => Stage, { account, atAccount }: People): void 
 
 const NEW_PASSWORD = "New password, 8 to 256 characters";
 
-function resetLinks(stage: () => Stage, { atAccount }: People): void {
+function resetLinks(stage: () => Stage): void {
   /** Asks for a link in this browser, and says what the page answers. */
   async function ask(page: Page, email: string): Promise<string> {
     await page.goto(stage().link());
@@ -246,7 +230,7 @@ function resetLinks(stage: () => Stage, { atAccount }: People): void {
       await isShown(page, "Your password is changed");
       await isRefused(page, link, GONE);
       await isRefused(thief, link, GONE);
-      await atAccount({ ...user, password: next });
+      await atAccount(stage(), { ...user, password: next });
     });
 
     // shows: oauth/mailed-links/raced
@@ -268,7 +252,7 @@ function resetLinks(stage: () => Stage, { atAccount }: People): void {
       const headings = await Promise.all(pages.map((page) => page.getByRole("heading", outcome).innerText()));
       expect(headings.toSorted()).toEqual([GONE, "Your password is changed"]);
       const won = headings.indexOf("Your password is changed");
-      await atAccount({ ...user, password: passwords[won]! });
+      await atAccount(stage(), { ...user, password: passwords[won]! });
       const loser = await stage().open();
       await loser.goto(stage().link());
       await signIn(loser, { ...user, password: passwords[1 - won]! });
@@ -298,12 +282,12 @@ function resetLinks(stage: () => Stage, { atAccount }: People): void {
   };
 }
 
-function confirmedAddress(stage: () => Stage, { account, atAccount }: People): void {
+function confirmedAddress(stage: () => Stage): void {
   describe("the address of a person", () => {
     // shows: oauth/mailed-links/confirmation
     test("is verified to applications only after a click behind the link of a confirmation mail", async () => {
       const user = await makeUser(stage(), "cecilia");
-      const page = await atAccount(user);
+      const page = await atAccount(stage(), user);
       const isVerified = async (): Promise<unknown> => {
         await page.goto(stage().link({ scope: "openid email" }));
         const body = new URLSearchParams({
@@ -324,7 +308,7 @@ function confirmedAddress(stage: () => Stage, { account, atAccount }: People): v
         return claim ?? false;
       };
       expect(await isVerified()).toBe(false);
-      await page.goto(account());
+      await page.goto(accountOf(stage()));
       await page.getByText("Your address is not confirmed yet.").waitFor();
       await page.getByRole("button", { name: "Send a link to confirm it" }).click();
       await page.getByText("A link is on its way to your address.").waitFor();

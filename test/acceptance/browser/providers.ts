@@ -2,7 +2,7 @@ import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { makeOidcProvider, type OidcProvider } from "../support/parties/oidc-provider.ts";
 import { SCOPES, type User } from "../support/world.ts";
-import { fieldsOf, isNotFramed, isShown, landed, makeUser, postForm, signIn, type Stage } from "./stage.ts";
+import { atAccount, fieldsOf, isNotFramed, isShown, landed, makeUser, postForm, signIn, type Stage } from "./stage.ts";
 
 const TENANT = "works";
 /** What each provider is bound to. The names are their ids; `home` has a button. */
@@ -68,13 +68,6 @@ export function providerSuite(stage: () => Stage): void {
     const page = await stage().open();
     await page.goto(address);
     await vouch(page, name, login);
-    return page;
-  }
-  async function signedIn(user: User): Promise<Page> {
-    const page = await stage().open();
-    await page.goto(account());
-    await signIn(page, user);
-    await isShown(page, "Your account");
     return page;
   }
   const identityOf = async ({ email }: User): Promise<unknown> => {
@@ -211,7 +204,7 @@ export function providerSuite(stage: () => Stage): void {
     // shows: oauth/account/unlink-a-provider
     test("a person links a provider, signs in by its button without a password, and unlinks it", async () => {
       const user = await makeUser(stage(), "emilie", TENANT);
-      const page = await signedIn(user);
+      const page = await atAccount(stage(), user);
       await page.getByRole("button", { name: "Link Home" }).click();
       // The account there may have any address.
       await vouch(page, "home", "emilie@private.example");
@@ -244,7 +237,7 @@ export function providerSuite(stage: () => Stage): void {
         await makeUser(stage(), "wilhelmine", TENANT),
       ];
       await stage().world.put(`users/${first.email}/identities/home`, { subject: "taken@private.example" });
-      const page = await signedIn(second);
+      const page = await atAccount(stage(), second);
       await page.getByRole("button", { name: "Link Home" }).click();
       await vouch(page, "home", "taken@private.example");
       await page.getByRole("alert").getByText("Somebody else’s account here is linked").waitFor();
@@ -255,7 +248,7 @@ export function providerSuite(stage: () => Stage): void {
     // shows: oauth/account/link-a-provider-forged
     test("no other site links or unlinks, nor an answer of the provider that another browser began", async () => {
       const user = await makeUser(stage(), "dora", TENANT);
-      const page = await signedIn(user);
+      const page = await atAccount(stage(), user);
       const form = page.locator("form", { has: page.getByRole("button", { name: "Link Home" }) });
       const fields = new URLSearchParams(await fieldsOf(page, form)).toString();
       const forge = async (what: "link" | "unlink"): Promise<void> => {
@@ -272,12 +265,12 @@ export function providerSuite(stage: () => Stage): void {
       await stage().world.operate("DELETE", `users/${user.email}/identities/home`);
 
       // Somebody sends the link by which the provider would bring their own account.
-      const mallory = await signedIn(await makeUser(stage(), "mallory", TENANT));
+      const mallory = await atAccount(stage(), await makeUser(stage(), "mallory", TENANT));
       const back = mallory.waitForRequest((request) => request.url().includes("/callback/home"));
       await mallory.route("**/callback/home*", (route) => route.abort());
       await mallory.getByRole("button", { name: "Link Home" }).click();
       await vouch(mallory, "home", "mallory@private.example");
-      const victim = await signedIn(user);
+      const victim = await atAccount(stage(), user);
       await victim.goto((await back).url());
       await isShown(victim, "This sign-in is over");
       expect(await identityOf(user)).toBeUndefined();

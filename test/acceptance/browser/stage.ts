@@ -115,6 +115,15 @@ export async function signIn(page: Page, { email, password }: User): Promise<voi
   await page.getByRole("button", { name: "Sign in" }).click();
 }
 
+/** A new browser in which this person is signed in, at the account page. */
+export async function atAccount(stage: Stage, user: User): Promise<Page> {
+  const page = await stage.open();
+  await page.goto(`${stage.world.base}/account`);
+  await signIn(page, user);
+  await isShown(page, "Your account");
+  return page;
+}
+
 /** A new person with a password, who is a member of the tenant. */
 export async function makeUser({ world }: Stage, name: string, tenant = TENANT): Promise<User> {
   const user = { email: `${name}@acme.example`, password: `the first password of ${name}` };
