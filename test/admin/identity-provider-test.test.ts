@@ -3,7 +3,7 @@ import { answerAt, answerJson, requestsTo } from "../support/outside.ts";
 import { call, expectJson, ORIGIN } from "../support/platform/call.ts";
 import { OPERATOR } from "../support/platform/operator.ts";
 import { tokenFor } from "../support/platform/tokens.ts";
-import { at, CLIENT_ID, makeProvider, type Provider } from "../support/parties/provider/scripted-provider.ts";
+import { at, CLIENT_ID, makeProvider, type Provider } from "../support/parties/idp/scripted-provider.ts";
 
 const test = async (id: string): Promise<Response> =>
   call(`/admin/v1/identity-providers/${id}/test`, { method: "POST", token: await tokenFor(OPERATOR) });

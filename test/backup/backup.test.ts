@@ -7,7 +7,7 @@ import type { TopicAddress } from "../../src/events/model/topic.ts";
 import { classify, KEYSPACES } from "../../src/media/consistency/keyspaces.ts";
 import { makeOwned } from "../http/rights-samples.ts";
 import { makeWorld } from "../http/rights-world.ts";
-import { makeProvider } from "../support/parties/provider/scripted-provider.ts";
+import { makeProvider } from "../support/parties/idp/scripted-provider.ts";
 import { isSearch } from "../support/model-runs.ts";
 import { call, expectJson } from "../support/platform/call.ts";
 import { put, putService } from "../support/platform/operator.ts";

@@ -4,7 +4,7 @@ import { Browser, toInit } from "../support/browser.ts";
 import { tablesOf } from "../support/explain.ts";
 import { isolate, type Isolate } from "../support/isolate.ts";
 import { casesOf, strideOf } from "../support/model-runs.ts";
-import { CHALLENGE, VERIFIER } from "../oauth/user-flow.ts";
+import { CHALLENGE, VERIFIER } from "../oauth/support/code.ts";
 import { watched, WatchedMoves, type Sent } from "../support/moving.ts";
 import { call, expectJson } from "../support/platform/call.ts";
 import { makeClient, type TestClient } from "../support/platform/clients.ts";

@@ -8,9 +8,9 @@ import { Browser, type Form, type From, type Visit } from "../../support/browser
 import { expectJson, call, ORIGIN } from "../../support/platform/call.ts";
 import { OPERATOR } from "../../support/platform/operator.ts";
 import { tokenFor } from "../../support/platform/tokens.ts";
-import { linkAccount, subjectOf } from "../../support/parties/provider/accounts.ts";
-import { answerToken, claimsFor, sign } from "../../support/parties/provider/id-token.ts";
-import { bindProvider, makeProvider, type Provider } from "../../support/parties/provider/scripted-provider.ts";
+import { linkAccount, subjectOf } from "../../support/parties/idp/accounts.ts";
+import { answerToken, claimsFor, sign } from "../../support/parties/idp/id-token.ts";
+import { bindProvider, makeProvider, type Provider } from "../../support/parties/idp/scripted-provider.ts";
 import { everywhere } from "../../support/shards.ts";
 import { makeUser, type TestUser } from "../../support/users.ts";
 import { mailPlatform } from "../recovery/mail-platform.ts";

@@ -1,7 +1,7 @@
 import { createLocalJWKSet, exportJWK, jwtVerify, type JSONWebKeySet } from "jose";
 import { beforeAll, describe, expect, it } from "vitest";
 import { CHALLENGE, VERIFIER } from "../support/code.ts";
-import { makeSigner } from "../../support/parties/provider/scripted-provider.ts";
+import { makeSigner } from "../../support/parties/idp/scripted-provider.ts";
 import { Browser, landed } from "../../support/browser.ts";
 import { call, expectJson } from "../../support/platform/call.ts";
 import { OPERATOR } from "../../support/platform/operator.ts";

@@ -4,7 +4,7 @@ import { call, expectJson, ORIGIN } from "../../support/platform/call.ts";
 import { makeTenant } from "../../support/platform/tenants.ts";
 import { basic } from "../../support/platform/tokens.ts";
 import { assertionOf, provenBy } from "../../support/parties/signing-client.ts";
-import { makeSigner } from "../../support/parties/provider/scripted-provider.ts";
+import { makeSigner } from "../../support/parties/idp/scripted-provider.ts";
 import { APP_URI, errorOf, makeApp, signInThrough, type TestApp } from "../../support/sign-in.ts";
 import { join, makeUser, type TestUser } from "../../support/users.ts";
 

@@ -7,7 +7,7 @@ import { makeClient } from "../../support/platform/clients.ts";
 import { put, OPERATOR } from "../../support/platform/operator.ts";
 import { basic, tokenFor } from "../../support/platform/tokens.ts";
 import { unique } from "../../support/platform/unique.ts";
-import { makeSigner } from "../../support/parties/provider/scripted-provider.ts";
+import { makeSigner } from "../../support/parties/idp/scripted-provider.ts";
 import {
   assertionOf,
   ASSERTION_TYPE,

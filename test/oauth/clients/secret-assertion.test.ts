@@ -9,7 +9,7 @@ import { OPERATOR, put } from "../../support/platform/operator.ts";
 import { makeTenant } from "../../support/platform/tenants.ts";
 import { basic, tokenFor } from "../../support/platform/tokens.ts";
 import { unique } from "../../support/platform/unique.ts";
-import { makeSigner } from "../../support/parties/provider/scripted-provider.ts";
+import { makeSigner } from "../../support/parties/idp/scripted-provider.ts";
 import { assertionOf, ISSUER, makeSigningClient, provenBy } from "../../support/parties/signing-client.ts";
 import { errorOf, GRANT, send, TOKEN } from "./asserted-request.ts";
 

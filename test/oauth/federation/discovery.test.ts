@@ -3,7 +3,7 @@ import { Browser, landed, type Visit } from "../../support/browser.ts";
 import { ORIGIN } from "../../support/platform/call.ts";
 import { makeTenant } from "../../support/platform/tenants.ts";
 import { unique } from "../../support/platform/unique.ts";
-import { bindProvider, makeProvider } from "../../support/parties/provider/scripted-provider.ts";
+import { bindProvider, makeProvider } from "../../support/parties/idp/scripted-provider.ts";
 import { makeApp, visit, type TestApp } from "../../support/sign-in.ts";
 import { isolate } from "../../support/isolate.ts";
 import { toInit } from "../../support/browser.ts";

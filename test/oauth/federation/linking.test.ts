@@ -8,15 +8,15 @@ import { OPERATOR, put } from "../../support/platform/operator.ts";
 import { makeTenant } from "../../support/platform/tenants.ts";
 import { basic, tokenFor } from "../../support/platform/tokens.ts";
 import { unique } from "../../support/platform/unique.ts";
-import { linkAccount, subjectOf } from "../../support/parties/provider/accounts.ts";
-import { answerToken, claimsFor, sign } from "../../support/parties/provider/id-token.ts";
+import { linkAccount, subjectOf } from "../../support/parties/idp/accounts.ts";
+import { answerToken, claimsFor, sign } from "../../support/parties/idp/id-token.ts";
 import {
   bindProvider,
   CLIENT_ID,
   CLIENT_SECRET,
   makeProvider,
   type Provider,
-} from "../../support/parties/provider/scripted-provider.ts";
+} from "../../support/parties/idp/scripted-provider.ts";
 import { APP_URI, makeApp, signInThrough, visit, type TestApp } from "../../support/sign-in.ts";
 import { join, makeUser, type TestUser } from "../../support/users.ts";
 import { makeUserAndApp } from "../../support/user-and-app.ts";

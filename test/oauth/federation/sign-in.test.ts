@@ -7,11 +7,11 @@ import { call, expectJson } from "../../support/platform/call.ts";
 import { OPERATOR, put } from "../../support/platform/operator.ts";
 import { tokenFor } from "../../support/platform/tokens.ts";
 import { unique } from "../../support/platform/unique.ts";
-import { linkAccount } from "../../support/parties/provider/accounts.ts";
-import { CALLBACK, makeApplication, toClient, type Application } from "../../support/parties/provider/application.ts";
-import { Browser } from "../../support/parties/provider/browser.ts";
-import { answerToken, claimsFor, sign } from "../../support/parties/provider/id-token.ts";
-import { reasonOf } from "../../support/parties/provider/reason-of.ts";
+import { linkAccount } from "../../support/parties/idp/accounts.ts";
+import { CALLBACK, makeApplication, toClient, type Application } from "../../support/parties/idp/application.ts";
+import { Browser } from "../../support/parties/idp/browser.ts";
+import { answerToken, claimsFor, sign } from "../../support/parties/idp/id-token.ts";
+import { reasonOf } from "../../support/parties/idp/reason-of.ts";
 import {
   at,
   CLIENT_ID,
@@ -19,14 +19,9 @@ import {
   makeProvider,
   tokenRequests,
   type Provider,
-} from "../../support/parties/provider/scripted-provider.ts";
-import {
-  authorizeAddress,
-  comeBack,
-  sendOff,
-  sendOffUnlinked,
-  type SentOff,
-} from "../../support/parties/provider/sent-off.ts";
+} from "../../support/parties/idp/scripted-provider.ts";
+import { comeBack } from "../../support/parties/idp/come-back.ts";
+import { authorizeAddress, sendOff, sendOffUnlinked, type SentOff } from "../../support/parties/idp/sent-off.ts";
 
 const MINUTE_MS = 60_000;
 let app: Application;

@@ -11,7 +11,7 @@ import { OPERATOR, put } from "../../support/platform/operator.ts";
 import { makeTenant } from "../../support/platform/tenants.ts";
 import { tokenFor } from "../../support/platform/tokens.ts";
 import { unique } from "../../support/platform/unique.ts";
-import { makeSigner } from "../../support/parties/provider/scripted-provider.ts";
+import { makeSigner } from "../../support/parties/idp/scripted-provider.ts";
 import { VERIFIER } from "../support/code.ts";
 import { assertionOf, provenBy } from "../../support/parties/signing-client.ts";
 import { makeUser, type TestUser } from "../../support/users.ts";

@@ -3,7 +3,7 @@ import { ORIGIN } from "../platform/call.ts";
 import { put } from "../platform/operator.ts";
 import { makeTenant } from "../platform/tenants.ts";
 import { unique } from "../platform/unique.ts";
-import { makeSigner, type Signer } from "./provider/scripted-provider.ts";
+import { makeSigner, type Signer } from "./idp/scripted-provider.ts";
 
 /** A client that proves itself by assertions that it signs. */
 export interface SigningClient {

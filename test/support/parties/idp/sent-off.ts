@@ -44,12 +44,3 @@ export async function sendOffUnlinked(
   const [state = "", nonce = ""] = ["state", "nonce"].map((name) => address.searchParams.get(name) ?? "");
   return { browser, address, state, nonce };
 }
-
-export const comeBack = (
-  provider: Pick<Provider, "id">,
-  { browser, state }: SentOff,
-  parameters: Record<string, string> = {},
-): Promise<Response> =>
-  browser.get(
-    `/oauth2/v1/callback/${provider.id}?${new URLSearchParams({ state, code: "the code", ...parameters }).toString()}`,
-  );
