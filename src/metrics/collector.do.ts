@@ -128,7 +128,7 @@ export class MetricsCollector extends DurableObject<CollectorEnv> {
     });
   }
 
-  /** Leaves an earlier alarm alone: an object that was evicted does not know of it, and would put it off for ever. */
+  /** Sets the alarm unless an earlier one is set: an object that was evicted could else postpone it again and again. */
   async #ensureAlarm(timeMs: number): Promise<void> {
     if ((await this.ctx.storage.getAlarm()) === null) await this.ctx.storage.setAlarm(timeMs);
   }

@@ -27,8 +27,7 @@ export interface FlushingMeter extends Meter {
  *                                                          ↑ sent again, same number ── failed ──┘
  *
  * - One batch is on its way at a time. It keeps its number until it is taken, so a lost response counts nothing twice.
- * - Sending runs beside an answer. That request may be cut off, so a send that takes too long is begun again by
- *   another.
+ * - A request sends after its answer. It may be cut off, so another request repeats a send that takes too long.
  * - The last counts of a burst are sent by the request that waits for their time. If the isolate ends before, they are
  *   lost: at most 10 s of counts. Nothing is ever counted too often.
  */
@@ -68,7 +67,7 @@ export function createMeter({ clock, log, send, wait }: MeterDeps): FlushingMete
     tenants = new Set();
   }
 
-  /** While nobody takes batches, or a send hangs, minutes pile up; the oldest go. */
+  /** Drops the oldest minutes, which pile up while collectors do not answer or a send hangs. */
   function forget(): void {
     for (const minute of counted.keys()) {
       if (counted.size <= LIMITS.heldMinutes) return;

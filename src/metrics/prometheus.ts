@@ -22,8 +22,8 @@ export function prometheusName(name: MetricName): string | undefined {
 }
 
 /**
- * Counters and histograms are sums since ever, which only grow. A peak is the last value that is not too old. All are
- * of everybody: a tenant's numbers are in the JSON.
+ * Renders the numbers of the whole platform; those of a tenant are in the JSON. Counters and histograms are sums since
+ * the beginning, which only grow. A peak is the last value that is not too old.
  */
 export function toPrometheus(totals: Series, minutes: Rows, nowMs: number): string {
   const lines: string[] = [];

@@ -5,9 +5,9 @@
  *     ──→ MetricsCollector (one of eight, drawn by each isolate): adds up the batches of its isolates
  *     ──→ MetricsStore (one for everybody, sixteen for the tenants): packs by minute, hour and day
  *
- * Both calls are numbered, and a repeat counts once. What an isolate holds when it ends is lost, so a number may be too
- * small by 10 s of one isolate, and is never too large. The platform's own tables say what is stored: sampling.ts
- * counts files and bytes in D1 once an hour, and stored-now.ts when somebody asks for the present.
+ * Both calls are numbered, and a repeat counts once. Counts in the memory of an isolate are lost when it ends, so a
+ * number may be too small by 10 s of one isolate, and is never too large. Stored files and bytes come from D1:
+ * sampling.ts counts them once an hour, and stored-now.ts on a request for the present.
  */
 import type { Route } from "../http/route.ts";
 import type { Clock } from "../platform/runtime/clock.ts";

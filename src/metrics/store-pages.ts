@@ -1,8 +1,8 @@
 import { fillPage, PAGE_FORMAT } from "../platform/storage/object-import.ts";
 
 /**
- * A store of metrics as pages: its packs in order. Months of use are made of them, and bills of these. A page is added
- * to what the store counted meanwhile.
+ * A store of metrics as pages, for backups: its packs in order. They are backed up since bills are made from them. An
+ * import adds a page to the counts that the store has meanwhile.
  */
 export interface StorePage {
   readonly kind: "metrics";

@@ -157,9 +157,11 @@ const given = (attributes: Attributes): Record<string, string | number | boolean
 /** From 0 to 1, without 1. */
 const share = (random: Random): number => new DataView(random.bytes(4).buffer).getUint32(0) / 2 ** 32;
 
-/** Sends spans; never throws. Those that wait are sent by whoever sends now, so nobody waits for them. */
+/**
+ * Sends spans; never throws. A request that is sending also sends spans that wait, so no other request waits for them.
+ */
 function createSender({ clock, log }: TracingDeps, { url, headers }: NonNullable<TracingDeps["endpoint"]>) {
-  /** Messages under way. One whose request was cut off never ends, so each counts for its time alone. */
+  /** Messages under way. If its request is cut off, a message never ends, so it counts only for a limited time. */
   const underWay = new Set<{ sinceMs: number }>();
   let waiting: ReadableSpan[] = [];
   let warnedMs = Number.NEGATIVE_INFINITY;

@@ -10,10 +10,10 @@ import { createNoteBudget, type Counted } from "./note-budget.ts";
  * The audit log: changes by operators, revocations, refusals and blocks, each with its exact reason. It never holds a
  * secret: it keeps the addresses of requests, not their bodies.
  *
- * `statement` and `change` add a row in the transaction of the change, `note` adds one beside an answer, limited for
- * each kind. The sweep removes rows that are in a copy in the bucket (copies.ts) after 90 days, or when newer rows fill
- * their share. So neither refused requests nor thousands of revoked tokens push the operator's changes out of the log.
- * If no copy can be made, refusals beyond a ceiling are dropped, which a row reports; rows of changes stay.
+ * `statement` and `change` add a row in the transaction of the change. `note` adds one after the answer, within limits
+ * for each kind. The sweep removes rows that are in a copy in the bucket (copies.ts) after 90 days, or when newer rows
+ * fill their share. So neither refused requests nor thousands of revoked tokens push the operator's changes out of the
+ * log. If no copy can be made, refusals beyond a ceiling are dropped, which a row reports; rows of changes stay.
  */
 export interface AuditLog extends AuditTrails {
   /**
@@ -63,11 +63,11 @@ interface Kept {
   /** The ceiling of rows that no copy has, for shares that anybody can fill. */
   readonly uncopied: Readonly<Record<"known" | "unknown", number>>;
 }
-/** Our choice: rows of the release before stay in its own table while it may still be looked at. */
+/** Our choice: how long rows of release 0.1.0 stay in its own table, in which that release may still look for them. */
 const ENTERED_KEPT_MS = 86_400_000;
 /** Our choice: see `forgetArrived`. */
 const ARRIVED_KEPT_MS = 86_400_000;
-/** Our choice: often enough to see who reads, and seldom enough to push nothing out. */
+/** Our choice: often enough to show who reads, and seldom enough not to displace other rows. */
 const LISTED = { everyMs: 600_000, remembered: 100 } as const;
 
 export function createAuditLog(
@@ -136,7 +136,7 @@ export function createAuditLog(
     },
   };
 
-  /** Removes rows that no copy has, and says so. */
+  /** Removes rows that no copy has, and reports that by a row. */
   async function dropUncopied(share: string, rows: number, nowMs: number): Promise<void> {
     const dropped = await store.removeOldest(share, rows, Number.MAX_SAFE_INTEGER);
     log.error("audit rows dropped that are in no copy", { share, rows: dropped });

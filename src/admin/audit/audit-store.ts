@@ -36,13 +36,13 @@ export const toJson = ({ at, requestId, actor, action, subject, outcome, reason,
   ...(changes === "[]" ? {} : { changes: readChanges(changes) }),
 });
 
-/** The number of the next row. Rows leave the log, their numbers do not come again: a copy has the last ones. */
+/** The number of the next row. Numbers of removed rows are not used again, since the last copy has the greatest one. */
 export const NEXT = `1 + max(coalesce((SELECT max(seq) FROM audit_entry), 0),
     coalesce((SELECT last_seq FROM audit_copy WHERE number > 0 ORDER BY number DESC LIMIT 1), 0))`;
 export const INTO = `INSERT INTO audit_entry (seq, at, request_id, actor, action, subject, outcome, reason, share, changes)`;
 const INSERT = `
   ${INTO} SELECT ${NEXT}, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9`;
-/** The row of a change, before it. Behind ?8 the parameters of the changed row. */
+/** The row of a change, written before the change. The parameters of the changed row follow ?8. */
 const insertPending = (row: RowQuery, fields: LoggedFields): string => `
   ${INTO} SELECT ${NEXT}, ?1, ?2, ?3, ?4, ?5, '', ?7, ?8, coalesce(${fieldsNow(row, fields, 8)}, '')`;
 /** Rows of refusals, as lists of values. */
@@ -53,8 +53,8 @@ const INSERT_ALL = `
   FROM (SELECT ${NEXT} AS next) CROSS JOIN json_each(?1) ORDER BY json_each.key`;
 
 /**
- * Rows are in the order of their transactions, and every 64th is in an index of times. A row has the time at which its
- * request began, and is written soon after. So a row of another time leads near those of a time.
+ * How late a row may be. Rows are in the order of their transactions, and every 64th is in an index of times. A row has
+ * the time at which its request began, and is written soon after. So the index leads near the rows of a time.
  *
  * Our choice: longer than a cron runs.
  */
@@ -70,7 +70,7 @@ const rowBehind = (timeMs: string): string => `
 const REMOVE_OLD = `
   DELETE FROM audit_entry WHERE seq IN (
     SELECT seq FROM audit_entry WHERE seq < ${rowBehind("?1")} AND seq <= ?3 AND at < ?1 ORDER BY seq LIMIT ?2)`;
-/** Rows that the release before wrote into its own table; a trigger entered them here. */
+/** Removes rows that release 0.1.0 wrote into its own table, from which a trigger copied them here. */
 const REMOVE_ENTERED = `DELETE FROM audit WHERE seq IN (SELECT seq FROM audit WHERE at < ?1 ORDER BY at LIMIT ?2)`;
 const LAST_COPIED = `
   SELECT coalesce((SELECT last_seq FROM audit_copy WHERE number > 0 AND written_at IS NOT NULL ORDER BY number DESC LIMIT 1), 0) AS seq`;
@@ -94,7 +94,7 @@ export type AuditFilter = Readonly<
   Partial<Record<keyof typeof MATCHES, string | undefined>> & { since?: number | undefined; until?: number | undefined }
 >;
 
-/** Our choice: rows that a page of a filtered list reads, some tens of milliseconds of the database. */
+/** Our choice: the most rows that a page of a filtered list reads, which takes the database some tens of ms. */
 export const WALK_ROWS = 50_000;
 /** ?1, ?2: times. ?3: behind which row the last page ended. */
 const BOUNDS = `
@@ -109,7 +109,7 @@ const NO_BOUNDS = { before: 0, after: 0 } as const;
 
 export interface AuditPage {
   readonly rows: readonly AuditRow[];
-  /** The number above the rows that were not looked at, where the walk ended before the page was full. */
+  /** The number at which the walk ended before the page was full. Rows below it were not read. */
   readonly walkedTo: number | undefined;
 }
 
@@ -167,8 +167,8 @@ export function createAuditStore(db: D1Database, wait: (ms: number) => Promise<v
     write: async (statements: readonly D1PreparedStatement[]): Promise<void> => void (await db.batch([...statements])),
 
     /**
-     * Rows from the newest on, below the number `before`. A list with a filter walks through `WALK_ROWS` rows at most,
-     * and says how far it came.
+     * Rows from the newest on, below the number `before`. A list with a filter reads at most `WALK_ROWS` rows, and
+     * returns its position.
      */
     async page(filter: AuditFilter, before: number, { limit, skip }: RowRange): Promise<AuditPage> {
       const { since = 0, until = Number.MAX_SAFE_INTEGER, ...texts } = filter;

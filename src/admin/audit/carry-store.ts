@@ -19,8 +19,8 @@ const FORGET = `DELETE FROM carried_audit WHERE id IN (SELECT value FROM json_ea
 const FORGET_ARRIVED = `DELETE FROM carried_audit WHERE id > '' AND id < printf('%012x', ?1) AND row IS NULL`;
 
 /**
- * Rows about changes in a shard: written there, in the transaction of the change, and carried to the log in the
- * directory behind it. A crash leaves rows in the shard, which the next step carries: of any request, or of the cron.
+ * Rows about changes in a shard. They are written in the shard, in the transaction of the change, and then carried to
+ * the log in the directory. After a crash, the next step carries them: of any request, or of the cron.
  */
 export const createCarrier = (
   directory: D1Database,
@@ -46,6 +46,6 @@ export const createCarrier = (
   },
 });
 
-/** Forgets which rows arrived before this time; no step that brings them once more takes so long. */
+/** Forgets the ids of rows that arrived before this time. No step takes so long that it could bring them once more. */
 export const forgetArrived = async (directory: D1Database, beforeMs: number): Promise<void> =>
   void (await directory.prepare(FORGET_ARRIVED).bind(beforeMs).run());

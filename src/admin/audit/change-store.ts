@@ -4,10 +4,10 @@ import { sanitizeForLog } from "../../platform/text/text.ts";
  * The fields that a change changed, for the audit log. The database compares them in the transaction of the change, so
  * a row never shows the change of another request that wrote at the same moment.
  *
- *   before   the audit row is there, without an outcome, and holds the fields as they are
+ *   before   writes the audit row, without an outcome, with the old fields
  *   …        the change
- *   row      it gets its outcome and, in place of the fields, their difference to those as they are now
- *   end      removes the row if nothing changed, so that it has no outcome yet
+ *   row      sets the outcome, and replaces the old fields by their difference to the new ones
+ *   end      removes the row if it has no outcome, since nothing changed
  */
 export interface RowQuery {
   readonly sql: string;
@@ -42,7 +42,7 @@ function sqlOf({ value, flag, list, json, secret }: LoggedField): string {
   return list === undefined && json === undefined ? `(${value ?? secret})` : `json(${list ?? json})`;
 }
 
-/** Few rows are written in the transaction of a change. */
+/** Finds the row of this change without an index: it is among the newest, since a transaction writes few rows. */
 const PENDING = `
   SELECT seq, nullif(changes, '') AS fields FROM audit_entry
   WHERE outcome = '' AND seq > (SELECT max(seq) FROM audit_entry) - 64 ORDER BY seq DESC LIMIT 1`;
@@ -77,7 +77,7 @@ export const rowStatement = (db: D1Database, { sql, values }: RowQuery): D1Prepa
 const namesOf = (fields: LoggedFields): string =>
   JSON.stringify(Object.entries(fields).map(([name, { secret }]) => ({ name, secret: Number(secret !== undefined) })));
 
-/** Gives the row that waits its outcome, or removes it. */
+/** Sets the outcome of the waiting row, or removes it. */
 export function pendingStatements(
   db: D1Database,
   kind: "put" | "delete",

@@ -5,9 +5,9 @@
  *     ▲                                          └──none came──┐
  *     └───────────────────────────────────────────────────────┘
  *
- * The request of the first row writes for all, for `workMs` at most; then the next request takes over. The runtime may
- * end a request without a word, so a writer that has begun too long ago counts as gone. Rows beyond `most`, and those
- * of a write that failed, are counted and reported.
+ * The request of the first row writes for all others, for `workMs` at most; then the next request takes over. The
+ * runtime may end a request silently, so a writer that began too long ago counts as gone. Rows beyond `most`, and rows
+ * of a failed write, are counted and reported.
  */
 const LIMITS = { most: 1_000, workMs: 15_000, goneAfterMs: 30_000 } as const;
 

@@ -52,7 +52,7 @@ export function auditRoute(db: D1Database): Route {
   });
 }
 
-/** Which rows a page number skips is not known where the walk ends before them. */
+/** Refuses a page number beyond the rows that a walk may read. */
 const tooFar = (): Problem =>
   invalid(
     "out_of_range_parameter",

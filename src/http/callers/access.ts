@@ -1,8 +1,8 @@
 /** The access token that an operation needs. An operation without a scope says why. */
 export type Access =
   /**
-   * A token with this scope or one of the others, written without the platform's prefix. Another one that ends in `*`
-   * admits all scopes that it covers; the operation then checks which of them will do. A refusal names the first of
+   * A token with this scope or one of the others, written without the platform's prefix. If one of the others ends in
+   * `*`, it admits all scopes that it covers, and the operation checks them further. A refusal names the first of
    * `people` to a person, if there is one.
    */
   | {

@@ -51,15 +51,15 @@ export type Meanwhile = (caller: Principal) => void;
 export interface TokenVerifier {
   /** `meanwhile` is called if the token is signed and not expired, but revocations are still to be read. */
   verify(token: string, nowMs: number, meanwhile?: Meanwhile): Promise<Result<Principal, TokenFault>>;
-  /** Begins to read what the check of any token needs, for a request that reads something else first. */
+  /** Begins to read keys and revocations, for a request that first reads something else. */
   begin(nowMs: number): void;
   readonly proofs: ProofVerifier;
 }
 
-/** The parts of a request that tell who asks. */
+/** The parts of a request that identify the caller. */
 export interface Presented {
   readonly authorization: string | null | undefined;
-  /** The header `DPoP`, read for a bound token alone. `checked`: when the request came. */
+  /** The header `DPoP`, read only for a bound token. `checked`: it was checked when the request came. */
   readonly proof: (() => string | null | undefined) | "checked";
   readonly method: string;
   /** The public address. */
@@ -88,9 +88,9 @@ export interface ClientAccess {
   listsScope(clientId: string, scope: string, nowMs: number): Promise<boolean>;
   /** True if the token's tenant may use the service: an essential one, its own, or one of its packages. */
   tenantUses(caller: Pick<Principal, "tenant">, service: string, nowMs: number): Promise<boolean>;
-  /** True for the client's own tenant; a service's client acts for others besides. */
+  /** True only for the client's own tenant, although a service's client may act for others. */
   belongsTo(clientId: string, tenant: string, nowMs: number): Promise<boolean>;
-  /** True if each person reaches only the own files at this client. */
+  /** True if each person at this client has access only to the person's own files. */
   keepsUsersApart(clientId: string, nowMs: number): Promise<boolean>;
   /** True if client and tenant both exist and are enabled, so that the client could get a token now. */
   isLive(clientId: string, nowMs: number): Promise<boolean>;

@@ -1,6 +1,6 @@
 import type { Result } from "../../platform/model/result.ts";
 
-/** The algorithms of proofs: the holder of a private key alone can sign with these. */
+/** The algorithms of proofs. Only the holder of a private key can sign with these. */
 export const PROOF_ALGS: readonly string[] = ["ES256", "ES384", "ES512", "PS256", "PS384", "PS512", "Ed25519", "EdDSA"];
 
 /** The request that a proof of possession (RFC 9449) is for. */
@@ -8,7 +8,7 @@ export interface ProvenRequest {
   readonly method: string;
   /** The public address. */
   readonly url: URL;
-  /** The access token beside the proof. Undefined where a token is asked for. */
+  /** The access token that comes with the proof. Undefined at the token endpoint. */
   readonly token: string | undefined;
 }
 

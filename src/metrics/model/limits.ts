@@ -16,11 +16,11 @@ export const LIMITS = {
   /** An isolate sends at most this often, and what it counted at most this late. */
   flushMs: 10_000,
   fullFlushMs: 1_000,
-  /** A batch with so many tenants is full and sent sooner; further ones count for everybody alone. */
+  /** A batch with so many tenants is sent sooner. Further tenants count only in the sums of everybody. */
   batchTenants: 2_000,
   /** Minutes that an isolate holds while nobody takes them. */
   heldMinutes: 10,
-  /** A send that takes longer is taken for lost, since its request may be over. */
+  /** A send that takes longer counts as lost, since its request may be over. */
   sendMs: 30_000,
   /** Collectors: an isolate picks one of them. */
   collectors: 8,

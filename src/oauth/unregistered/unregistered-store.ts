@@ -4,8 +4,8 @@
  *   known ──a person comes with it──▶ adopted ──90 days without use──▶ gone
  *     └── registered itself, and a day went by: gone
  *
- * An adopted client has a row in `client`, which codes, grants and consents refer to. The row belongs to a tenant that
- * nobody can name, has no right and is disabled: whoever reads it without this file finds a client that gets nothing.
+ * An adopted client has a row in `client`, to which codes, grants and consents refer. The row belongs to a tenant that
+ * nobody can name, has no rights and is disabled. So code that does not know such clients gives them nothing.
  */
 export const UNREGISTERED_TENANT = "~";
 
@@ -15,7 +15,9 @@ const ADD_TENANT = `
   INSERT INTO tenant (id, organization, name, disabled, created_at) VALUES ('${TENANT}', '${TENANT}', '', 1, ?1)
   ON CONFLICT DO NOTHING`;
 const TOUCHED_EVERY_MS = 3_600_000;
-/** `?5`: 1 if the client must be known already. Whoever read an old copy does not bring back what was removed. */
+/**
+ * `?5`: 1 if the client must be known already, so that a request with an old copy does not restore a removed client.
+ */
 const IS_KNOWN = `(?5 = 0 OR EXISTS (SELECT 1 FROM unregistered_client WHERE id = ?1))`;
 const ADOPT = `
   INSERT INTO client (id, name, display_name, tenant, confidential, redirect_uris, post_logout_redirect_uris,
@@ -28,7 +30,7 @@ const KEEP = `
   ON CONFLICT (id) DO UPDATE SET metadata = excluded.metadata, read_at = excluded.read_at, used_at = excluded.used_at
   WHERE unregistered_client.metadata <> excluded.metadata
     OR unregistered_client.used_at < excluded.used_at - ${TOUCHED_EVERY_MS}`;
-/** Our choices. Those that a person came with are not bounded: people are. */
+/** Our choice: the most clients that no person came with. The others are bounded by the number of people. */
 const MOST_UNUSED = 5_000;
 const MOST_OF_NETWORK = 20;
 const REGISTER = `

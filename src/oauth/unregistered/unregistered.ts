@@ -8,17 +8,17 @@ import type { ClientMetadata } from "./metadata.ts";
 import { UNREGISTERED_TENANT, type StoredMetadata, type UnregisteredStore } from "./unregistered-store.ts";
 
 /**
- * Clients that nobody registered, as the grants see them. They act for people alone:
+ * Clients that nobody registered, as the grants see them. They act only for people:
  *
- * - A request names a service behind the gateway by `resource`, and its tokens are for that. The person's tenant has to
- *   use the service. The scopes are the service's that the person's roles hold; a scope too many is left out.
- * - The person is asked each time (consent/consent.ts), and reads where the data about the client come from.
+ * - A request names a service behind the gateway by `resource`, and its tokens are for that service. The person's
+ *   tenant must use it. The scopes are those of the service that the person's roles have; others are left out.
+ * - The person is asked each time (consent/consent.ts), and the page shows the source of the data about the client.
  * - Their tokens name no client as owner (`client_name` is empty), so no topic and no file is theirs.
  * - Code flow with PKCE and S256, `none` or `private_key_jwt`. No device, no pushed request, no token of their own.
  *
- * An older client registers itself, where the deployment allows it (endpoints/register.ts): its data are what it said
- * then, and go after a day if no person came with it. They never change, so the isolate keeps them as it keeps clients:
- * one that was removed is unknown within 30 s, and a person who comes with it meanwhile does not bring it back.
+ * An older client registers itself, if the deployment allows it (endpoints/register.ts). Its data are those of the
+ * registration, and are deleted after a day if no person came with it. They never change, so the isolate caches them
+ * like those of clients: a removed one is unknown within 30 s, and a sign-in with it meanwhile does not restore it.
  *
  * A document that cannot be reached counts for a day as it was when a person last came with it.
  */
@@ -105,7 +105,7 @@ const toRecord = (id: string, { metadata, readAtMs, host }: Read): ClientRecord 
   unregistered: { host, metadata: JSON.stringify(metadata), readAtMs },
 });
 
-/** Anybody can choose a name, so no page shows one without the place that stands behind it. */
+/** The name for pages. Anybody can choose a name, so it is shown with the host of the client. */
 const shownName = ({ name, redirectUris: [first = ""] }: ClientMetadata, host: string): string => {
   const behind = host === "" ? (URL.parse(first)?.host ?? "") : host;
   return name === "" ? behind : `${name} (${behind})`;

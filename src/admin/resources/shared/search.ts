@@ -1,13 +1,13 @@
 import type { PageRequest } from "./resource.ts";
 
-/** A search looks at so many rows that a name finds; a longer text finds the others. */
+/** The most rows that a search by name reads. A longer text finds the others. */
 const MAX_BY_NAME = 1_000;
 
 interface Searched {
   readonly table: string;
   readonly columns: string;
   readonly key: string;
-  /** Ids have small letters alone, so the text may be in any case. */
+  /** Ids have only small letters, so the text may be in any case. */
   readonly smallKeys: boolean;
   /** Columns with names, each with an index that ignores case. */
   readonly names: readonly string[];
