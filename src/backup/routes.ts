@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
 import { noSuch, problem, type Problem } from "../http/errors/errors.ts";
 import type { DetailType } from "../http/errors/detail-types.ts";
-import { checkPreviousPage, invalidCursor, pageLinks, toPage } from "../http/input/paging.ts";
+import { pageOf, type RowRange, invalidCursor, pageLinks } from "../http/input/paging.ts";
 import { defineRoute, json, optionalJsonBody, type Answer, type Call, type Route } from "../http/route.ts";
 import { matching } from "../http/input/validate.ts";
 import type { Principal } from "../http/callers/auth.ts";
@@ -90,14 +90,12 @@ export function backupRoutes(
           const [before] = paging.cursor ?? [];
           if (before !== undefined && typeof before !== "string") return invalidCursor();
           const ids = await store.ids();
-          const page = async (from: string | undefined, limit: number, skip: number) => {
+          const read = async (from: string | undefined, { limit, skip }: RowRange) => {
             const some = ids.filter((id) => from === undefined || id < from).slice(skip, skip + limit);
-            const read = await Promise.all(some.map((id) => store.read(id)));
-            return read.filter((manifest) => manifest !== undefined);
+            const found = await Promise.all(some.map((id) => store.read(id)));
+            return found.filter((manifest) => manifest !== undefined);
           };
-          const rows = await page(before, paging.pageSize + 1, paging.skip);
-          const listed = toPage(rows, paging, ({ id }) => [id]);
-          const found = await checkPreviousPage(listed, paging, ({ limit, skip }) => page(undefined, limit, skip));
+          const found = await pageOf(paging, { after: before, beginning: undefined, read, keyOf: ({ id }) => [id] });
           return json(200, found.items.map(toBackup), { link: pageLinks(url, paging, found) });
         }),
     }),

@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
 import { invalid, noSuch, problem, type Problem } from "../../http/errors/errors.ts";
-import { checkPreviousPage, invalidCursor, pageLinks, toPage, type RowRange } from "../../http/input/paging.ts";
+import { pageOf, checkPreviousPage, invalidCursor, pageLinks, toPage, type RowRange } from "../../http/input/paging.ts";
 import { defineRoute, json, type Route } from "../../http/route.ts";
 import { sanitizeForLog } from "../../platform/text/text.ts";
 import { createAuditStore, TEXT_CHARS, toJson, WALK_ROWS } from "./audit-store.ts";
@@ -78,12 +78,12 @@ export const auditCopyRoutes = (copies: Pick<AuditCopies, "page" | "read" | "run
     handle: async ({ url, paging }) => {
       const [after = 0] = paging.cursor ?? [];
       if (typeof after !== "number") return invalidCursor();
-      const found = await copies.page(after, paging.pageSize + 1, paging.skip);
-      const page = await checkPreviousPage(
-        toPage(found, paging, ({ number }) => [number]),
-        paging,
-        ({ limit, skip }) => copies.page(0, limit, skip),
-      );
+      const page = await pageOf(paging, {
+        after,
+        beginning: 0,
+        read: (from, { limit, skip }) => copies.page(from, limit, skip),
+        keyOf: ({ number }) => [number],
+      });
       return json(200, page.items.map(copyToJson), { link: pageLinks(url, paging, page) });
     },
   }),

@@ -1,5 +1,4 @@
-import type { CursorPart, Page, Paging } from "../../http/input/paging.ts";
-import { checkPreviousPage, toPage } from "../../http/input/paging.ts";
+import { pageOf, type RowRange, type Page, type Paging } from "../../http/input/paging.ts";
 import type { Random } from "../../platform/runtime/random.ts";
 import { incarnationOf } from "../model/place.ts";
 import { nameOf, type Topic, type TopicId } from "../model/topic.ts";
@@ -51,14 +50,12 @@ export function createTopicStore(db: D1Database, databases = 1) {
 
     /** Lists topics by name whose name lies in one of the ranges. */
     async list(ranges: readonly NameRange[], paging: Paging): Promise<Page<Topic>> {
-      const read = async (after: string, limit: number, skip: number): Promise<readonly Topic[]> => {
+      const read = async (after: string, { limit, skip }: RowRange): Promise<readonly Topic[]> => {
         const listed = db.prepare(TOPIC_SQL.list).bind(JSON.stringify(disjoint(ranges, after)), limit, skip);
         return (await listed.all<Topic>()).results;
       };
       const after = paging.cursor === undefined ? "" : namesAfter(String(paging.cursor[0]));
-      const topics = await read(after, paging.pageSize + 1, paging.skip);
-      const page = toPage(topics, paging, (topic): readonly CursorPart[] => [nameOf(topic)]);
-      return checkPreviousPage(page, paging, ({ limit, skip }) => read("", limit, skip));
+      return pageOf(paging, { after, beginning: "", read, keyOf: (topic) => [nameOf(topic)] });
     },
 
     /** All topics by name, from a name on or behind it. */

@@ -77,6 +77,25 @@ export async function checkPreviousPage<T>(
   return { ...page, hasRowsBefore: (await read({ skip: (pageNumber - 2) * pageSize, limit: 1 })).length > 0 };
 }
 
+interface List<T, Place> {
+  /** Where the page begins. */
+  readonly after: Place;
+  /** Where the list begins. */
+  readonly beginning: Place;
+  /** Returns rows behind a place, in the order of the list. */
+  read(after: Place, range: RowRange): Promise<readonly T[]>;
+  keyOf(row: T): readonly CursorPart[];
+}
+
+/** Reads a page of a list. */
+export async function pageOf<T, Place>(
+  paging: Pick<Paging, "pageNumber" | "pageSize" | "skip">,
+  { after, beginning, read, keyOf }: List<T, Place>,
+): Promise<Page<T>> {
+  const rows = await read(after, { limit: paging.pageSize + 1, skip: paging.skip });
+  return checkPreviousPage(toPage(rows, paging, keyOf), paging, (range) => read(beginning, range));
+}
+
 /**
  * The `Link` header of a page: always `self`, and `prev` and `next` if such a page exists and can be reached. If they
  * are too long for clients, `prev` is left out first; then `self` becomes the empty reference, which is the requested

@@ -1,12 +1,5 @@
 import * as z from "zod/mini";
-import {
-  invalidCursor,
-  checkPreviousPage,
-  pageLinks,
-  toPage,
-  type Paging,
-  type RowRange,
-} from "../../http/input/paging.ts";
+import { pageOf, invalidCursor, pageLinks, type Paging, type RowRange } from "../../http/input/paging.ts";
 import { defineRoute, json, type Route } from "../../http/route.ts";
 import { matching } from "../../http/input/validate.ts";
 import { PATTERNS } from "../../platform/model/names.ts";
@@ -46,9 +39,12 @@ export const erasureRoutes = (deps: ReportDeps): readonly Route[] => [
       if (before === undefined) return invalidCursor();
       const list = (beforeId: string, { limit, skip }: RowRange) =>
         deps.erasures.list(principal.clientName, tenant, beforeId, limit, skip);
-      const rows = await list(before, { limit: paging.pageSize + 1, skip: paging.skip });
-      const page = toPage(rows, paging, ({ id }) => [id]);
-      const found = await checkPreviousPage(page, paging, (range) => list(AFTER_ALL_IDS, range));
+      const found = await pageOf(paging, {
+        after: before,
+        beginning: AFTER_ALL_IDS,
+        read: list,
+        keyOf: ({ id }) => [id],
+      });
       return json(200, found.items.map(toJson), { link: pageLinks(url, paging, found) });
     },
   }),

@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
 import { problem } from "../../../http/errors/errors.ts";
-import { invalidCursor, checkPreviousPage, pageLinks, toPage, type Paging } from "../../../http/input/paging.ts";
+import { pageOf, invalidCursor, pageLinks, type Paging } from "../../../http/input/paging.ts";
 import { defineRoute, json, type Route } from "../../../http/route.ts";
 import type { Result } from "../../../platform/model/result.ts";
 import { actorOf } from "../../audit/record.ts";
@@ -46,9 +46,12 @@ export const signingKeyRoutes = (keys: SigningKeys): readonly Route[] => [
     handle: async ({ url, paging, nowMs }) => {
       const before = readCursor(paging);
       if (before === "invalid") return invalidCursor();
-      const rows = await keys.page({ before, limit: paging.pageSize + 1, skip: paging.skip }, nowMs);
-      const page = toPage(rows, paging, ({ createdAtMs, kid }) => [createdAtMs, kid]);
-      const found = await checkPreviousPage(page, paging, (range) => keys.page({ before: undefined, ...range }, nowMs));
+      const found = await pageOf(paging, {
+        after: before,
+        beginning: undefined,
+        read: (from, range) => keys.page({ before: from, ...range }, nowMs),
+        keyOf: ({ createdAtMs, kid }) => [createdAtMs, kid],
+      });
       return json(200, found.items.map(toJson), { link: pageLinks(url, paging, found) });
     },
   }),

@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
 import type { DetailType } from "../../../http/errors/detail-types.ts";
 import { noSuch, problem } from "../../../http/errors/errors.ts";
-import { invalidCursor, checkPreviousPage, pageLinks, toPage, type Paging } from "../../../http/input/paging.ts";
+import { pageOf, invalidCursor, pageLinks, type Paging } from "../../../http/input/paging.ts";
 import { defineRoute, json, type Route } from "../../../http/route.ts";
 import type { Result } from "../../../platform/model/result.ts";
 import { actorOf } from "../../audit/record.ts";
@@ -70,11 +70,12 @@ export const mediaConsistencyRoutes = (consistency: MediaConsistency): readonly 
     handle: async ({ url, paging }) => {
       const before = readRunKey(paging);
       if (before === "invalid") return invalidCursor();
-      const rows = await consistency.page(before, paging.pageSize + 1, paging.skip);
-      const page = toPage(rows, paging, ({ startedAt, id }) => [startedAt, id]);
-      const found = await checkPreviousPage(page, paging, ({ limit, skip }) =>
-        consistency.page(undefined, limit, skip),
-      );
+      const found = await pageOf(paging, {
+        after: before,
+        beginning: undefined,
+        read: (from, { limit, skip }) => consistency.page(from, limit, skip),
+        keyOf: ({ startedAt, id }) => [startedAt, id],
+      });
       return json(200, found.items.map(toReport), { link: pageLinks(url, paging, found) });
     },
   }),
@@ -101,11 +102,12 @@ export const mediaConsistencyRoutes = (consistency: MediaConsistency): readonly 
       if (typeof after !== "number") return invalidCursor();
       const run = await consistency.find(id);
       if (run === undefined) return noSuch("comparison");
-      const rows = await consistency.findings(id, after, paging.pageSize + 1, paging.skip);
-      const page = toPage(rows, paging, ({ seq }) => [seq]);
-      const found = await checkPreviousPage(page, paging, ({ limit, skip }) =>
-        consistency.findings(id, 0, limit, skip),
-      );
+      const found = await pageOf(paging, {
+        after,
+        beginning: 0,
+        read: (from, { limit, skip }) => consistency.findings(id, from, limit, skip),
+        keyOf: ({ seq }) => [seq],
+      });
       const report = { ...toReport(run), findings: found.items.map(toFinding) };
       return json(200, report, { link: pageLinks(url, paging, found) });
     },

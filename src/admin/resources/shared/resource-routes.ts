@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
 import type { Principal } from "../../../http/callers/auth.ts";
 import { noSuch, type Problem } from "../../../http/errors/errors.ts";
-import { checkPreviousPage, invalidCursor, pageLinks, toPage } from "../../../http/input/paging.ts";
+import { pageOf, type RowRange, invalidCursor, pageLinks } from "../../../http/input/paging.ts";
 import {
   defineRoute,
   empty,
@@ -97,7 +97,7 @@ async function list<B>(
   resource: Resource<B>,
   deps: ResourceDeps,
 ): Promise<Answer> {
-  const { cursor, pageSize, skip } = call.paging;
+  const { cursor } = call.paging;
   const after = cursor?.[0] ?? "";
   if (typeof after !== "string" || (cursor?.length ?? 1) !== 1) return invalidCursor();
   const { owner, within, noun } = resource;
@@ -107,13 +107,13 @@ async function list<B>(
   if (by !== undefined && pageWithin === undefined && !(await owns(call.params, by, resource, deps)))
     return noSuch(owner?.noun ?? noun);
   if (owner !== undefined && (await owner.exists(call.params).first()) === null) return noSuch(owner.noun);
-  const read = async (range: PageRequest): Promise<readonly Row[]> => {
-    const all = () => resource.page(call.params, range);
-    return (await (by === undefined ? all() : (pageWithin?.(by.organization, range) ?? all())).all<Row>()).results;
+  const read = async (from: string, range: RowRange): Promise<readonly Row[]> => {
+    const asked: PageRequest = { ...call.query, after: from, ...range };
+    const all = () => resource.page(call.params, asked);
+    return (await (by === undefined ? all() : (pageWithin?.(by.organization, asked) ?? all())).all<Row>()).results;
   };
-  const rows = await read({ ...call.query, after, limit: pageSize + 1, skip });
-  const found = toPage(rows, call.paging, (row) => [row["page_key"] ?? null]);
-  const page = await checkPreviousPage(found, call.paging, (range) => read({ ...call.query, after: "", ...range }));
+  const keyOf = (row: Row) => [row["page_key"] ?? null];
+  const page = await pageOf(call.paging, { after, beginning: "", read, keyOf });
   return json(200, page.items.map(resource.toJson), { link: pageLinks(call.url, call.paging, page) });
 }
 

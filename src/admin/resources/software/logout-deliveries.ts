@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
 import { noSuch } from "../../../http/errors/errors.ts";
-import { checkPreviousPage, invalidCursor, pageLinks, toPage, type RowRange } from "../../../http/input/paging.ts";
+import { pageOf, invalidCursor, pageLinks, type RowRange } from "../../../http/input/paging.ts";
 import { defineRoute, json, type Route } from "../../../http/route.ts";
 import type { AuditTrail } from "../../../platform/ports/audit.ts";
 import { actorOf } from "../../audit/record.ts";
@@ -61,9 +61,7 @@ export const logoutDeliveryRoutes = ({ db, audit, oauth }: Deps): readonly Route
         if ((await find(clientId)) === null) return noSuch("client");
         const read = async (from: string, { limit, skip }: RowRange) =>
           (await db.prepare(PAGE).bind(clientId, from, state, limit, skip).all<Row>()).results;
-        const rows = await read(after, { limit: paging.pageSize + 1, skip: paging.skip });
-        const page = toPage(rows, paging, ({ id }) => [id]);
-        const found = await checkPreviousPage(page, paging, (range) => read("", range));
+        const found = await pageOf(paging, { after, beginning: "", read, keyOf: ({ id }) => [id] });
         return json(
           200,
           found.items.map((row) => toJson(row, nowMs)),

@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
 import { noSuch } from "../../../http/errors/errors.ts";
-import { checkPreviousPage, invalidCursor, pageLinks, toPage, type RowRange } from "../../../http/input/paging.ts";
+import { pageOf, invalidCursor, pageLinks, type RowRange } from "../../../http/input/paging.ts";
 import { defineRoute, empty, json, type Route } from "../../../http/route.ts";
 import { actorOf } from "../../audit/record.ts";
 import { clientIdentifier } from "../../model/fields.ts";
@@ -54,9 +54,7 @@ export const unregisteredClientRoutes = ({ db, oauth, recordsChanged }: Deps): r
       if (typeof after !== "string") return invalidCursor();
       const read = async (from: string, { limit, skip }: RowRange) =>
         (await db.prepare(PAGE).bind(from, kind, limit, skip).all<Row>()).results;
-      const rows = await read(after, { limit: paging.pageSize + 1, skip: paging.skip });
-      const page = toPage(rows, paging, ({ id }) => [id]);
-      const found = await checkPreviousPage(page, paging, (range) => read("", range));
+      const found = await pageOf(paging, { after, beginning: "", read, keyOf: ({ id }) => [id] });
       return json(200, found.items.map(toJson), { link: pageLinks(url, paging, found) });
     },
   }),

@@ -1,11 +1,4 @@
-import {
-  checkPreviousPage,
-  toPage,
-  type CursorPart,
-  type Page,
-  type Paging,
-  type RowRange,
-} from "../../../http/input/paging.ts";
+import { pageOf, type CursorPart, type Page, type Paging, type RowRange } from "../../../http/input/paging.ts";
 import { FreshCache } from "../../../platform/copies/fresh-cache.ts";
 import type { Isolate } from "../../../platform/copies/isolate.ts";
 import { noLocationCache, throughLocation, type LocationCache } from "../../../platform/copies/location-cache.ts";
@@ -199,7 +192,7 @@ export function createPushStore(deps: PushStoreDeps) {
       if (after === undefined) return undefined;
       const read = (from: readonly string[], range: RowRange) =>
         all(incarnation, (store) => store.ofTopicAfter(incarnation, from, range));
-      return pageOf(paging, after, read, ({ client, name }) => [client, name]);
+      return pageOf(paging, { after, beginning: ["", ""], read, keyOf: ({ client, name }) => [client, name] });
     },
 
     /** Some on a topic, by client and name, behind one of them. */
@@ -211,7 +204,7 @@ export function createPushStore(deps: PushStoreDeps) {
       const after = textsOf(paging, 1);
       if (after === undefined) return undefined;
       const read = ([from = ""]: readonly string[], range: RowRange) => matching(filter, from, range);
-      return pageOf(paging, after, read, ({ id }) => [id]);
+      return pageOf(paging, { after, beginning: [""], read, keyOf: ({ id }) => [id] });
     },
 
     /** Counts the records of a shard as `n`, those included that do not count any more. */
@@ -359,15 +352,4 @@ function textsOf({ cursor }: Paging, count: number): readonly string[] | undefin
   const parts: readonly CursorPart[] = cursor ?? Array.from({ length: count }, () => "");
   const texts = parts.filter((part) => typeof part === "string");
   return texts.length === count && parts.length === count ? texts : undefined;
-}
-
-async function pageOf(
-  paging: Paging,
-  after: readonly string[],
-  read: (after: readonly string[], range: RowRange) => Promise<readonly PushRecord[]>,
-  keyOf: (record: PushRecord) => readonly string[],
-): Promise<Page<PushRecord>> {
-  const rows = await read(after, { limit: paging.pageSize + 1, skip: paging.skip });
-  const beginning = after.map(() => "");
-  return checkPreviousPage(toPage(rows, paging, keyOf), paging, (range) => read(beginning, range));
 }
