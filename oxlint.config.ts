@@ -23,6 +23,7 @@ const onlyPlatform = {
   regex: String.raw`^(\.\./)+(${[...SERVICES, "shards", "app", "deps", "wiring", "config", "worker", "env", "schedule", "place", "ui"].join("|")})\b`,
   message: "http/ knows platform/ only.",
 };
+const nothingElse = { regex: String.raw`^\.\./\.\./`, message: "platform/ knows nothing else." };
 const restricted = (files: string[], patterns: object[]) => ({
   files,
   rules: { "no-restricted-imports": ["error", { patterns }] as ["error", object] },
@@ -100,10 +101,8 @@ export default defineConfig({
       files: ["packages/**"],
       rules: { "typescript/no-unnecessary-type-parameters": "off" },
     },
-    restricted(
-      ["src/platform/**/*.ts"],
-      [{ regex: String.raw`^\.\./\.\./`, message: "platform/ knows nothing else." }, hono, runtime],
-    ),
+    restricted(["src/platform/**/*.ts"], [nothingElse, hono, runtime]),
+    restricted(["src/platform/**/*.do.ts"], [nothingElse, hono]),
     restricted(["src/http/**/*.ts"], [onlyPlatform, hono, runtime]),
     restricted(["src/http/mount.ts"], [onlyPlatform, runtime]),
     ...[...SERVICES, "shards"].flatMap((service) => [

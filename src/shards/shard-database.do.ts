@@ -1,12 +1,6 @@
-import { DurableObject } from "cloudflare:workers";
+import { RestorableObject } from "../platform/storage/restorable-object.do.ts";
 import { appliedMigrations, applyMigrations, executeAll } from "../platform/storage/object-execute.ts";
 import type { Migration, ObjectAnswer, ObjectDatabase, SentStatement } from "../platform/storage/object-protocol.ts";
-import {
-  prepareRestore,
-  type PrepareOutcome,
-  type Restorable,
-  type RestoreTo,
-} from "../platform/storage/object-restore.ts";
 import type { ObjectSchema } from "../platform/storage/object-schema.ts";
 
 /**
@@ -14,7 +8,7 @@ import type { ObjectSchema } from "../platform/storage/object-schema.ts";
  * statements and schema (platform/storage/object-protocol.ts). Each call runs without interruption, in one transaction,
  * and is answered when its writes are stored.
  */
-export class ShardDatabase extends DurableObject<unknown> implements Local<ObjectDatabase>, Restorable {
+export class ShardDatabase extends RestorableObject<unknown> implements Local<ObjectDatabase> {
   /** Migrations that this session knows to be applied. */
   #applied: ReadonlySet<string> = new Set();
 
@@ -25,15 +19,6 @@ export class ShardDatabase extends DurableObject<unknown> implements Local<Objec
 
   migrate(migrations: readonly Migration[]): string | undefined {
     return applyMigrations(this.#storage, migrations);
-  }
-
-  prepareRestore(to: RestoreTo): Promise<PrepareOutcome> {
-    return prepareRestore(this.ctx.storage, to);
-  }
-
-  /** Ends this session. The next one begins with the prepared restore. */
-  restart(): void {
-    this.ctx.abort("restored to another time");
   }
 
   get #storage() {

@@ -1,15 +1,11 @@
+import { askConsumer, failureOf, type ConsumePorts } from "./ask.ts";
 import * as z from "zod/mini";
 import { err, ok, type Result } from "../../platform/model/result.ts";
-import { lockedBy, type Reader } from "../access/reader.ts";
-import type { TopicDirectory } from "../access/topic-directory.ts";
-import type { TopicLog } from "../log/topic-log.do.ts";
+import type { Reader } from "../access/reader.ts";
 import type { Failure } from "../model/failure.ts";
 import { refusedKey } from "../model/idempotency-key.ts";
 import { PUBLISH, READ } from "../model/limits.ts";
 import { addressOf, type TopicId } from "../model/topic.ts";
-import { admitConsumer } from "./named-consumers.ts";
-import { consumerOf } from "./stub.ts";
-import type { TopicConsumer } from "./topic-consumer.do.ts";
 import type { ConsumerReadOutcome } from "./types.ts";
 
 /** Duration of a lock. */
@@ -38,12 +34,6 @@ export const bytesFor = (body: ReadBody): number =>
 /** Result of a successful read. */
 export type ReadAnswer = Extract<ConsumerReadOutcome, { kind: "batch" | "empty" }>;
 
-export interface ConsumePorts {
-  readonly directory: TopicDirectory;
-  readonly consumers: DurableObjectNamespace<TopicConsumer>;
-  readonly logs: DurableObjectNamespace<TopicLog>;
-}
-
 /**
  * Reads the next events and locks the topic for the reader. With `key`, the `Idempotency-Key` header, a repeat gets
  * the batch of that lock again. `maxChars`: for a caller with little memory. The caller has checked that the reader may
@@ -60,10 +50,8 @@ export async function read(
 ): Promise<Result<ReadAnswer, Failure>> {
   const refused = refusedKey(key);
   if (refused !== undefined) return err(refused);
-  const outcome = await ports.directory.onActive(id, nowMs, async (topic) => {
-    const admitted = await admitConsumer(ports.logs, topic, reader);
-    if (admitted !== "admitted") return admitted === "gone" ? undefined : { kind: admitted };
-    const answer: ConsumerReadOutcome = await consumerOf(ports.consumers, topic, reader.name).read({
+  const outcome = await askConsumer(ports, id, reader, nowMs, async (consumer, topic): Promise<ConsumerReadOutcome> =>
+    consumer.read({
       topic: addressOf(topic),
       consumer: reader.name,
       onlyTenant: reader.onlyTenant,
@@ -72,22 +60,15 @@ export async function read(
       autoCommit: body.autoCommit ?? false,
       key: key ?? undefined,
       maxChars,
-    });
-    return answer.kind === "gone" ? undefined : answer;
-  });
+    }),
+  );
   switch (outcome?.kind) {
-    case undefined:
-      return err({ kind: "no_topic" });
-    case "locked":
-      return err(lockedBy(reader, outcome.retryAfterMs, nowMs));
-    case "key_used":
-      return err({ kind: "key_used" });
-    case "too_many_consumers":
-      return err({ kind: "too_many_consumers", most: READ.namedConsumers });
-    case "failed":
-      return err({ kind: "unavailable" });
     case "batch":
     case "empty":
       return ok(outcome);
+    case "key_used":
+      return err({ kind: "key_used" });
+    default:
+      return err(failureOf(outcome, reader, nowMs));
   }
 }

@@ -27,7 +27,8 @@ import { giveBack, handOver } from "./hand-over.ts";
 import { listConsumers, removeConsumer } from "./named-consumers.ts";
 import { peek, peekQuery } from "./peek.ts";
 import { preferredWaitSec } from "../../http/input/prefer.ts";
-import { bytesFor, read, readBody, type ConsumePorts, type ReadAnswer, type ReadBody } from "./read.ts";
+import { bytesFor, read, readBody, type ReadAnswer, type ReadBody } from "./read.ts";
+import type { ConsumePorts } from "./ask.ts";
 import { seek, seekBody } from "./seek.ts";
 import { readWaiting, type WaitPorts } from "./wait.ts";
 

@@ -1,14 +1,8 @@
-import { DurableObject } from "cloudflare:workers";
+import { RestorableObject } from "../../platform/storage/restorable-object.do.ts";
 import { systemClock } from "../../platform/runtime/clock.ts";
 import { toBase64Url } from "../../platform/text/encoding.ts";
 import { createLog } from "../../platform/runtime/log.ts";
 import { PAGE_FORMAT, takePage, type ImportOutcome, type ImportPlace } from "../../platform/storage/object-import.ts";
-import {
-  prepareRestore,
-  type PrepareOutcome,
-  type Restorable,
-  type RestoreTo,
-} from "../../platform/storage/object-restore.ts";
 import { Mutex } from "../../platform/runtime/mutex.ts";
 import { systemRandom } from "../../platform/runtime/random.ts";
 import { tenantFilter } from "../access/reader.ts";
@@ -64,7 +58,7 @@ import type { ConsumerReadOutcome, LockOutcome, ReadRequest, SeekOutcome } from 
  * - A commit whose response was lost can be repeated; it gets `already_committed`. A read whose response was lost can
  *   be repeated if it had a key.
  */
-export class TopicConsumer extends DurableObject<ConsumerEnv> implements Restorable {
+export class TopicConsumer extends RestorableObject<ConsumerEnv> {
   readonly #row = new ConsumerRow(this.ctx.storage.sql);
   #record: ConsumerRecord | undefined = this.#row.load();
   #prefetch = new Prefetch();
@@ -157,15 +151,6 @@ export class TopicConsumer extends DurableObject<ConsumerEnv> implements Restora
   /** Position of each shard's last committed event; undefined if nothing was ever read. */
   position(): readonly number[] | undefined {
     return this.#record?.state.cursor;
-  }
-
-  prepareRestore(to: RestoreTo): Promise<PrepareOutcome> {
-    return prepareRestore(this.ctx.storage, to);
-  }
-
-  /** Ends this session; the next one begins with what was prepared. */
-  restart(): void {
-    this.ctx.abort("restored to another time");
   }
 
   /** Exports the cursor, without a lock: its batch is read again. */

@@ -8,7 +8,8 @@ import { logOf } from "../log/client.ts";
 import type { Failure } from "../model/failure.ts";
 import { WAIT } from "../model/limits.ts";
 import { addressOf, shardFor, shardsOf, type TopicAddress, type TopicId } from "../model/topic.ts";
-import { bytesFor, read, type ConsumePorts, type ReadAnswer, type ReadBody } from "./read.ts";
+import { bytesFor, read, type ReadAnswer, type ReadBody } from "./read.ts";
+import type { ConsumePorts } from "./ask.ts";
 
 export interface WaitPorts extends ConsumePorts {
   readonly clock: Clock;

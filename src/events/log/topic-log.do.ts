@@ -1,13 +1,7 @@
-import { DurableObject } from "cloudflare:workers";
+import { RestorableObject } from "../../platform/storage/restorable-object.do.ts";
 import { systemClock } from "../../platform/runtime/clock.ts";
 import { createLog, describeError } from "../../platform/runtime/log.ts";
 import type { ImportOutcome, ImportPlace } from "../../platform/storage/object-import.ts";
-import {
-  prepareRestore,
-  type PrepareOutcome,
-  type Restorable,
-  type RestoreTo,
-} from "../../platform/storage/object-restore.ts";
 import { systemRandom } from "../../platform/runtime/random.ts";
 import { LOG } from "../model/limits.ts";
 import { LogAlarm } from "./alarm.ts";
@@ -52,7 +46,7 @@ import type {
  * runtime repeats an interrupted alarm, and a finished one checks everything once more in the turn in which it sets the
  * next.
  */
-export class TopicLog extends DurableObject<LogEnv> implements Restorable {
+export class TopicLog extends RestorableObject<LogEnv> {
   readonly #sql = this.ctx.storage.sql;
   readonly #segments = new SegmentTable(this.#sql);
   readonly #retention = new LogRetention(this.#sql, this.#segments);
@@ -275,15 +269,6 @@ export class TopicLog extends DurableObject<LogEnv> implements Restorable {
     this.#resets.forget();
     this.#alarm.runBy(0);
     return outcome;
-  }
-
-  prepareRestore(to: RestoreTo): Promise<PrepareOutcome> {
-    return prepareRestore(this.ctx.storage, to);
-  }
-
-  /** Ends this session; the next one begins with what was prepared. */
-  restart(): void {
-    this.ctx.abort("restored to another time");
   }
 
   /** Opens an absent log, or marks the present one: readers who were further go back to its end (resets.ts). */

@@ -1,13 +1,7 @@
-import { DurableObject } from "cloudflare:workers";
+import { RestorableObject } from "../../platform/storage/restorable-object.do.ts";
 import { systemClock } from "../../platform/runtime/clock.ts";
 import { describeError } from "../../platform/runtime/log.ts";
 import type { ImportOutcome, ImportPlace } from "../../platform/storage/object-import.ts";
-import {
-  prepareRestore,
-  type PrepareOutcome,
-  type Restorable,
-  type RestoreTo,
-} from "../../platform/storage/object-restore.ts";
 import { askLogs, logOf } from "../log/client.ts";
 import type { Subscriber, WakeOutcome } from "../log/subscriber.ts";
 import type { TopicLog } from "../log/topic-log.do.ts";
@@ -60,7 +54,7 @@ import type {
  * deliveries.ts has the states of a delivery, endpoint-health.ts those of the endpoint, and handshake.ts those of
  * the handshake: while the record is unverified, the dispatcher pings the endpoint instead of sending events.
  */
-export class PushSubscriptionObject extends DurableObject<PushEnv> implements Subscriber, Restorable {
+export class PushSubscriptionObject extends RestorableObject<PushEnv> implements Subscriber {
   readonly ports: PushPorts;
   #open: OpenParts | undefined;
   /** Start of the current run. A run longer than an alarm may take was aborted. */
@@ -272,15 +266,6 @@ export class PushSubscriptionObject extends DurableObject<PushEnv> implements Su
   /** Position of each shard up to which events were taken; undefined if there is no such object. */
   position(): readonly number[] | undefined {
     return this.#open?.deliveries.taken;
-  }
-
-  prepareRestore(to: RestoreTo): Promise<PrepareOutcome> {
-    return prepareRestore(this.ctx.storage, to);
-  }
-
-  /** Ends this session; the next one begins with what was prepared. */
-  restart(): void {
-    this.ctx.abort("restored to another time");
   }
 
   /** Exports state and deliveries behind a place. */

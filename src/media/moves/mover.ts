@@ -1,3 +1,4 @@
+import { inParts } from "../model/parts.ts";
 import { arriveAt, type RelocationDeps } from "../shards/relocation.ts";
 import type { Clock } from "../../platform/runtime/clock.ts";
 import type { ComingStore } from "./coming-store.ts";
@@ -76,7 +77,7 @@ export function createMover(deps: MoverDeps): Mover {
   /** Writes files to the new shard. False: another run has overtaken this one, or a client is being changed. */
   async function put(run: Run, { from, to }: Way, ids: readonly string[], files: readonly MovingFile[]) {
     const byId = new Map(files.map((file) => [file.id, file]));
-    for (const some of inParts(ids, byId)) {
+    for (const some of inParts(ids, PAGE.chars, (id) => byId.get(id)?.row.length ?? 0)) {
       const there = some.flatMap((id) => byId.get(id) ?? []);
       if (!(await coming[to]!.put(run, from, some, there))) return false;
     }
@@ -133,20 +134,4 @@ export function createMover(deps: MoverDeps): Mover {
       return (await leaving[to]!.clean(mark, PAGE.files, PAGE.rows)) || isMore;
     },
   };
-}
-
-/** Splits the ids into parts whose rows together fit into one call. */
-function inParts(ids: readonly string[], files: ReadonlyMap<string, MovingFile>): readonly (readonly string[])[] {
-  const parts: string[][] = [];
-  let chars = Infinity;
-  for (const id of ids) {
-    const length = files.get(id)?.row.length ?? 0;
-    if (chars + length > PAGE.chars) {
-      parts.push([]);
-      chars = 0;
-    }
-    parts.at(-1)!.push(id);
-    chars += length;
-  }
-  return parts;
 }

@@ -1,3 +1,4 @@
+import { inParts } from "../model/parts.ts";
 import * as z from "zod/mini";
 import type { Principal } from "../../http/callers/auth.ts";
 import {
@@ -243,20 +244,8 @@ async function* chunksOf(
 }
 
 /** Each part has at most as much long metadata as may be in memory, or one file. */
-function partsOf(files: readonly ListedFile[]): readonly (readonly ListedFile[])[] {
-  const parts: ListedFile[][] = [];
-  let bytes = Infinity;
-  for (const file of files) {
-    const more = file.metadata === null ? file.metadataBytes : 0;
-    if (bytes + more > LIMITS.metadataPartBytes) {
-      parts.push([]);
-      bytes = 0;
-    }
-    parts.at(-1)!.push(file);
-    bytes += more;
-  }
-  return parts;
-}
+const partsOf = (files: readonly ListedFile[]): readonly (readonly ListedFile[])[] =>
+  inParts(files, LIMITS.metadataPartBytes, ({ metadata, metadataBytes }) => (metadata === null ? metadataBytes : 0));
 
 async function textsOf(
   deps: Pick<ListFilesDeps, "log" | "listing">,
