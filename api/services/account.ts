@@ -40,6 +40,11 @@ const form = (id: string, more: More = {}): Entry => ({
   errors: { 400: more.again ?? AGAIN },
 });
 
+const PROVIDER = {
+  schema: obj({ ...CSRF, "provider?": str("The provider's id.") }),
+  example: { csrf: "…", provider: "corporate" },
+};
+
 export const account: ServiceEntries = {
   base: "/account",
   tags: [
@@ -183,13 +188,11 @@ export const account: ServiceEntries = {
       about:
         "Leads to an identity provider whose account there is linked to the user: at most 15 minutes after a sign-in, else " +
         "to a sign-in first. Only a provider with a button, not bound to tenants, whose `domains` have the user's address.",
-      schema: obj({ ...CSRF, "provider?": str("The provider's id.") }),
-      example: { csrf: "…", provider: "corporate" },
+      ...PROVIDER,
     }),
     "POST /unlink": form("unlinkProvider", {
       about: "Sign-ins by the provider end. The last way to sign in stays.",
-      schema: obj({ ...CSRF, "provider?": str("The provider's id.") }),
-      example: { csrf: "…", provider: "corporate" },
+      ...PROVIDER,
     }),
     "POST /end-all": form("endAllOfAccount", {
       about:

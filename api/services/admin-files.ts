@@ -1,5 +1,5 @@
 import type { Entry, Named, Parameter } from "../model/entry.ts";
-import { BYTES, bool, int, list, obj, oneOf, ref, str, time, uri } from "../model/schema.ts";
+import { bool, int, list, obj, oneOf, ref, str, time, uri } from "../model/schema.ts";
 import { TAGS } from "./admin-resources.ts";
 import {
   ERASURE,
@@ -11,6 +11,7 @@ import {
   VARIANT,
   variantFields,
   VARIANTS_400,
+  UPLOAD,
 } from "./media-shapes.ts";
 
 /** Files of all clients: the operator does what the client that owns them could do. */
@@ -171,17 +172,7 @@ export const FILE_ENTRIES: Readonly<Record<string, Entry>> = {
     tag: TAGS.files,
     about: `Returns a link for the upload; commit it by its id. ${AUDITED} With a body of another type than JSON, the request stores and commits the file at once.`,
     parameters: { tenant },
-    body: {
-      fields: { "Content-Type": "The type of the upload, `binary/octet-stream` by default; not a multipart form." },
-      example: { "Content-Type": "image/jpeg" },
-      others: {
-        "application/octet-stream": BYTES,
-        "multipart/form-data": obj({
-          file: { ...BYTES, description: "The bytes, with their type and file name." },
-          "metadata?": str("A JSON object, as for a commit."),
-        }),
-      },
-    },
+    body: UPLOAD,
     answers: {
       200: {
         text: "The links.",

@@ -1,3 +1,4 @@
+import { topic, topicFields } from "../model/topic.ts";
 import type { Entry } from "../model/entry.ts";
 import { ATTEMPT_RESULT, DELIVERY_STATUS } from "../model/push.ts";
 import { bool, int, list, map, obj, oneOf, orNull, ref, str, time, type Schema } from "../model/schema.ts";
@@ -6,22 +7,6 @@ import { TAGS } from "./admin-resources.ts";
 const TOPIC = "/topics/{topicOwnerClient}/{eventType}";
 const SUBSCRIPTION = "/push-subscriptions/{subscriptionId}";
 
-const topicFields = {
-  topicOwnerClient: str("The client that owns the topic."),
-  eventType: str("The topic's event type."),
-  description: str("The owner's description; may be empty."),
-  createdAt: time("When the topic was created."),
-  shards: int("The topic's number of logs."),
-  state: oneOf(["active", "deleting"], "`deleting` until its events, cursors and subscriptions are gone."),
-};
-const topic = {
-  topicOwnerClient: "demo.shop",
-  eventType: "orderCreated",
-  description: "An order was placed.",
-  createdAt: 1_763_000_000_000,
-  shards: 1,
-  state: "active",
-};
 const CONSUMER_ID = "8f14e45fceea167a5a36dedd4bea2543";
 const describedConsumer = { id: CONSUMER_ID, client: "acme.erp", ofPerson: false, onlyTenant: null, name: null };
 const consumer = { ...describedConsumer, lag: 3 };

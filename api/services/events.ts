@@ -1,3 +1,4 @@
+import { topic, topicFields } from "../model/topic.ts";
 import type { Entry, Parameter, ServiceEntries } from "../model/entry.ts";
 import { ATTEMPT_RESULT, DELIVERY_STATUS, HALT, RIGHT, STATE } from "../model/push.ts";
 import { bool, int, list, map, obj, oneOf, orNull, ref, str, time, uri } from "../model/schema.ts";
@@ -6,24 +7,13 @@ import { bool, int, list, map, obj, oneOf, orNull, ref, str, time, uri } from ".
 const TOPIC_PATH = "/topics/{topicOwnerClient}/{eventType}";
 const SUBSCRIPTION_PATH = `${TOPIC_PATH}/subscriptions/{name}`;
 
-const topicFields = {
+const ownTopicFields = {
+  ...topicFields,
   topicOwnerClient: str("The client that owns the topic; only it can publish."),
-  eventType: str("The topic's event type."),
-  description: str("The owner's description; may be empty."),
-  createdAt: time("When the topic was created."),
   shards: int("The topic's number of logs. Events of one tenant stay in order, as do all events of one shard."),
-  state: oneOf(["active", "deleting"], "`deleting` until its events, cursors and subscriptions are gone."),
   href: uri("The topic's own address."),
 };
-const topic = {
-  topicOwnerClient: "demo.shop",
-  eventType: "orderCreated",
-  description: "An order was placed.",
-  createdAt: 1_763_000_000_000,
-  shards: 1,
-  state: "active",
-  href: "https://platform.example/pubsub/v1/topics/demo.shop/orderCreated",
-};
+const ownTopic = { ...topic, href: "https://platform.example/pubsub/v1/topics/demo.shop/orderCreated" };
 const event = {
   id: "2i9y2sgxk8v5e3a1",
   createdAt: 1_763_000_060_000,
@@ -155,17 +145,17 @@ export const events: ServiceEntries = {
   ],
   parameters,
   schemas: {
-    Topic: { schema: obj(topicFields), example: topic },
+    Topic: { schema: obj(ownTopicFields), example: ownTopic },
     TopicStatus: {
       schema: obj({
-        ...topicFields,
+        ...ownTopicFields,
         storedEvents: orNull(int("Number of stored events; null for a caller who sees only its own tenant's.")),
         oldestEventAt: orNull(time("When the oldest was published; null: there is none.")),
         newestEventAt: orNull(time("When the newest was published; null: there is none.")),
         lag: orNull(int("Events that the caller has not committed; null as above.")),
       }),
       example: {
-        ...topic,
+        ...ownTopic,
         storedEvents: 12,
         oldestEventAt: 1_763_000_060_000,
         newestEventAt: 1_763_000_090_000,
@@ -214,7 +204,7 @@ export const events: ServiceEntries = {
     },
     SubscriptionName: {
       schema: obj({ name: subscriptionFields.name, href: uri("The subscription's own address.") }),
-      example: { name: "orders-to-erp", href: `${topic.href}/subscriptions/orders-to-erp` },
+      example: { name: "orders-to-erp", href: `${ownTopic.href}/subscriptions/orders-to-erp` },
     },
     ConsumerName: { schema: obj({ name: str("The consumer's name.") }), example: { name: "worker-1" } },
     NewPushSubscription: {

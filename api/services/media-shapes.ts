@@ -1,4 +1,4 @@
-import { int, obj, oneOf, orNull, str, time, uri, type Schema } from "../model/schema.ts";
+import { BYTES, int, obj, oneOf, orNull, str, time, uri, type Schema } from "../model/schema.ts";
 
 /** What the media service and the operator service say of files, in the same words. */
 export const FILE_ID = "69158fc0006b1f9a2c3d4e5f";
@@ -18,6 +18,19 @@ export const FILE = {
   etag: '"5d41402abc4b2a76b9719d911017c592"',
   fileName: "boat.jpg",
   tenant: "demo",
+};
+
+/** The body of a request that creates a file, with its bytes or without. */
+export const UPLOAD = {
+  fields: { "Content-Type": "The type of the upload, `binary/octet-stream` by default; not a multipart form." },
+  example: { "Content-Type": "image/jpeg" },
+  others: {
+    "application/octet-stream": BYTES,
+    "multipart/form-data": obj({
+      file: { ...BYTES, description: "The bytes, with their type and file name." },
+      "metadata?": str("A JSON object, as for a commit."),
+    }),
+  },
 };
 
 export const variantFields = {

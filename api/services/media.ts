@@ -1,4 +1,4 @@
-import type { Entry, ServiceEntries } from "../model/entry.ts";
+import type { AnswerEntry, Entry, ServiceEntries } from "../model/entry.ts";
 import { BYTES, int, list, obj, oneOf, ref, str, time, uri } from "../model/schema.ts";
 import {
   ERASURE,
@@ -10,6 +10,7 @@ import {
   VARIANT,
   variantFields,
   VARIANTS_400,
+  UPLOAD,
 } from "./media-shapes.ts";
 
 /** Media. Private and public files have the same operations under two paths. */
@@ -60,6 +61,10 @@ const NO_FILE = "There is no such file, or it belongs to another client or tenan
 const QUERY_ERRORS =
   "`validation_violation`; `query_too_broad`: too many candidates, add a term; `too_many_variants`, " +
   "`too_many_transformations`.";
+const EACH_PAGE =
+  "At least one size. Each call handles a page of images with at most 100 variants; `Link` leads to the next page.";
+const COUNTED: AnswerEntry = { text: "`dryRun`: the counts.", json: ref("BulkCount"), headers: ["Link"] };
+const bulkErrors = { 400: QUERY_ERRORS, 403: FORBIDDEN, 404: "There is no such tenant for this token." };
 const commitAnswer = { text: "Committed. Its variants will be made.", json: ref("CommittedFile") };
 
 function files(visibility: Visibility): Readonly<Record<string, Entry>> {
@@ -79,17 +84,7 @@ function files(visibility: Visibility): Readonly<Record<string, Entry>> {
         "and commits the file at once: the bytes, or a multipart form of up to 5 MiB with the part `file` and, if wanted, " +
         "`metadata` (a JSON object). Then `tenant` and `shared` count as for a commit. A request that is repeated stores " +
         "another file.",
-      body: {
-        fields: { "Content-Type": "The type of the upload, `binary/octet-stream` by default; not a multipart form." },
-        example: { "Content-Type": "image/jpeg" },
-        others: {
-          "application/octet-stream": BYTES,
-          "multipart/form-data": obj({
-            file: { ...BYTES, description: "The bytes, with their type and file name." },
-            "metadata?": str("A JSON object, as for a commit."),
-          }),
-        },
-      },
+      body: UPLOAD,
       answers: {
         200: { text: "The links.", json: ref("NewFile"), headers: ["Cache-Control"] },
         202: { ...commitAnswer, text: "With the bytes: stored and committed. Its variants will be made." },
@@ -203,26 +198,22 @@ function files(visibility: Visibility): Readonly<Record<string, Entry>> {
     [`POST ${B}`]: {
       id: named("bulkCreate", "Variants"),
       tag,
-      about:
-        "At least one size. Each call handles a page of images with at most 100 variants; `Link` leads to the " +
-        "next page.",
+      about: EACH_PAGE,
       answers: {
-        200: { text: "`dryRun`: the counts.", json: ref("BulkCount"), headers: ["Link"] },
+        200: COUNTED,
         202: { text: "They will be made.", json: ref("BulkCount"), headers: ["Link"] },
       },
-      errors: { 400: QUERY_ERRORS, 403: FORBIDDEN, 404: "There is no such tenant for this token." },
+      errors: bulkErrors,
     },
     [`DELETE ${B}`]: {
       id: named("bulkDelete", "Variants"),
       tag,
-      about:
-        "At least one size. Each call handles a page of images with at most 100 variants; `Link` leads to the " +
-        "next page.",
+      about: EACH_PAGE,
       answers: {
-        200: { text: "`dryRun`: the counts.", json: ref("BulkCount"), headers: ["Link"] },
+        200: COUNTED,
         204: { text: "Deleted.", headers: ["Link"] },
       },
-      errors: { 400: QUERY_ERRORS, 403: FORBIDDEN, 404: "There is no such tenant for this token." },
+      errors: bulkErrors,
     },
   };
 }

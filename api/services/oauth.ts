@@ -168,6 +168,25 @@ const METADATA = {
 const BASE = "https://platform.example/oauth2/v1";
 const ENDPOINT = uri("The address of the endpoint.");
 
+const NO_MAIL = "A page: the platform sends no mail.";
+/** The form behind the link of a mail that sets a password. */
+const NEW_PASSWORD = {
+  body: {
+    schema: obj({
+      token: str("From the link."),
+      "csrf?": str("Binds the form to the browser."),
+      "new_password?": str("8 to 256 characters.", { format: "password" }),
+      "repeated_password?": str("The same.", { format: "password" }),
+    }),
+    example: { token: "…", new_password: "…", repeated_password: "…" },
+  },
+  answers: { 200: { text: "A page that leads on.", mediaTypes: page! } },
+  errors: {
+    400: "A page: as for the link; or the page again, if the password is not acceptable.",
+    404: NO_MAIL,
+  },
+} as const;
+
 export const oauth: ServiceEntries = {
   base: "/oauth2/v1",
   tags: [
@@ -729,7 +748,7 @@ export const oauth: ServiceEntries = {
       answers: { 200: { text: "The page.", mediaTypes: page! } },
       errors: {
         400: "A page: the form is another site's, or the request is not valid any more.",
-        404: "A page: the platform sends no mail.",
+        404: NO_MAIL,
       },
     },
     "GET /verify": {
@@ -739,7 +758,7 @@ export const oauth: ServiceEntries = {
       answers: { 200: { text: "The page.", mediaTypes: page! } },
       errors: {
         400: "A page: the link is unknown, used, older than 30 minutes, or of another browser.",
-        404: "A page: the platform sends no mail.",
+        404: NO_MAIL,
       },
     },
     "POST /verify": {
@@ -751,7 +770,7 @@ export const oauth: ServiceEntries = {
         example: { token: "…" },
       },
       answers: { 200: { text: "A page that leads on.", mediaTypes: page! } },
-      errors: { 400: "A page: as for the link.", 404: "A page: the platform sends no mail." },
+      errors: { 400: "A page: as for the link.", 404: NO_MAIL },
     },
     "GET /invitation": {
       id: "openInvitation",
@@ -760,7 +779,7 @@ export const oauth: ServiceEntries = {
       answers: { 200: { text: "The page.", mediaTypes: page! } },
       errors: {
         400: "A page: the invitation is unknown, accepted, withdrawn, or older than a week.",
-        404: "A page: the platform sends no mail.",
+        404: NO_MAIL,
       },
     },
     "POST /invitation": {
@@ -769,20 +788,7 @@ export const oauth: ServiceEntries = {
       about:
         "Only for the page. Makes the person a member, verifies the address, and sets the password of a person who cannot " +
         "sign in yet. It works once.",
-      body: {
-        schema: obj({
-          token: str("From the link."),
-          "csrf?": str("Binds the form to the browser."),
-          "new_password?": str("8 to 256 characters.", { format: "password" }),
-          "repeated_password?": str("The same.", { format: "password" }),
-        }),
-        example: { token: "…", new_password: "…", repeated_password: "…" },
-      },
-      answers: { 200: { text: "A page that leads on.", mediaTypes: page! } },
-      errors: {
-        400: "A page: as for the link; or the page again, if the password is not acceptable.",
-        404: "A page: the platform sends no mail.",
-      },
+      ...NEW_PASSWORD,
     },
     "GET /reset": {
       id: "openResetLink",
@@ -791,7 +797,7 @@ export const oauth: ServiceEntries = {
       answers: { 200: { text: "The page.", mediaTypes: page! } },
       errors: {
         400: "A page: the link is unknown, used, older than 30 minutes, or of another browser.",
-        404: "A page: the platform sends no mail.",
+        404: NO_MAIL,
       },
     },
     "POST /reset": {
@@ -800,20 +806,7 @@ export const oauth: ServiceEntries = {
       about:
         "Only for the page. Sets the password, uses the link, and ends every session, grant and token of the person. It " +
         "works once, in the browser that asked for the link.",
-      body: {
-        schema: obj({
-          token: str("From the link."),
-          "csrf?": str("Binds the form to the browser."),
-          "new_password?": str("8 to 256 characters.", { format: "password" }),
-          "repeated_password?": str("The same.", { format: "password" }),
-        }),
-        example: { token: "…", new_password: "…", repeated_password: "…" },
-      },
-      answers: { 200: { text: "A page that leads on.", mediaTypes: page! } },
-      errors: {
-        400: "A page: as for the link; or the page again, if the password is not acceptable.",
-        404: "A page: the platform sends no mail.",
-      },
+      ...NEW_PASSWORD,
     },
     "POST /second-factor": {
       id: "secondFactor",

@@ -1,9 +1,18 @@
-import { page, type ServiceEntries } from "../model/entry.ts";
+import { type AnswerEntry, page, type ServiceEntries } from "../model/entry.ts";
 import { obj, oneOf, ref, type Schema } from "../model/schema.ts";
 
 /** Addresses without a service. */
 const PLATFORM = "Platform";
 const text: Schema = { type: "string" };
+
+/** A document that a caller with the current one need not get again. */
+const cached = (text: string, mediaTypes: NonNullable<AnswerEntry["mediaTypes"]>) => ({
+  headers: ["If-None-Match"],
+  answers: {
+    200: { text, mediaTypes, headers: ["ETag", "Cache-Control"] },
+    304: { text: "The caller has it.", headers: ["ETag", "Cache-Control"] },
+  },
+});
 
 export const platform: ServiceEntries = {
   base: "",
@@ -56,31 +65,19 @@ export const platform: ServiceEntries = {
       tag: PLATFORM,
       about:
         "The first page. The others are below it: `/docs/quickstart` is a page, and `/docs/quickstart.md` the same as Markdown.",
-      headers: ["If-None-Match"],
-      answers: {
-        200: { text: "A page.", mediaTypes: page!, headers: ["ETag", "Cache-Control"] },
-        304: { text: "The caller has it.", headers: ["ETag", "Cache-Control"] },
-      },
+      ...cached("A page.", page!),
     },
     "GET /console": {
       id: "getConsole",
       tag: PLATFORM,
       about: "An application for people who run the platform or an organization. Its pages and files are below it.",
-      headers: ["If-None-Match"],
-      answers: {
-        200: { text: "A page.", mediaTypes: page!, headers: ["ETag", "Cache-Control"] },
-        304: { text: "The caller has it.", headers: ["ETag", "Cache-Control"] },
-      },
+      ...cached("A page.", page!),
     },
     "GET /llms.txt": {
       id: "getPagesForPrograms",
       tag: PLATFORM,
       about: "Each page's title, first sentences and address as Markdown.",
-      headers: ["If-None-Match"],
-      answers: {
-        200: { text: "The list.", mediaTypes: { "text/plain": text }, headers: ["ETag", "Cache-Control"] },
-        304: { text: "The caller has it.", headers: ["ETag", "Cache-Control"] },
-      },
+      ...cached("The list.", { "text/plain": text }),
     },
     "GET /docs/errors": {
       id: "getErrorReference",

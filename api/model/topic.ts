@@ -1,0 +1,20 @@
+import { int, oneOf, str, time } from "./schema.ts";
+
+/** A topic, as the events service and the operator service show it. */
+export const topicFields = {
+  topicOwnerClient: str("The client that owns the topic."),
+  eventType: str("The topic's event type."),
+  description: str("The owner's description; may be empty."),
+  createdAt: time("When the topic was created."),
+  shards: int("The topic's number of logs."),
+  state: oneOf(["active", "deleting"], "`deleting` until its events, cursors and subscriptions are gone."),
+};
+
+export const topic = {
+  topicOwnerClient: "demo.shop",
+  eventType: "orderCreated",
+  description: "An order was placed.",
+  createdAt: 1_763_000_000_000,
+  shards: 1,
+  state: "active",
+};
