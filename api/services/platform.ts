@@ -6,10 +6,10 @@ const PLATFORM = "Platform";
 const text: Schema = { type: "string" };
 
 /** A document that a caller with the current one need not get again. */
-const cached = (text: string, mediaTypes: NonNullable<AnswerEntry["mediaTypes"]>) => ({
+const cached = (what: string, mediaTypes: NonNullable<AnswerEntry["mediaTypes"]>) => ({
   headers: ["If-None-Match"],
   answers: {
-    200: { text, mediaTypes, headers: ["ETag", "Cache-Control"] },
+    200: { text: what, mediaTypes, headers: ["ETag", "Cache-Control"] },
     304: { text: "The caller has it.", headers: ["ETag", "Cache-Control"] },
   },
 });
