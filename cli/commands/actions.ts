@@ -50,13 +50,13 @@ const removeSecondFactor = changeCommand({
 
 const SESSION_COLUMNS: readonly Column<api.UserSession>[] = [
   { field: "sessionId", title: "SESSION" },
-  { field: "browser", title: "BROWSER" },
-  { field: "system", title: "SYSTEM" },
-  { field: "city", title: "CITY" },
-  { field: "country", title: "COUNTRY" },
+  "browser",
+  "system",
+  "city",
+  "country",
   { field: "provider", title: "BY" },
-  { field: "signedInAt", title: "SIGNED IN", kind: "time" },
-  { field: "lastUsedAt", title: "LAST USED", kind: "time" },
+  "signedInAt",
+  "lastUsedAt",
 ];
 
 const listSessions = listCommand({
@@ -72,10 +72,10 @@ const listSessions = listCommand({
 
 const PASSKEY_COLUMNS: readonly Column<api.Passkey>[] = [
   { field: "id", title: "PASSKEY" },
-  { field: "name", title: "NAME" },
+  "name",
   { field: "backedUp", title: "COPIED", kind: "flag" },
-  { field: "createdAt", title: "CREATED", kind: "time" },
-  { field: "lastUsedAt", title: "LAST USED", kind: "time" },
+  "createdAt",
+  "lastUsedAt",
 ];
 
 const listPasskeys = listCommand({
@@ -245,21 +245,21 @@ const revoke = ({ word, arg, operation, ends, id }: (typeof REVOCATIONS)[number]
 const KEY_COLUMNS: readonly Column<api.SigningKey>[] = [
   { field: "kid", title: "KEY" },
   { field: "alg", title: "ALGORITHM" },
-  { field: "state", title: "STATE" },
-  { field: "createdAt", title: "CREATED", kind: "time" },
-  { field: "signsFrom", title: "SIGNS FROM", kind: "time" },
-  { field: "publishedUntil", title: "PUBLISHED UNTIL", kind: "time" },
+  "state",
+  "createdAt",
+  { field: "signsFrom", kind: "time" },
+  { field: "publishedUntil", kind: "time" },
 ];
 
 const SEAL_KEY_COLUMNS: readonly Column<api.SealKey>[] = [
   { field: "id", title: "KEY" },
-  { field: "use", title: "USE" },
+  "use",
   { field: "identityProviders", title: "PROVIDERS", kind: "count" },
-  { field: "signingKeys", title: "SIGNING KEYS", kind: "count" },
+  { field: "signingKeys", kind: "count" },
   { field: "secondFactors", title: "FACTORS", kind: "count" },
   { field: "clientSecrets", title: "CLIENTS", kind: "count" },
   { field: "pushSubscriptions", title: "PUSH", kind: "count" },
-  { field: "mayGo", title: "MAY GO", kind: "flag" },
+  { field: "mayGo", kind: "flag" },
 ];
 
 const listSealKeys = listCommand({

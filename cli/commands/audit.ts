@@ -14,12 +14,12 @@ const LATE_MS = 60_000;
 type Filters = NonNullable<Parameters<typeof listAudit>[0]>;
 
 const COLUMNS: readonly Column<AuditRow>[] = [
-  { field: "at", title: "AT", kind: "time" },
-  { field: "outcome", title: "OUTCOME" },
-  { field: "actor", title: "ACTOR" },
-  { field: "action", title: "ACTION" },
-  { field: "subject", title: "SUBJECT" },
-  { field: "reason", title: "REASON" },
+  { field: "at", kind: "time" },
+  "outcome",
+  "actor",
+  "action",
+  "subject",
+  "reason",
   { field: "requestId", title: "REQUEST", kind: "whole" },
 ];
 

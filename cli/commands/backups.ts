@@ -14,13 +14,13 @@ const ID = { name: "id", help: "of the backup, or latest" };
 const BACKGROUND: Option = { flag: "background", help: "only start it; platform job shows how far it is" };
 
 const COLUMNS: readonly Column<api.Backup>[] = [
-  { field: "id", title: "ID" },
-  { field: "startedAt", title: "STARTED", kind: "time" },
-  { field: "bytes", title: "BYTES" },
-  { field: "counts.rows", title: "ROWS" },
-  { field: "counts.events", title: "EVENTS" },
-  { field: "counts.files", title: "FILES" },
-  { field: "counts.partBytes", title: "PART BYTES" },
+  "id",
+  "startedAt",
+  "bytes",
+  "counts.rows",
+  "counts.events",
+  "counts.files",
+  "counts.partBytes",
 ];
 
 /** Backups of the platform, and restores. */

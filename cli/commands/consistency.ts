@@ -14,22 +14,22 @@ const WAIT: Option = { flag: "wait", help: "wait until it is done, then show its
 const ID = { name: "id", help: "of the comparison" };
 
 const RUN_COLUMNS: readonly Column<api.Comparison>[] = [
-  { field: "id", title: "ID" },
-  { field: "state", title: "STATE" },
-  { field: "startedAt", title: "STARTED", kind: "time" },
-  { field: "finishedAt", title: "FINISHED", kind: "time" },
-  { field: "checked.files", title: "FILES" },
+  "id",
+  "state",
+  "startedAt",
+  "finishedAt",
+  "checked.files",
   { field: "keptFindings", title: "FINDINGS" },
 ];
 type Finding = api.ComparisonReport["findings"][number];
 const FINDING_COLUMNS: readonly Column<Finding>[] = [
-  { field: "kind", title: "KIND" },
-  { field: "key", title: "KEY" },
-  { field: "tenant", title: "TENANT" },
-  { field: "client", title: "CLIENT" },
+  "kind",
+  "key",
+  "tenant",
+  "client",
   { field: "row.size", title: "ROW BYTES" },
   { field: "object.size", title: "OBJECT BYTES" },
-  { field: "outcome", title: "OUTCOME" },
+  "outcome",
 ];
 
 /** Comparisons of the media bucket with the database. */

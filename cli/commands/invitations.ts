@@ -86,10 +86,10 @@ const invite: Command = {
 type Shown = api.TenantInvitation | api.OrganizationInvitation;
 
 const COLUMNS: readonly Column<Shown>[] = [
-  { field: "email", title: "EMAIL" },
-  { field: "roles", title: "ROLES", kind: "list" },
-  { field: "createdAt", title: "SENT", kind: "time" },
-  { field: "expiresAt", title: "UNTIL", kind: "time" },
+  "email",
+  { field: "roles", kind: "list" },
+  { field: "createdAt", title: "SENT" },
+  { field: "expiresAt", title: "UNTIL" },
 ];
 
 const list = pagedListCommand<Shown>({

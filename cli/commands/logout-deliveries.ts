@@ -7,12 +7,12 @@ import type { Command } from "../command-line/command.ts";
 import type { Column } from "../terminal/table.ts";
 
 const COLUMNS: readonly Column<api.LogoutDelivery>[] = [
-  { field: "id", title: "ID" },
-  { field: "user", title: "USER" },
-  { field: "state", title: "STATE" },
-  { field: "attempts", title: "ATTEMPTS" },
-  { field: "createdAt", title: "CREATED", kind: "time" },
-  { field: "nextAttemptAt", title: "NEXT", kind: "time" },
+  "id",
+  "user",
+  "state",
+  "attempts",
+  "createdAt",
+  { field: "nextAttemptAt", title: "NEXT" },
 ];
 const CLIENT = { name: "client", help: "the client's id" };
 

@@ -19,19 +19,11 @@ type Row = {
   readonly value: string;
 };
 
-const COLUMNS: readonly Column<Row>[] = [
-  { field: "metric", title: "METRIC" },
-  { field: "service", title: "SERVICE" },
-  { field: "label", title: "LABEL" },
-  { field: "value", title: "VALUE" },
-];
+const COLUMNS: readonly Column<Row>[] = ["metric", "service", "label", "value"];
 
 type TenantRow = { readonly tenant: string; readonly value: string };
 
-const TENANT_COLUMNS: readonly Column<TenantRow>[] = [
-  { field: "tenant", title: "TENANT" },
-  { field: "value", title: "VALUE" },
-];
+const TENANT_COLUMNS: readonly Column<TenantRow>[] = ["tenant", "value"];
 
 export const metricsCommand: Command = {
   words: ["metrics"],

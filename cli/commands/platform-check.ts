@@ -15,7 +15,7 @@ interface Shown extends Record<string, string> {
 }
 
 const COLUMNS: readonly Column<Shown>[] = [
-  { field: "kind", title: "KIND" },
+  "kind",
   { field: "subject", title: "WHAT" },
   { field: "next", title: "TYPE" },
 ];

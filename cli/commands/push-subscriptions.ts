@@ -7,15 +7,15 @@ import type { Command } from "../command-line/command.ts";
 import type { Column } from "../terminal/table.ts";
 
 const COLUMNS: readonly Column<api.OperatedSubscription>[] = [
-  { field: "id", title: "ID" },
-  { field: "topic", title: "TOPIC" },
-  { field: "client", title: "CLIENT" },
-  { field: "name", title: "NAME" },
+  "id",
+  "topic",
+  "client",
+  "name",
   { field: "endpointOrigin", title: "ENDPOINT" },
-  { field: "state", title: "STATE" },
-  { field: "halt", title: "HALT" },
-  { field: "right", title: "RIGHT" },
-  { field: "createdAt", title: "CREATED", kind: "time" },
+  "state",
+  "halt",
+  "right",
+  "createdAt",
 ];
 const ID = { name: "id", help: "of the subscription, as in the list" };
 

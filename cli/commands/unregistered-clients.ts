@@ -7,10 +7,10 @@ import type { Column } from "../terminal/table.ts";
 
 const COLUMNS: readonly Column<api.UnregisteredClient>[] = [
   { field: "clientId", title: "ID" },
-  { field: "kind", title: "KIND" },
-  { field: "name", title: "NAME" },
-  { field: "people", title: "PEOPLE" },
-  { field: "usedAt", title: "USED", kind: "time" },
+  "kind",
+  "name",
+  "people",
+  "usedAt",
 ];
 
 /** Clients that nobody registered, such as agents. */

@@ -178,11 +178,11 @@ function sizesIn({ options }: Pick<Invocation, "options">): { clip?: string; cro
 }
 
 const COLUMNS: readonly Column[] = [
-  { field: "id", title: "ID" },
+  "id",
   { field: "Content-Type", title: "TYPE" },
   { field: "size", title: "BYTES" },
   { field: "fileName", title: "NAME" },
-  { field: "committedAt", title: "STORED", kind: "time" },
+  { field: "committedAt", title: "STORED" },
 ];
 
 const FILTERS: readonly Option[] = [

@@ -63,11 +63,7 @@ const list: Command = {
     await printRows(findCaller(invocation).plinth.topics(), {
       io,
       asJson: options.has("json"),
-      columns: [
-        { field: "topicOwnerClient", title: "OWNER" },
-        { field: "eventType", title: "EVENT TYPE" },
-        { field: "description", title: "DESCRIPTION" },
-      ],
+      columns: [{ field: "topicOwnerClient", title: "OWNER" }, "eventType", "description"],
       limit: readBounds(options).limit,
       nouns: "topics",
     });

@@ -1,6 +1,6 @@
 import * as api from "../../api/plinth.ts";
 import { count, texts, optional, required, secret, text, toggle } from "./fields.ts";
-import { BRAND_FIELDS, CREATED, NAME, scopesField, resource } from "./resource.ts";
+import { BRAND_FIELDS, NAME, scopesField, resource } from "./resource.ts";
 
 const membersOf = (owner: "tenant" | "organization") =>
   ({
@@ -14,11 +14,7 @@ const membersOf = (owner: "tenant" | "organization") =>
     fields: {
       roles: required(texts("role", "<role>", "a role of the member")),
     },
-    columns: [
-      { field: "email", title: "EMAIL" },
-      { field: "roles", title: "ROLES", kind: "list" },
-      { ...CREATED, title: "SINCE" },
-    ],
+    columns: ["email", { field: "roles", kind: "list" }, { field: "createdAt", title: "SINCE" }],
     verbs: { list: "members", show: "show-member", set: "set-member", remove: "remove-member" },
     removal: "Tokens that the user got as a member are revoked within seconds.",
     examples: {
@@ -40,7 +36,7 @@ export const PEOPLE = {
     keys: [{ name: "organization", help: "its id: letters, digits, . _ - (64 at most)" }],
     summary: "companies that own tenants and packages",
     fields: { name: required(NAME) },
-    columns: [{ field: "id", title: "ID" }, { field: "name", title: "NAME" }, CREATED],
+    columns: ["id", "name", "createdAt"],
     readOnly: ["id", "createdAt"],
     removal: "Its memberships are removed too. An organization with tenants or packages stays.",
     examples: { set: ['organization set acme --name "Acme"'] },
@@ -74,13 +70,7 @@ export const PEOPLE = {
       requireSecondFactor: toggle("require-second-factor", "people get tokens for it after two factors alone"),
       ...BRAND_FIELDS,
     },
-    columns: [
-      { field: "id", title: "ID" },
-      { field: "name", title: "NAME" },
-      { field: "organization", title: "ORGANIZATION" },
-      { field: "disabled", title: "DISABLED", kind: "flag" },
-      CREATED,
-    ],
+    columns: ["id", "name", "organization", { field: "disabled", kind: "flag" }, "createdAt"],
     readOnly: ["id", "createdAt"],
     removal:
       "Its memberships are removed too. A tenant with clients, services, subscriptions or files stays: see " +
@@ -108,11 +98,7 @@ export const PEOPLE = {
     ],
     summary: "which packages a tenant has",
     fields: {},
-    columns: [
-      { field: "package", title: "PACKAGE" },
-      { field: "id", title: "SUBSCRIPTION" },
-      { ...CREATED, title: "SINCE" },
-    ],
+    columns: ["package", { field: "id", title: "SUBSCRIPTION" }, { field: "createdAt", title: "SINCE" }],
     verbs: { list: "subscriptions", show: "show-subscription", set: "subscribe", remove: "unsubscribe" },
     readOnly: ["id", "tenant", "package", "createdAt"],
     removal: "The tenant gets no more tokens for the package's services.",
@@ -132,7 +118,7 @@ export const PEOPLE = {
       scopes: scopesField("a scope of the role"),
       requireSecondFactor: toggle("require-second-factor", "its holders get tokens after two factors alone"),
     },
-    columns: [{ field: "name", title: "NAME" }, { field: "scopes", title: "SCOPES", kind: "list" }, CREATED],
+    columns: ["name", { field: "scopes", kind: "list" }, "createdAt"],
     readOnly: ["name", "createdAt"],
     removal: "A role that members have stays.",
     examples: {
@@ -157,11 +143,11 @@ export const PEOPLE = {
       disabled: toggle("disabled", "the user is signed out and cannot sign in"),
     },
     columns: [
-      { field: "email", title: "EMAIL" },
-      { field: "name", title: "NAME" },
+      "email",
+      "name",
       { field: "hasPassword", title: "PASSWORD", kind: "flag" },
-      { field: "disabled", title: "DISABLED", kind: "flag" },
-      CREATED,
+      { field: "disabled", kind: "flag" },
+      "createdAt",
     ],
     readOnly: ["email", "hasPassword", "createdAt"],
     removal: "The user's memberships are removed too, and tokens are revoked within seconds.",
@@ -184,12 +170,7 @@ export const PEOPLE = {
     fields: {
       subject: required(text("subject", "<sub>", "the account there: `sub` of its ID tokens")),
     },
-    columns: [
-      { field: "provider", title: "PROVIDER" },
-      { field: "subject", title: "SUBJECT" },
-      { field: "linkedBy", title: "LINKED BY" },
-      { field: "linkedAt", title: "SINCE", kind: "time" },
-    ],
+    columns: ["provider", "subject", "linkedBy", { field: "linkedAt", title: "SINCE" }],
     verbs: { list: "identities", show: "show-identity", set: "link", remove: "unlink" },
     readOnly: ["email", "provider", "linkedBy", "linkedAt"],
     removal: "What the user got until now is revoked. The next sign-in by the provider counts as the first.",

@@ -75,7 +75,6 @@ export function resource({ operations: [list, show, put, remove], fields, ...res
 }
 
 const STANDARD_VERBS: Verbs = { list: "list", show: "show", set: "set", remove: "delete" };
-export const CREATED = { field: "createdAt", title: "CREATED", kind: "time" } as const;
 export const NAME = text("name", "<text>", "its display name");
 export const scopesField = (help: string) => required(texts("scope", "<scope>", help));
 

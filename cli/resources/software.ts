@@ -1,6 +1,6 @@
 import * as api from "../../api/plinth.ts";
 import { texts, optional, required, secret, text, toggle } from "./fields.ts";
-import { BRAND_FIELDS, CREATED, scopesField, resource } from "./resource.ts";
+import { BRAND_FIELDS, scopesField, resource } from "./resource.ts";
 
 /** Clients, services, packages, and external identity providers. */
 export const SOFTWARE = {
@@ -71,12 +71,12 @@ export const SOFTWARE = {
     },
     columns: [
       { field: "clientId", title: "ID" },
-      { field: "tenant", title: "TENANT" },
-      { field: "confidential", title: "CONFIDENTIAL", kind: "flag" },
+      "tenant",
+      { field: "confidential", kind: "flag" },
       { field: "grantTypes", title: "GRANTS", kind: "list" },
-      { field: "scopes", title: "SCOPES", kind: "list" },
-      { field: "disabled", title: "DISABLED", kind: "flag" },
-      CREATED,
+      { field: "scopes", kind: "list" },
+      { field: "disabled", kind: "flag" },
+      "createdAt",
     ],
     readOnly: ["clientId", "createdAt"],
     removal:
@@ -121,14 +121,14 @@ export const SOFTWARE = {
       trusted: toggle("trusted", "do not isolate its pages and cookies from other services"),
     },
     columns: [
-      { field: "name", title: "NAME" },
+      "name",
       { field: "proxyPath", title: "PATH" },
       { field: "sourceUrl", title: "SOURCE" },
-      { field: "tenant", title: "TENANT" },
-      { field: "access", title: "ACCESS" },
-      { field: "essential", title: "ESSENTIAL", kind: "flag" },
-      { field: "builtIn", title: "BUILT IN", kind: "flag" },
-      { field: "scopes", title: "SCOPES", kind: "list" },
+      "tenant",
+      "access",
+      { field: "essential", kind: "flag" },
+      { field: "builtIn", kind: "flag" },
+      { field: "scopes", kind: "list" },
     ],
     readOnly: ["name", "createdAt", "builtIn"],
     removal: "The gateway stops forwarding to it. A service of a client or a package stays.",
@@ -150,13 +150,7 @@ export const SOFTWARE = {
       organization: required(text("organization", "<id>", "the organization that offers it")),
       services: required(texts("service", "<service>", "a service in the package")),
     },
-    columns: [
-      { field: "id", title: "ID" },
-      { field: "version", title: "VERSION" },
-      { field: "organization", title: "ORGANIZATION" },
-      { field: "services", title: "SERVICES", kind: "list" },
-      { field: "builtIn", title: "BUILT IN", kind: "flag" },
-    ],
+    columns: ["id", "version", "organization", { field: "services", kind: "list" }, { field: "builtIn", kind: "flag" }],
     readOnly: ["id", "createdAt", "builtIn"],
     removal: "A package with subscribers stays.",
     examples: { set: ["package set catalog --version 1 --organization acme --service catalog"] },
@@ -195,13 +189,13 @@ export const SOFTWARE = {
       button: text("button", "<text>", "its name on a button of the sign-in page; empty: no button"),
     },
     columns: [
-      { field: "id", title: "ID" },
-      { field: "issuer", title: "ISSUER" },
-      { field: "clientId", title: "CLIENT ID" },
-      { field: "scopes", title: "SCOPES", kind: "list" },
-      { field: "tenants", title: "TENANTS", kind: "list" },
-      { field: "domains", title: "DOMAINS", kind: "list" },
-      CREATED,
+      "id",
+      "issuer",
+      "clientId",
+      { field: "scopes", kind: "list" },
+      { field: "tenants", kind: "list" },
+      { field: "domains", kind: "list" },
+      "createdAt",
     ],
     readOnly: ["id", "createdAt"],
     removal: "Users who signed in by it are signed out, and their links to accounts there are removed.",

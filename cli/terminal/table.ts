@@ -21,10 +21,11 @@ export interface Table {
  * terminal, the widest columns are shortened until a row fits.
  */
 export function createTable(
-  columns: readonly Column[],
+  given: readonly Column[],
   terminal: number | undefined,
   bold: (text: string) => string,
 ): Table {
+  const columns = given.map(titled);
   const titles = columns.map(({ title }) => title);
   const natural = titles.map(widthOf);
   let isBegun = false;
@@ -41,14 +42,14 @@ export function createTable(
   };
 }
 
-function cellOf({ field, kind }: Column, row: Body): string {
+function cellOf({ field, kind }: Titled, row: Body): string {
   const value = read(row, field);
   if (kind === "flag") return value === true ? "yes" : "";
   return formatValue(kind === "time" ? "at" : field, value);
 }
 
 /** Chooses the widths. The first column and times identify a row, so they are shortened last; `whole` columns never. */
-function fit(natural: readonly number[], columns: readonly Column[], terminal: number | undefined): number[] {
+function fit(natural: readonly number[], columns: readonly Titled[], terminal: number | undefined): number[] {
   const widths = [...natural];
   if (terminal === undefined) return widths;
   const total = (): number => widths.reduce((sum, width) => sum + width, GAP.length * (widths.length - 1));
@@ -102,10 +103,34 @@ const flatten = (record: Body, prefix = ""): [string, unknown][] =>
       : [[`${prefix}${name}`, value]],
   );
 
-export interface Column<Row = any> {
-  readonly field: PathOf<Row>;
+/** A field alone, or with its own title or kind. */
+export type Column<Row = any> =
+  | PathOf<Row>
+  | {
+      readonly field: PathOf<Row>;
+      /** Default: the field in capitals; `createdAt` is CREATED. */
+      readonly title?: string;
+      /** Default: a field that ends with `At` is a time. */
+      readonly kind?: Kind;
+    };
+
+type Kind = "time" | "list" | "flag" | "count" | "whole";
+
+interface Titled {
+  readonly field: string;
   readonly title: string;
-  readonly kind?: "time" | "list" | "flag" | "count" | "whole";
+  readonly kind: Kind | undefined;
+}
+
+function titled(column: Column): Titled {
+  const { field, title, kind } = typeof column === "string" ? { field: column } : column;
+  const isTime = field.endsWith("At");
+  const name = field.slice(field.lastIndexOf(".") + 1, isTime ? -"At".length : undefined);
+  return {
+    field,
+    title: title ?? name.replaceAll(/([a-z])([A-Z])/g, "$1 $2").toUpperCase(),
+    kind: kind ?? (isTime ? "time" : undefined),
+  };
 }
 
 /** Paths to the fields of a type; a dot leads into an object, `quota.files`. */
