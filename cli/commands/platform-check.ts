@@ -2,7 +2,7 @@ import { changeCommand } from "../command-line/patterns.ts";
 import * as api from "../../api/plinth.ts";
 import { ok } from "@oazapfts/runtime";
 import type { AdminClient } from "../client/admin-client.ts";
-import type { Command, Invocation } from "../command-line/command.ts";
+import type { Command, Invocation, Given } from "../command-line/command.ts";
 import { confirm, printRecord, sayDone, YES_OPTION } from "../command-line/print.ts";
 import { createTable, type Column } from "../terminal/table.ts";
 import { UsageError } from "../terminal/usage-error.ts";
@@ -20,6 +20,13 @@ const COLUMNS: readonly Column<Shown>[] = [
   { field: "next", title: "TYPE" },
 ];
 const POLL_MS = 500;
+
+const TOPIC = { name: "topic", help: "<owner>.<event type>" };
+const TO = {
+  flag: "to",
+  value: "<time>",
+  help: "2026-11-22T08:00:00Z, in ms, or the bookmark of an earlier restore",
+} as const;
 
 /** Commands that check whether the parts of the platform agree, and that reopen logs which do not exist. */
 export const platformCheckCommands = (): Command[] => [
@@ -45,7 +52,7 @@ export const platformCheckCommands = (): Command[] => [
   changeCommand({
     words: ["platform", "reopen-topic"],
     summary: "Open the logs of a topic that do not exist; readers who are further than a log go back to its end.",
-    args: [{ name: "topic", help: "<owner>.<event type>" }],
+    args: [TOPIC],
     examples: ["platform reopen-topic acme.shop.order"],
     send: ({ opts }, topic = "") => ok(api.reopenTopic(topic, opts)),
     done: ({ opened, marked }) => `Opened ${opened.length} logs, marked ${marked.length}.`,
@@ -53,12 +60,12 @@ export const platformCheckCommands = (): Command[] => [
   {
     words: ["platform", "restore-object"],
     summary: "Restore a log, a consumer or a push subscription of a topic to an earlier time; in maintenance.",
-    args: [{ name: "topic", help: "<owner>.<event type>" }],
+    args: [TOPIC],
     options: [
       { flag: "shard", value: "<n>", help: "the log of this shard" },
       { flag: "consumer", value: "<name>", help: "the consumer of this name, as platform check shows it" },
       { flag: "push", value: "<id>", help: "the push subscription" },
-      { flag: "to", value: "<time>", help: "2026-11-22T08:00:00Z, in ms, or the bookmark of an earlier restore" },
+      TO,
       YES_OPTION,
     ],
     notes: ["Cloudflare keeps 30 days. Locally there is no past, and the answer says so."],
@@ -67,7 +74,7 @@ export const platformCheckCommands = (): Command[] => [
     async run(invocation) {
       const { options, args } = invocation;
       const topic = args["topic"] ?? "";
-      const [shard, name, id, to] = ["shard", "consumer", "push", "to"].map((flag) => options.value(flag));
+      const [shard, name, id] = ["shard", "consumer", "push"].map((flag) => options.value(flag));
       const objects: Parameters<typeof api.restoreObject>[1]["object"][] = [
         ...(shard === undefined ? [] : [{ kind: "log" as const, shard: Number(shard) }]),
         ...(name === undefined ? [] : [{ kind: "consumer" as const, name }]),
@@ -75,7 +82,7 @@ export const platformCheckCommands = (): Command[] => [
       ];
       const [object] = objects;
       if (object === undefined || objects.length > 1) throw new UsageError("Name one of --shard, --consumer, --push.");
-      if (to === undefined) throw new UsageError("Say the time: --to 2026-11-22T08:00:00Z");
+      const to = toOf(options);
       await confirm(invocation, `Take ${object.kind} of ${topic} back to ${to}? What it learned since is lost.`);
       const { opts } = await invocation.client();
       return printRecord(invocation, await ok(api.restoreObject(topic, { object, to: whereTo(to) }, opts)));
@@ -85,10 +92,7 @@ export const platformCheckCommands = (): Command[] => [
     words: ["platform", "restore-shard"],
     summary: "Restore a shard that is an object to an earlier time; in maintenance.",
     args: [{ name: "shard", help: "its number, as shard status shows it" }],
-    options: [
-      { flag: "to", value: "<time>", help: "2026-11-22T08:00:00Z, in ms, or the bookmark of an earlier restore" },
-      YES_OPTION,
-    ],
+    options: [TO, YES_OPTION],
     notes: [
       "Take all shards and the directory to the same time; those in D1 by wrangler d1 time-travel.",
       "Cloudflare keeps 30 days. Locally there is no past, and the answer says so.",
@@ -98,8 +102,7 @@ export const platformCheckCommands = (): Command[] => [
     async run(invocation) {
       const { options, args } = invocation;
       const shard = args["shard"] ?? "";
-      const to = options.value("to");
-      if (to === undefined) throw new UsageError("Say the time: --to 2026-11-22T08:00:00Z");
+      const to = toOf(options);
       await confirm(invocation, `Take shard ${shard} back to ${to}? What it learned since is lost.`);
       const { opts } = await invocation.client();
       return printRecord(invocation, await ok(api.restoreShard(shard, { to: whereTo(to) }, opts)));
@@ -114,6 +117,12 @@ export const platformCheckCommands = (): Command[] => [
     done: () => "It is open.",
   }),
 ];
+
+function toOf(options: Given): string {
+  const to = options.value("to");
+  if (to === undefined) throw new UsageError("Say the time: --to 2026-11-22T08:00:00Z");
+  return to;
+}
 
 function whereTo(text: string): { timeMs: number } | { bookmark: string } {
   if (/^[0-9a-f]+(-[0-9a-f]+){3}$/.test(text)) return { bookmark: text };

@@ -115,10 +115,15 @@ const publish: Command = {
     const key = options.value("idempotency-key");
     const events: NewEvent[] = payloads.map((one) => ({ payload: one, ...more }));
     const ids = await topic.publish(events, key === undefined ? {} : { idempotencyKey: key });
-    sayDone(io, `${ids.length === 1 ? "1 event was" : `${ids.length} events were`} published to ${nameOf(topic)}.`);
-    await io.out(options.has("json") ? `${toJson({ ids }, 2)}\n` : `${ids.join("\n")}\n`);
+    await sayPublished(invocation, topic, ids);
   },
 };
+
+/** Tells the person what was published, and a script the ids. */
+export async function sayPublished({ io, options }: Invocation, topic: Topic, ids: readonly string[]): Promise<void> {
+  sayDone(io, `${ids.length === 1 ? "1 event was" : `${ids.length} events were`} published to ${nameOf(topic)}.`);
+  await io.out(options.has("json") ? `${toJson({ ids }, 2)}\n` : `${ids.join("\n")}\n`);
+}
 
 function readMore({ options }: Pick<Invocation, "options">): Pick<NewEvent, "metadata" | "tenant"> {
   const pairs = options.values("metadata").map((pair) => {
@@ -193,7 +198,7 @@ function eventLine(event: StoredEvent, { options, io }: Pick<Invocation, "option
 }
 
 /** `oldest`, `newest`, `2h` ago or a time, in ms. */
-function readFrom(text: string, nowMs: number): "oldest" | "newest" | number {
+export function readFrom(text: string, nowMs: number): "oldest" | "newest" | number {
   return text === "oldest" || text === "newest" ? text : readTime(text, "--from", nowMs);
 }
 

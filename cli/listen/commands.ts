@@ -3,10 +3,10 @@ import { ForbiddenError, type ConsumedEvent, type Topic } from "../../packages/s
 import type { Command, Invocation } from "../command-line/command.ts";
 import { sayDone } from "../command-line/print.ts";
 import { nameOf, TOPIC_ARG, topicOf } from "../data/topic-name.ts";
-import { stopOnInterrupt } from "../data/topic-commands.ts";
+import { readFrom, sayPublished, stopOnInterrupt } from "../data/topic-commands.ts";
 import { AS_OPTION, findCaller } from "../session/caller.ts";
 import { UsageError } from "../terminal/usage-error.ts";
-import { clean, formatTime, readNumber, readTime, toJson } from "../terminal/values.ts";
+import { clean, formatTime, readNumber, toJson } from "../terminal/values.ts";
 import { checkSecret, forward, newSecret, type Endpoint, type Outcome } from "./forward.ts";
 
 export const listenCommands = (): Command[] => [listen, trigger];
@@ -124,13 +124,7 @@ async function placeCursor(topic: Topic, consumer: string, { options, io }: Invo
   const from = options.value("from");
   const isKnown = (await topic.consumers()).includes(consumer);
   if (from === undefined && isKnown) return;
-  const to =
-    from === undefined || from === "newest"
-      ? "newest"
-      : from === "oldest"
-        ? from
-        : readTime(from, "--from", io.nowMs());
-  await topic.seek(to).catch((error: unknown) => {
+  await topic.seek(readFrom(from ?? "newest", io.nowMs())).catch((error: unknown) => {
     if (!(error instanceof ForbiddenError)) throw error;
     io.err("A person moves no cursor, so this begins at the oldest event. An application begins where you say.\n");
   });
@@ -173,7 +167,6 @@ const trigger: Command = {
         metadata: { sample: "true" },
       })),
     );
-    sayDone(io, `${count === 1 ? "1 event was" : `${count} events were`} published to ${nameOf(topic)}.`);
-    await io.out(options.has("json") ? `${toJson({ ids }, 2)}\n` : `${ids.join("\n")}\n`);
+    await sayPublished(invocation, topic, ids);
   },
 };
