@@ -135,6 +135,8 @@ export function createMoves(deps: MovesDeps): Moves {
     }
     if (begun!.to === "coming") {
       while ((await follow(run)) === "more");
+      // From here on the new shard shows files. Later changes of the tenant are copied to both (tenant-copies.ts).
+      await copyTenant(run);
       orOvertaken(await mover.arrive(run, run));
     }
     for (let attempt = 0; attempt < MOVE_LIMITS.attempts; attempt++) {

@@ -5,6 +5,8 @@ export type PlacementStore = ReturnType<typeof createPlacementStore>;
 export interface DueCopy {
   readonly tenant: string;
   readonly shard: number;
+  /** While the tenant moves: the other shard of the move, which may show files of the tenant too. */
+  readonly otherShard: number | null;
   readonly version: number;
   readonly exists: 0 | 1;
   readonly disabled: 0 | 1;
@@ -12,7 +14,11 @@ export interface DueCopy {
   readonly quotaBytes: number | null;
 }
 
-const DUE = `SELECT tenant_shard.tenant, shard, version, tenant.id IS NOT NULL AS "exists",
+/** SQL: the tenant of the row moves, and has not departed from the old shard for certain. */
+const MOVING = `tenant_move.tenant = tenant_shard.tenant AND tenant_move.state IN ('copying', 'switching', 'opening')`;
+const MOVES = `EXISTS (SELECT 1 FROM tenant_move WHERE ${MOVING})`;
+const DUE = `SELECT tenant_shard.tenant, shard, version,
+    (SELECT iif(to_shard = shard, from_shard, to_shard) FROM tenant_move WHERE ${MOVING}) AS otherShard, tenant.id IS NOT NULL AS "exists",
     coalesce(tenant.disabled, 1) AS disabled, quota_files AS quotaFiles, quota_bytes AS quotaBytes
   FROM tenant_shard LEFT JOIN tenant ON tenant.id = tenant_shard.tenant`;
 
@@ -22,11 +28,12 @@ const SQL = {
     LEFT JOIN tenant_shard ON tenant_shard.tenant = tenant.id WHERE tenant.id = ?1`,
   keepPlace: `INSERT INTO tenant_shard (tenant, shard) SELECT id, 0 FROM tenant WHERE id = ?1 ON CONFLICT DO NOTHING`,
   // The directory has the tenant's own row, and needs no copy.
-  due: `${DUE} WHERE copied < version AND tenant_shard.tenant > '' AND shard <> 0 ORDER BY tenant_shard.tenant LIMIT ?1`,
+  due: `${DUE} WHERE copied < version AND tenant_shard.tenant > '' AND (shard <> 0 OR ${MOVES}) ORDER BY tenant_shard.tenant LIMIT ?1`,
   copyOf: `${DUE} WHERE tenant_shard.tenant = ?1`,
-  dueOf: `${DUE} WHERE tenant_shard.tenant = ?1 AND copied < version AND shard <> 0`,
+  dueOf: `${DUE} WHERE tenant_shard.tenant = ?1 AND copied < version AND (shard <> 0 OR ${MOVES})`,
   copied: `UPDATE tenant_shard SET copied = ?2 WHERE tenant = ?1 AND copied < ?2 AND shard = ?3`,
-  settleFirst: `UPDATE tenant_shard SET copied = version WHERE copied < version AND tenant > '' AND +shard = 0`,
+  settleFirst: `UPDATE tenant_shard SET copied = version WHERE copied < version AND tenant > '' AND +shard = 0
+    AND NOT ${MOVES}`,
   copyAgain: `UPDATE tenant_shard SET copied = 0 WHERE shard <> 0`,
 } as const;
 

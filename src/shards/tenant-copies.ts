@@ -12,6 +12,8 @@ const PAGE = 500;
  *
  *   changed in the directory: due ──▶ written to the shard ──▶ noted as copied
  *
+ * While the tenant moves, both shards may show its files, so both get the copy.
+ *
  * A copy may break off anywhere, run twice at once or come late: shard and directory compare its version.
  */
 export interface TenantCopies {
@@ -35,9 +37,11 @@ export function createTenantCopies({
   const copies = shards.map(({ db }) => createCopyStore(db));
 
   async function writeOne(due: DueCopy): Promise<void> {
-    const shard = copies[due.shard];
-    if (shard === undefined) throw new Error(`shard ${due.shard} is not bound`);
-    await shard.write(due);
+    for (const number of [due.shard, due.otherShard ?? 0].filter((one) => one !== 0)) {
+      const shard = copies[number];
+      if (shard === undefined) throw new Error(`shard ${number} is not bound`);
+      await shard.write(due);
+    }
     await store.copied(due);
   }
 

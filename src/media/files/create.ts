@@ -63,7 +63,8 @@ export const createFile = (deps: CreateDeps, storeAtOnce: StoreAtOnce, visibilit
       if (!named.ok) return toProblem(named.error);
       if (body.kind !== "json") return storeAtOnce(visibility, call, body, named.value);
       const type = body.value?.["Content-Type"] ?? DEFAULT_CONTENT_TYPE;
-      const created = await createPending(deps, visibility, principal, { type, variants: named.value }, nowMs);
+      const pending = { tenant: principal.tenant, type, variants: named.value };
+      const created = await createPending(deps, visibility, principal, pending, nowMs);
       if (!created.ok) return created.error;
       const id = created.value;
       const uploadLink = await deps.uploads.makeLink(publicBase, id, type, nowMs);

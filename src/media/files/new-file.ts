@@ -26,12 +26,19 @@ export const contentType = z.string().check(
   ),
 );
 
+export interface NewPending {
+  /** The tenant in whose shard the file is created. */
+  readonly tenant: string;
+  readonly type: string;
+  readonly variants: readonly VariantName[];
+}
+
 /** Returns the id of a new pending file. */
 export async function createPending(
   deps: PendingDeps,
   visibility: Visibility,
   principal: Principal,
-  { type, variants }: { readonly type: string; readonly variants: readonly VariantName[] },
+  { tenant, type, variants }: NewPending,
   nowMs: number,
 ): Promise<Result<string, Problem>> {
   if (variants.length > 0 && !isMasterType(type))
@@ -40,6 +47,7 @@ export async function createPending(
   const created = await deps.pending.create({
     id,
     reservedFor: principal.tenant,
+    isAtHome: tenant === principal.tenant,
     client: principal.clientName,
     person: await personOf(deps, principal, nowMs),
     visibility,

@@ -1,4 +1,5 @@
 import { err, ok, type Result } from "../../platform/model/result.ts";
+import { StoreUnavailable } from "../../platform/storage/database.ts";
 import type { ReservationFault } from "../blobs/blob-store.ts";
 import type { Visibility } from "../model/file.ts";
 import { LIMITS } from "../model/limits.ts";
@@ -14,6 +15,8 @@ export interface NewFile {
   readonly client: string;
   /** The tenant whose quota the file counts against until its commit. */
   readonly reservedFor: string;
+  /** The file is created in that tenant's shard. False: in another one, of the tenant that it is committed for. */
+  readonly isAtHome: boolean;
   /** The person, if the client keeps people apart. */
   readonly person: string | undefined;
   readonly visibility: Visibility;
@@ -25,14 +28,20 @@ export interface NewFile {
 /** `too_many_pending`: the client has as many pending files as a client may have. */
 export type CreationFault = "over_quota" | "too_many_pending";
 
+/** SQL: the tenant leaves this shard, has left it, or has not come yet, so its files do not add up here. */
+const isAway = (tenant: string): string => `(
+  EXISTS (SELECT 1 FROM departed_tenant WHERE departed_tenant.tenant = ${tenant})
+  OR EXISTS (SELECT 1 FROM moving_tenant WHERE moving_tenant.tenant = ${tenant} AND moving_tenant.state <> 'leaving'))`;
+
 const SQL = {
   create: `INSERT INTO file (id, owner_id, state, content_type, created_at, due_at, reserved_for, owner_user, known_places)
     SELECT ?1, owner.id, 'pending', ?2, ?3, NULL, ?6, ?8, 1 FROM owner
     WHERE owner.client = ?4 AND owner.tenant = '' AND owner.visibility = ?5 AND owner.erasure_id IS NULL
+    AND NOT (?9 = 1 AND ${isAway("?6")})
     AND NOT ${isFull("?6")} AND ?7 > (SELECT count(*) FROM (SELECT 1 FROM file AS waiting INDEXED BY file_pending
       WHERE waiting.reserved_for = ?6 AND waiting.owner_id = owner.id AND waiting.state = 'pending' LIMIT ?7))
     RETURNING id`,
-  isFull: `SELECT 1 WHERE ${isFull("?1")}`,
+  refusal: `SELECT CASE WHEN ?2 = 1 AND ${isAway("?1")} THEN 'away' WHEN ${isFull("?1")} THEN 'full' END AS refusal`,
   declareVariants: `INSERT INTO variant (file_id, nonce, type, size, state, created_at)
     SELECT ?1, value ->> 'nonce', value ->> 'type', value ->> 'size', 'declared', ?2 FROM json_each(?3)
     WHERE EXISTS (SELECT 1 FROM file WHERE file.id = ?1)`,
@@ -56,20 +65,25 @@ const SQL = {
 export function createPendingStore(db: D1Database) {
   const prepared = (sql: string, ...values: unknown[]) => db.prepare(sql).bind(...values);
   return {
-    /** Creates a pending file and its variants in one write, unless the quota is full. */
+    /**
+     * Creates a pending file and its variants in one write, unless the quota is full. Throws `StoreUnavailable` if the
+     * tenant is moving to another shard or has moved.
+     */
     async create(file: NewFile): Promise<Result<void, CreationFault>> {
-      const { id, client, visibility, contentType, createdAt, reservedFor, variants, person } = file;
-      const place = [client, visibility, reservedFor, LIMITS.pendingFilesPerClient, person ?? null];
+      const { id, client, visibility, contentType, createdAt, reservedFor, isAtHome, variants, person } = file;
+      const place = [client, visibility, reservedFor, LIMITS.pendingFilesPerClient, person ?? null, Number(isAtHome)];
       const values = [id, contentType, createdAt, ...place];
       const statements = [
         prepared(ENSURE_OWNER, client, "", visibility),
-        prepared(SQL.isFull, reservedFor),
+        prepared(SQL.refusal, reservedFor, Number(isAtHome)),
         prepared(SQL.create, ...values),
       ];
       if (variants.length > 0) statements.push(prepared(SQL.declareVariants, id, createdAt, JSON.stringify(variants)));
-      const [, full, created] = await db.batch(statements);
+      const [, refused, created] = await db.batch<{ refusal?: "away" | "full" | null }>(statements);
       if (created?.results.length === 1) return ok(undefined);
-      return err(full?.results.length === 1 ? "over_quota" : "too_many_pending");
+      const refusal = refused?.results[0]?.refusal;
+      if (refusal === "away") throw new StoreUnavailable("the tenant moves to another shard");
+      return err(refusal === "full" ? "over_quota" : "too_many_pending");
     },
 
     /** Reserves all of these bytes of the tenant's quota, or none. Writes nothing if there is no quota of bytes. */

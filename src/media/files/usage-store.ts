@@ -71,7 +71,9 @@ export const USAGE_SQL = {
     WHERE erasure_id IS NULL AND tenant >= ?1 AND tenant < ?2 GROUP BY tenant HAVING sum(files) > 0`,
   nearQuota: `SELECT * FROM (SELECT page.id AS tenant, quota_files AS mostFiles, quota_bytes AS mostBytes,
       ${sumOf("files", "page.id")} AS files, ${sumOf("bytes", "page.id")} AS bytes
-    FROM (SELECT id, quota_files, quota_bytes FROM tenant WHERE id > '' ORDER BY id LIMIT ?2) AS page
+    FROM (SELECT id, quota_files, quota_bytes FROM tenant WHERE id > ''
+      AND NOT EXISTS (SELECT 1 FROM departed_tenant WHERE departed_tenant.tenant = tenant.id)
+      ORDER BY id LIMIT ?2) AS page
     WHERE quota_files IS NOT NULL OR quota_bytes IS NOT NULL)
     WHERE files >= ?1 * mostFiles OR bytes >= ?1 * mostBytes LIMIT ?3`,
   filesOfClient: `${NAMED} AND client = ?1 AND (?3 IS NULL OR tenant = ?3) ORDER BY tenant, visibility LIMIT ?2`,

@@ -28,7 +28,7 @@ export const IS_COMING = `(owner.erasure_id >= 'coming ' AND owner.erasure_id < 
 /** SQL: a pending file with its declared variants, as JSON, from the rows `file` and `owner`. */
 export const PENDING_ROW = `json_object('client', owner.client, 'visibility', owner.visibility, 'contentType', content_type,
   'createdAt', created_at, 'dueAt', due_at, 'pinnedEtag', pinned_etag, 'reservedFor', reserved_for,
-  'person', owner_user, 'knownPlaces', known_places, 'variants', json((SELECT json_group_array(json_object(
+  'reservedBytes', reserved_bytes, 'person', owner_user, 'knownPlaces', known_places, 'variants', json((SELECT json_group_array(json_object(
     'nonce', nonce, 'type', type, 'size', size, 'createdAt', created_at)) FROM variant
     WHERE variant.file_id = file.id AND variant.state = 'declared')))`;
 const FOUND = `SELECT id, shard, hop, row FROM moved_file`;
@@ -55,10 +55,10 @@ const SQL = {
   note: `INSERT INTO moved_file (id, shard, hop, moved_at) VALUES (?1, ?2, ?3, ?4)
     ON CONFLICT (id) DO UPDATE SET shard = excluded.shard, hop = excluded.hop, moved_at = excluded.moved_at, row = NULL
       WHERE hop < excluded.hop`,
-  arrive: `INSERT INTO file (id, owner_id, state, content_type, created_at, due_at, pinned_etag, reserved_for, owner_user,
-      known_places)
+  arrive: `INSERT INTO file (id, owner_id, state, content_type, created_at, due_at, pinned_etag, reserved_for, reserved_bytes,
+      owner_user, known_places)
     SELECT ?1, owner.id, 'pending', ?4 ->> 'contentType', ?4 ->> 'createdAt', ?4 ->> 'dueAt', ?4 ->> 'pinnedEtag',
-      ?4 ->> 'reservedFor', ?4 ->> 'person', ?4 ->> 'knownPlaces'
+      ?4 ->> 'reservedFor', ?4 ->> 'reservedBytes', ?4 ->> 'person', ?4 ->> 'knownPlaces'
     FROM owner WHERE owner.client = ?4 ->> 'client' AND owner.tenant = '' AND owner.visibility = ?4 ->> 'visibility'
       AND owner.erasure_id IS NULL AND ${IS_HERE}
     ON CONFLICT DO NOTHING`,

@@ -36,7 +36,8 @@ export const createStoreAtOnce =
     if (!named.ok)
       return invalid("invalid_header", "Content-Type", "Content-Type must be a media type such as image/png.");
     if (hasTooManyPairs(metadata)) return toProblem({ kind: "too_many_attributes" });
-    const created = await createPending(deps, visibility, principal, { type: upload.contentType, variants }, nowMs);
+    const pending = { tenant: tenant.value, type: upload.contentType, variants };
+    const created = await createPending(deps, visibility, principal, pending, nowMs);
     if (!created.ok) return created.error;
     const fileId = created.value;
     const isShared = query.shared !== undefined;
