@@ -63,7 +63,7 @@ export function testsFor(changed: readonly string[]): ChosenTests {
   const paths = new Set<string>();
   for (const path of changed) {
     if (path.startsWith("test/") && !path.startsWith("test/upgrade/"))
-      for (const test of isTest(path) ? [path] : testsIn(folderOf(path))) paths.add(test);
+      for (const test of isTest(path) ? [path] : testsIn(folderHelpedBy(path))) paths.add(test);
     else if (path.startsWith("src/"))
       for (const test of [...mirrorsOf(path), "test/architecture.test.ts"]) paths.add(test);
     else if (path.startsWith("migrations/")) paths.add("test/statements.test.ts");
@@ -77,6 +77,10 @@ export function testsFor(changed: readonly string[]): ChosenTests {
 
 const isTest = (path: string): boolean => path.endsWith(".test.ts");
 const folderOf = (path: string): string => path.slice(0, path.lastIndexOf("/") + 1);
+
+/** Helpers of a service lie in its folder's support/. What helps the acceptance tests helps nearly all: none is chosen. */
+const folderHelpedBy = (path: string): string =>
+  folderOf(path).replace(/^(test\/(?!acceptance\/)\w+\/)support\/.*/, "$1");
 
 /** Tests of the deepest folder that mirrors the source's folder and has tests. */
 function mirrorsOf(path: string): readonly string[] {

@@ -163,11 +163,12 @@ describe("npm test -- --changed", () => {
     expect(of("src/oauth/routes.ts").worker).toContain("test/oauth/cost.test.ts");
     expect(of("src/oauth/routes.ts").worker).not.toContain("test/oauth/");
     expect(of("src/deps.ts").worker).toContain("test/http/");
-    expect(of("test/events/push/push-log.test.ts", "test/events/push-app.ts")).toEqual({
+    expect(of("test/events/push/push-log.test.ts", "test/events/support/push/test-push.ts")).toEqual({
       worker: ["test/events/cost.test.ts", "test/events/push/push-log.test.ts"],
       acceptance: [],
       nightly: [],
     });
+    expect(of("test/acceptance/support/process/platform.ts").acceptance).toEqual([]);
     const cli = {
       worker: [],
       acceptance: ["test/acceptance/plat"],

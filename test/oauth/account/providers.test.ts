@@ -25,9 +25,7 @@ beforeEach(async () => {
   ada = await makeUser();
   browser = new Browser();
 });
-afterEach(() => {
-  vi.useRealTimers();
-});
+afterEach(() => void vi.useRealTimers());
 
 async function signIn(at = browser, user = ada): Promise<void> {
   const answer = await at.submit(await at.get(`${ACCOUNT}?plat_id_provider=default_idp`), {

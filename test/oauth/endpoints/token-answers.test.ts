@@ -34,9 +34,7 @@ beforeAll(async () => {
   flow = await makeFlow();
   open = await makePublicFlow();
 });
-afterEach(() => {
-  vi.useRealTimers();
-});
+afterEach(() => void vi.useRealTimers());
 
 describe("POST /introspect: 200", () => {
   // shows: platform/other-origins-caches-headers/tokens
