@@ -78,7 +78,7 @@ export function testsFor(changed: readonly string[]): ChosenTests {
 const isTest = (path: string): boolean => path.endsWith(".test.ts");
 const folderOf = (path: string): string => path.slice(0, path.lastIndexOf("/") + 1);
 
-/** Helpers of a service lie in its folder's support/. What helps the acceptance tests helps nearly all: none is chosen. */
+/** Helpers of a service lie in its folder's support/. A helper of acceptance tests helps nearly all: none is chosen. */
 const folderHelpedBy = (path: string): string =>
   folderOf(path).replace(/^(test\/(?!acceptance\/)\w+\/)support\/.*/, "$1");
 

@@ -1,18 +1,13 @@
 import { describe, expect, test } from "vitest";
 import { localSecret } from "../support/process/state.ts";
-import { makeTopic, OPERATOR, signIn, visit, type Stage } from "./stage.ts";
+import { sendNewTenant, makeTopic, OPERATOR, signIn, visit, type Stage } from "./stage.ts";
 
 /** Stories of those who run the platform, and of those who run one organization. */
 export function operateSuite(stage: () => Stage): void {
   describe("an operator", () => {
     test("makes a tenant and an application, and the code's secret gets a token", async () => {
       const page = await stage().open();
-      await visit(page, "Tenants");
-      await page.getByRole("link", { name: "New tenant" }).click();
-      await page.getByLabel("Id", { exact: true }).fill("northshop");
-      await page.getByLabel("Name", { exact: true }).fill("North shop");
-      await page.getByLabel("Organization").fill("demo");
-      await page.getByRole("button", { name: "Create" }).click();
+      await sendNewTenant(page, { id: "northshop", name: "North shop", organization: "demo" });
       await page.getByRole("heading", { level: 1, name: "North shop" }).waitFor();
       await visit(page, "Applications");
       await page.getByRole("link", { name: "New application" }).click();
@@ -40,12 +35,7 @@ export function operateSuite(stage: () => Stage): void {
 
     test("sees the service's own words at the field, and loses nothing that was typed", async () => {
       const page = await stage().open();
-      await visit(page, "Tenants");
-      await page.getByRole("link", { name: "New tenant" }).click();
-      await page.getByLabel("Id", { exact: true }).fill("Not An Id");
-      await page.getByLabel("Name", { exact: true }).fill("Kept");
-      await page.getByLabel("Organization").fill("nowhere");
-      await page.getByRole("button", { name: "Create" }).click();
+      await sendNewTenant(page, { id: "Not An Id", name: "Kept", organization: "nowhere" });
       await page.locator(".form-alert, .field-error").first().waitFor();
       await page.getByLabel("Id", { exact: true }).fill("southshop");
       await page.getByRole("button", { name: "Create" }).click();

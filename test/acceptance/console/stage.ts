@@ -155,3 +155,24 @@ async function tokenOf(url: string, clientId: string, secret: string): Promise<s
   });
   return ((await answer.json()) as { access_token: string }).access_token;
 }
+
+/** Goes to a page by the palette, with the keyboard alone. */
+export async function goByPalette(page: Page, typed: string, name = typed): Promise<void> {
+  await page.keyboard.press("Control+k");
+  await page.getByRole("searchbox").waitFor();
+  await page.keyboard.type(typed);
+  await page.getByRole("option", { name }).waitFor();
+  await page.keyboard.press("ArrowDown");
+  await page.keyboard.press("Enter");
+  await page.getByRole("heading", { level: 1, name }).waitFor();
+}
+
+/** Fills in the form for a new tenant and sends it. */
+export async function sendNewTenant(page: Page, tenant: { id: string; name: string; organization: string }) {
+  await visit(page, "Tenants");
+  await page.getByRole("link", { name: "New tenant" }).click();
+  await page.getByLabel("Id", { exact: true }).fill(tenant.id);
+  await page.getByLabel("Name", { exact: true }).fill(tenant.name);
+  await page.getByLabel("Organization").fill(tenant.organization);
+  await page.getByRole("button", { name: "Create" }).click();
+}

@@ -5,7 +5,7 @@ import { Authenticator } from "../support/virtual-authenticator.ts";
 import { AuthenticatorApp } from "../support/authenticator-app.ts";
 import { localSecret } from "../support/process/state.ts";
 import { barriers } from "./looks.ts";
-import { makeTopic, OPERATOR, visit, type Stage } from "./stage.ts";
+import { goByPalette, makeTopic, OPERATOR, visit, type Stage } from "./stage.ts";
 
 /** An operator finds what needs attention, and mends it. */
 export function tendSuite(stage: () => Stage): void {
@@ -279,13 +279,7 @@ export function tendSuite(stage: () => Stage): void {
     test("finds a page by the keyboard alone", async () => {
       const page = await stage().open();
       await page.getByRole("heading", { level: 1 }).waitFor();
-      await page.keyboard.press("Control+k");
-      await page.getByRole("searchbox").waitFor();
-      await page.keyboard.type("Signing");
-      await page.getByRole("option", { name: "Signing keys" }).waitFor();
-      await page.keyboard.press("ArrowDown");
-      await page.keyboard.press("Enter");
-      await page.getByRole("heading", { level: 1, name: "Signing keys" }).waitFor();
+      await goByPalette(page, "Signing", "Signing keys");
     });
 
     test("signs in again in a window when the session has ended, and the form goes on", async () => {

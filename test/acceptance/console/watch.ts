@@ -3,7 +3,7 @@ import type { AddressInfo } from "node:net";
 import { describe, expect, test } from "vitest";
 import { makeOidcProvider } from "../support/parties/oidc-provider.ts";
 import { barriers, settle } from "./looks.ts";
-import { makeTopic, storeFile, visit, type Stage } from "./stage.ts";
+import { goByPalette, makeTopic, storeFile, visit, type Stage } from "./stage.ts";
 
 /** Stories of those who keep the console open: what they see come, and what they do by the keyboard alone. */
 export function watchSuite(stage: () => Stage): void {
@@ -123,13 +123,7 @@ export function watchSuite(stage: () => Stage): void {
         }
         throw new Error(`the Tab key does not lead to ${name}`);
       };
-      await page.keyboard.press("Control+k");
-      await page.getByRole("searchbox").waitFor();
-      await page.keyboard.type("Organizations");
-      await page.getByRole("option", { name: "Organizations" }).waitFor();
-      await page.keyboard.press("ArrowDown");
-      await page.keyboard.press("Enter");
-      await page.getByRole("heading", { level: 1, name: "Organizations" }).waitFor();
+      await goByPalette(page, "Organizations");
       await tabTo(/^New organization$/);
       await page.keyboard.press("Enter");
       await page.getByRole("heading", { level: 1, name: "New organization" }).waitFor();
