@@ -1,7 +1,8 @@
+import { decodeJwt } from "jose";
 import { beforeEach, describe, expect, it } from "vitest";
 import { shardOfId } from "../../src/media/model/file.ts";
 import { isolate } from "../support/isolate.ts";
-import { casesOf } from "../support/model-runs.ts";
+import { casesOf, strideOf } from "../support/model-runs.ts";
 import { WatchedMoves } from "../support/moving.ts";
 import { call, expectJson } from "../support/platform/call.ts";
 import { makeClient, type TestClient } from "../support/platform/clients.ts";
@@ -103,6 +104,29 @@ describe("while a tenant moves", () => {
     const { id } = await expectJson(await create(), 200);
     expect(shardOfId(id)).toBe(TO);
     expect((await create()).status).toBe(413);
+  });
+
+  // shows: operator/shards/tenant-move-changes
+  it("it keeps its client and organization, and its packages are what the operator says", async () => {
+    await new WatchedMoves(tenant).to(FROM);
+    await storeFile();
+    let [calls, isSubscribed] = [0, true];
+    await new WatchedMoves(tenant, async () => {
+      const now = calls++;
+      const turn = now / strideOf(3);
+      if (!Number.isInteger(turn)) return;
+      if (turn % 3 === 0) {
+        const path = `tenants/${tenant}/subscriptions/platform`;
+        if (isSubscribed) expect((await operate(path, "DELETE")).status).toBe(204);
+        else await put(path, {});
+        isSubscribed = !isSubscribed;
+      }
+      const scope = decodeJwt(await tokenFor(client))["scope"] as string;
+      expect([now, scope.includes("plat.media_view")]).toEqual([now, isSubscribed]);
+      const kept = [`clients/${client.clientId}`, `tenants/${tenant}`, `organizations/${tenant}-org`][turn % 3]!;
+      expect([now, (await operate(kept, "DELETE")).status]).toEqual([now, 409]);
+    }).to(TO);
+    expect(calls).toBeGreaterThan(25);
   });
 });
 
