@@ -15,6 +15,7 @@ import {
   listUsers,
 } from "../../../api/plinth.ts";
 import { answer, operations } from "../api/client.ts";
+import { recordHref } from "../components/records/records.ts";
 import { usePerson } from "../session/session.ts";
 import { useWords } from "../words/words.ts";
 import { PLACES } from "./navigation.ts";
@@ -47,7 +48,7 @@ const KINDS: readonly Kind[] = [
     icon: Building2,
     find: async (q) =>
       (await answer(listTenants({ q, pageSize }, operations))).map(({ id, name }) => ({
-        href: `/tenants/${id}`,
+        href: recordHref("tenants", id),
         name,
         id,
       })),
@@ -57,7 +58,7 @@ const KINDS: readonly Kind[] = [
     icon: AppWindow,
     find: async (q) =>
       (await answer(listClients({ q, pageSize }, operations))).map(({ clientId, name, displayName }) => ({
-        href: `/applications/${clientId}`,
+        href: recordHref("applications", clientId),
         name: displayName || name,
         id: clientId,
       })),
@@ -68,7 +69,7 @@ const KINDS: readonly Kind[] = [
     operatorsOnly: true,
     find: async (q) =>
       (await answer(listUsers({ q, pageSize }, operations))).map(({ email, name }) => ({
-        href: `/people/${email}`,
+        href: recordHref("people", email),
         name,
         id: email,
       })),

@@ -9,7 +9,7 @@ import {
   type Theme,
 } from "../../../src/platform/model/brand.ts";
 import { useWords } from "../words/words.ts";
-import { Button } from "./button.tsx";
+import { SmallButton } from "./button.tsx";
 import { Panel } from "./dialogs.tsx";
 import { ServiceForm, TextField } from "./forms/form.tsx";
 import { Card } from "./page.tsx";
@@ -32,13 +32,7 @@ export function BrandCard({ brand, mayChange, save }: BrandCardProps) {
   return (
     <Card
       title={words.title}
-      actions={
-        mayChange && (
-          <Button className="small" onPress={() => edit(true)}>
-            {common.edit}
-          </Button>
-        )
-      }
+      actions={mayChange && <SmallButton onPress={() => edit(true)}>{common.edit}</SmallButton>}
     >
       {isEmpty ? <p className="muted">{words.none}</p> : <Previews brand={brand} />}
       <Panel title={words.title} isOpen={isEditing} close={() => edit(false)}>

@@ -13,6 +13,16 @@ export function Button({ className, ...props }: ButtonProps) {
   return <AriaButton {...props} className={composeRenderProps(className, (kind) => `button ${kind ?? ""}`)} />;
 }
 
+interface SmallButtonProps {
+  readonly onPress: () => void;
+  readonly children: ReactNode;
+}
+
+/** Acts on a card, beside its title. */
+export function SmallButton(props: SmallButtonProps) {
+  return <Button className="small" {...props} />;
+}
+
 /** A link to another page of the console that looks like a button. */
 export function LinkButton({ className, ...props }: LinkProps) {
   return <AriaLink {...props} className={composeRenderProps(className, (kind) => `button ${kind ?? ""}`)} />;

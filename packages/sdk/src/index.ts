@@ -16,11 +16,4 @@ export {
   UnavailableError,
   type ErrorDetail,
 } from "./errors.ts";
-export {
-  createTokenVerifier,
-  hasScope,
-  type Caller,
-  type TokenVerifier,
-  type VerifierOptions,
-} from "./verify-token.ts";
-export { verifyWebhook, WebhookError, type WebhookOptions } from "./webhook.ts";
+export * from "./verify.ts";

@@ -16,7 +16,11 @@ interface DraftField<K extends string> {
 export function useDraft<const K extends string>(
   first: Readonly<Record<K, string>>,
   record: object = {},
-): readonly [draft: Readonly<Record<K, string>>, field: <F extends K>(name: F) => DraftField<F>] {
+): readonly [
+  draft: Readonly<Record<K, string>>,
+  field: <F extends K>(name: F) => DraftField<F>,
+  setDraft: (draft: Readonly<Record<K, string>>) => void,
+] {
   const [draft, setDraft] = useState(() => {
     const texts = Object.entries(record).filter(([name, value]) => name in first && typeof value === "string");
     return { ...first, ...Object.fromEntries(texts) };
@@ -26,5 +30,5 @@ export function useDraft<const K extends string>(
     value: draft[name],
     onChange: (value) => setDraft((old) => ({ ...old, [name]: value })),
   });
-  return [draft, field];
+  return [draft, field, setDraft];
 }

@@ -1,73 +1,68 @@
+import { useQueryClient } from "@tanstack/react-query";
 import { useState, type ReactNode } from "react";
-import type { answer } from "../../api/client.ts";
-import type { List } from "../../api/lists.ts";
-import { FaultNotice } from "../../app/faults.tsx";
+import { operations, type answer } from "../../api/client.ts";
+import { useList, type ListAnswer, type PageStart } from "../../api/lists.ts";
 import { usePerson } from "../../session/session.ts";
 import { useWords } from "../../words/words.ts";
-import { DeleteButton } from "../forms/act-button.tsx";
-import { Button } from "../button.tsx";
+import { Button, SmallButton } from "../button.tsx";
 import { Panel } from "../dialogs.tsx";
+import { DeleteButton } from "../forms/act-button.tsx";
 import { Card } from "../page.tsx";
-import { Loading } from "../states.tsx";
+import { Rows } from "./rows.tsx";
 
 interface ListCardProps<T> {
-  readonly title: string;
-  readonly list: List<T>;
-  /** The text of the button that creates a row. */
-  readonly make: string;
-  /** Shown if there are no rows. */
-  readonly empty: string;
-  readonly nameOf: (row: T) => string;
-  /** True for a row that belongs to the platform and cannot change. */
-  readonly isBuiltIn: (row: T) => boolean;
+  readonly words: {
+    readonly title: string;
+    /** The button that creates one. */
+    readonly make: string;
+    /** In place of no rows. */
+    readonly empty: string;
+    /** The consequence of a removal. */
+    readonly remove: string;
+  };
+  /** What the rows are: the first part of their queries' keys. */
+  readonly of: "services" | "packages";
+  readonly ask: (page: PageStart, options: typeof operations) => Promise<ListAnswer>;
+  readonly idOf: (row: T) => string;
   readonly show: (row: T) => ReactNode;
-  /** The form of a row; without one, of a new row. */
-  readonly form: (row: T | undefined, close: () => void) => ReactNode;
-  readonly remove: (row: T) => Parameters<typeof answer>[0];
-  /** The consequence of a removal. */
-  readonly removeText: string;
-  readonly refresh: () => Promise<unknown>;
+  /** The form of one, or of a new one. */
+  readonly form: (row: T | undefined, close: () => void, refresh: () => Promise<void>) => ReactNode;
+  readonly remove: (id: string, options: typeof operations) => Parameters<typeof answer>[0];
 }
 
-/** A short list on a card: each row is edited in a panel and removed after a question. */
-export function ListCard<T>({ title, list, make, empty, nameOf, isBuiltIn, show, form, ...more }: ListCardProps<T>) {
+/** Shows a short list on a card: each row is edited in a panel and removed after a question, unless it is built in. */
+export function ListCard<T extends { readonly builtIn?: boolean }>(props: ListCardProps<T>) {
+  const { words, of, ask, idOf, show, form, remove } = props;
   const { common } = useWords();
   const { rights } = usePerson();
+  const queries = useQueryClient();
+  const list = useList<T>([of, "list"], (page) => ask(page, operations));
   const [edited, edit] = useState<{ readonly row: T | undefined }>();
   const close = () => edit(undefined);
+  const refresh = () => queries.invalidateQueries({ queryKey: [of] });
   return (
     <Card
-      title={title}
-      actions={
-        rights.write && (
-          <Button className="small" onPress={() => edit({ row: undefined })}>
-            {make}
-          </Button>
-        )
-      }
+      title={words.title}
+      actions={rights.write && <SmallButton onPress={() => edit({ row: undefined })}>{words.make}</SmallButton>}
     >
-      {list.state === "loading" && <Loading />}
-      {list.state === "failed" && <FaultNotice error={list.error} retry={list.retry} />}
-      {list.state === "there" && list.rows.length === 0 && <p className="muted">{empty}</p>}
-      <ul className="rows">
-        {list.rows.map((row) => (
-          <li key={nameOf(row)}>
+      <Rows list={list} empty={words.empty} idOf={idOf}>
+        {(row) => (
+          <>
             <div>{show(row)}</div>
-            {rights.write && !isBuiltIn(row) && (
+            {rights.write && row.builtIn !== true && (
               <div className="buttons">
                 <Button onPress={() => edit({ row })}>{common.edit}</Button>
-                <DeleteButton name={nameOf(row)} remove={() => more.remove(row)} after={more.refresh}>
-                  {more.removeText}
+                <DeleteButton name={idOf(row)} remove={() => remove(idOf(row), operations)} after={refresh}>
+                  {words.remove}
                 </DeleteButton>
               </div>
             )}
-          </li>
-        ))}
-      </ul>
-      {list.hasMore && <Button onPress={list.loadMore}>{common.loadingMore}</Button>}
+          </>
+        )}
+      </Rows>
       {edited !== undefined && (
-        <Panel title={edited.row === undefined ? make : nameOf(edited.row)} isOpen close={close}>
-          {form(edited.row, close)}
+        <Panel title={edited.row === undefined ? words.make : idOf(edited.row)} isOpen close={close}>
+          {form(edited.row, close, refresh)}
         </Panel>
       )}
     </Card>

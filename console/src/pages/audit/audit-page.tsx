@@ -26,6 +26,12 @@ export function Page() {
   const [shown, show] = useState<AuditRow>();
   const set = (more: Record<string, string | undefined>) =>
     void navigate({ search: (old) => clean({ ...old, ...more }), replace: true });
+  const filter = (name: "subject" | "actor" | "requestId") => ({
+    name,
+    value: search[name] ?? "",
+    onChange: (to: string) => set({ [name]: to }),
+    isRequired: true,
+  });
   const list = useList<AuditRow>(["audit", filters], (page) =>
     listAudit({ ...filters, ...page } as object, operations),
   );
@@ -39,28 +45,9 @@ export function Page() {
   return (
     <Frame title={words.title} lead={words.lead}>
       <div className="filters">
-        <TextField
-          name="subject"
-          label={words.subjectFilter}
-          placeholder="clients/"
-          value={search.subject ?? ""}
-          onChange={(subject) => set({ subject })}
-          isRequired
-        />
-        <TextField
-          name="actor"
-          label={words.actorFilter}
-          value={search.actor ?? ""}
-          onChange={(actor) => set({ actor })}
-          isRequired
-        />
-        <TextField
-          name="requestId"
-          label={words.requestFilter}
-          value={search.requestId ?? ""}
-          onChange={(requestId) => set({ requestId })}
-          isRequired
-        />
+        <TextField {...filter("subject")} label={words.subjectFilter} placeholder="clients/" />
+        <TextField {...filter("actor")} label={words.actorFilter} />
+        <TextField {...filter("requestId")} label={words.requestFilter} />
         <SelectField
           name="outcome"
           label={words.outcome}

@@ -9,6 +9,13 @@ export interface Owner {
 
 export type Visibility = "private" | "public";
 
+/** The panel of an act on all files that match a search. */
+export interface MatchingProps {
+  readonly owner: Owner;
+  readonly q: string;
+  readonly close: () => void;
+}
+
 /** A person in an organization, in this browser. */
 type Reader = Pick<Person, "user" | "organization">;
 

@@ -10,16 +10,17 @@ import {
 } from "../../../../api/plinth.ts";
 import { answer, operations } from "../../api/client.ts";
 import { useList } from "../../api/lists.ts";
-import { FaultNotice } from "../../app/faults.tsx";
 import { ActButton } from "../../components/forms/act-button.tsx";
-import { Button, TextLink } from "../../components/button.tsx";
+import { Button, TextLink, SmallButton } from "../../components/button.tsx";
 import { Panel } from "../../components/dialogs.tsx";
 import { ServiceForm, TextField } from "../../components/forms/form.tsx";
 import { linesOf, textOf } from "../../components/forms/lines.ts";
 import { useDraft } from "../../components/forms/use-draft.ts";
+import { Rows } from "../../components/lists/rows.tsx";
 import { Card } from "../../components/page.tsx";
+import { recordHref } from "../../components/records/records.ts";
 import { say } from "../../components/toasts/say.ts";
-import { Badge, Loading } from "../../components/states.tsx";
+import { Badge } from "../../components/states.tsx";
 import { usePerson } from "../../session/session.ts";
 import { useWords } from "../../words/words.ts";
 
@@ -54,22 +55,17 @@ export function Members({
   return (
     <Card
       title={words.title}
-      actions={
-        mayChange && (
-          <Button className="small" onPress={() => edit({ email: "", roles: [] })}>
-            {words.add}
-          </Button>
-        )
-      }
+      actions={mayChange && <SmallButton onPress={() => edit({ email: "", roles: [] })}>{words.add}</SmallButton>}
     >
-      {list.state === "loading" && <Loading rows={2} />}
-      {list.state === "failed" && <FaultNotice error={list.error} retry={list.retry} />}
-      {list.state === "there" && list.rows.length === 0 && <p className="muted">{words.empty}</p>}
-      <ul className="rows">
-        {list.rows.map((member) => (
-          <li key={member.email}>
+      <Rows list={list} empty={words.empty} idOf={({ email }) => email}>
+        {(member) => (
+          <>
             <div>
-              {rights.read ? <TextLink href={`/people/${member.email}`}>{member.email}</TextLink> : member.email}
+              {rights.read ? (
+                <TextLink href={recordHref("people", member.email)}>{member.email}</TextLink>
+              ) : (
+                member.email
+              )}
               <p className="badges">
                 {member.roles.map((role) => (
                   <Badge key={role}>{role}</Badge>
@@ -93,14 +89,9 @@ export function Members({
                 </ActButton>
               </div>
             )}
-          </li>
-        ))}
-      </ul>
-      {list.hasMore && (
-        <Button onPress={list.loadMore} isPending={list.isLoadingMore}>
-          {common.loadingMore}
-        </Button>
-      )}
+          </>
+        )}
+      </Rows>
       {edited !== undefined && (
         <Panel title={edited.email === "" ? words.add : words.change} isOpen close={() => edit(undefined)}>
           <MemberForm of={of} id={id} member={edited} close={() => edit(undefined)} done={refresh} />

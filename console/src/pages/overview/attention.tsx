@@ -12,6 +12,7 @@ import { FaultNotice } from "../../app/faults.tsx";
 import { PageLink } from "../../components/plain.tsx";
 import { Card } from "../../components/page.tsx";
 import { Badge, Loading } from "../../components/states.tsx";
+import { recordHref } from "../../components/records/records.ts";
 import { PLATFORM_URL } from "../../session/config.ts";
 import { useFormats } from "../../words/formats.ts";
 import { useWords } from "../../words/words.ts";
@@ -142,7 +143,7 @@ function useFound() {
     switch (kind) {
       case "account_blocked": {
         const text = words.accountBlocked(untilAt === null ? "" : format.moment(untilAt));
-        return { key, status: "warn", title: subject, text, href: `/people/${subject}` };
+        return { key, status: "warn", title: subject, text, href: recordHref("people", subject) };
       }
       case "logouts_untold":
         return {
@@ -150,10 +151,16 @@ function useFound() {
           status: "warn",
           title: subject,
           text: words.logoutsUntold(number),
-          href: `/applications/${subject}`,
+          href: recordHref("applications", subject),
         };
       case "quota_almost_full":
-        return { key, status: "warn", title: subject, text: words.quotaFull(number), href: `/tenants/${subject}` };
+        return {
+          key,
+          status: "warn",
+          title: subject,
+          text: words.quotaFull(number),
+          href: recordHref("tenants", subject),
+        };
       default: {
         const text =
           kind === "dead_letters"

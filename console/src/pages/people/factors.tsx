@@ -8,13 +8,12 @@ import {
   type User,
 } from "../../../../api/plinth.ts";
 import { answer, operations } from "../../api/client.ts";
-import { ActButton } from "../../components/forms/act-button.tsx";
 import { Fetched } from "../../components/fetched.tsx";
 import { Card } from "../../components/page.tsx";
 import { say } from "../../components/toasts/say.ts";
-import { usePerson } from "../../session/session.ts";
 import { useFormats } from "../../words/formats.ts";
 import { useWords } from "../../words/words.ts";
+import { OwnedRow } from "./owned-row.tsx";
 
 /** The person's second factors and passkeys. An operator can remove lost ones. */
 export function Factors({ user }: { readonly user: User }) {
@@ -57,32 +56,19 @@ interface AppProps {
 
 function App({ user: { email }, sinceMs, removed }: AppProps) {
   const { people: words } = useWords();
-  const { rights } = usePerson();
   const format = useFormats();
   return (
-    <li>
-      <div className="row">
-        <Smartphone aria-hidden size={18} />
-        <div>
-          <strong>{words.app}</strong>
-          <p className="muted">{words.since(format.moment(sinceMs))}</p>
-        </div>
-      </div>
-      {rights.write && (
-        <ActButton
-          act={words.removeFactor}
-          label={words.removeApp(email)}
-          title={words.removeApp(email)}
-          isDangerous
-          onConfirm={async () => {
-            await answer(removeUserSecondFactor(email, operations));
-            await removed();
-          }}
-        >
-          {words.removeAppText}
-        </ActButton>
-      )}
-    </li>
+    <OwnedRow
+      icon={Smartphone}
+      name={words.app}
+      facts={[words.since(format.moment(sinceMs))]}
+      act={words.removeFactor}
+      question={words.removeApp(email)}
+      take={() => removeUserSecondFactor(email, operations)}
+      taken={removed}
+    >
+      {words.removeAppText}
+    </OwnedRow>
   );
 }
 
@@ -94,7 +80,6 @@ interface OnePasskeyProps {
 
 function OnePasskey({ email, passkey: { id, name, createdAt, lastUsedAt, backedUp }, removed }: OnePasskeyProps) {
   const { people: words } = useWords();
-  const { rights } = usePerson();
   const format = useFormats();
   const facts = [
     words.passkeySince(format.day(createdAt)),
@@ -102,28 +87,16 @@ function OnePasskey({ email, passkey: { id, name, createdAt, lastUsedAt, backedU
     ...(backedUp ? [words.backedUp] : []),
   ];
   return (
-    <li>
-      <div className="row">
-        <KeyRound aria-hidden size={18} />
-        <div>
-          <strong>{name}</strong>
-          <p className="muted">{facts.join(" · ")}</p>
-        </div>
-      </div>
-      {rights.write && (
-        <ActButton
-          act={words.removeFactor}
-          label={words.removePasskey(name, email)}
-          title={words.removePasskey(name, email)}
-          isDangerous
-          onConfirm={async () => {
-            await answer(removeUserPasskey(email, id, operations));
-            await removed();
-          }}
-        >
-          {words.removePasskeyText}
-        </ActButton>
-      )}
-    </li>
+    <OwnedRow
+      icon={KeyRound}
+      name={name}
+      facts={facts}
+      act={words.removeFactor}
+      question={words.removePasskey(name, email)}
+      take={() => removeUserPasskey(email, id, operations)}
+      taken={removed}
+    >
+      {words.removePasskeyText}
+    </OwnedRow>
   );
 }

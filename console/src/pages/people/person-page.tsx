@@ -14,6 +14,7 @@ import {
 import { answer, operations } from "../../api/client.ts";
 import { useList } from "../../api/lists.ts";
 import { ActButton } from "../../components/forms/act-button.tsx";
+import { Rows } from "../../components/lists/rows.tsx";
 import { Card, Facts } from "../../components/page.tsx";
 import { say } from "../../components/toasts/say.ts";
 import { DeleteRecord, DisableRecord, EndTokens } from "../../components/records/record-acts.tsx";
@@ -105,10 +106,9 @@ function Identities({ email }: { readonly email: string }) {
   const list = useList<LinkedIdentity>(key, (page) => listLinkedIdentities(email, page, operations));
   return (
     <Card title={words.identities}>
-      {list.state === "there" && list.rows.length === 0 && <p className="muted">{words.noIdentities}</p>}
-      <ul className="rows">
-        {list.rows.map(({ provider, subject }) => (
-          <li key={provider}>
+      <Rows list={list} empty={words.noIdentities} idOf={({ provider }) => provider}>
+        {({ provider, subject }) => (
+          <>
             <div>
               <strong>{provider}</strong> <code className="muted">{subject}</code>
             </div>
@@ -125,9 +125,9 @@ function Identities({ email }: { readonly email: string }) {
                 {words.unlinkText}
               </ActButton>
             )}
-          </li>
-        ))}
-      </ul>
+          </>
+        )}
+      </Rows>
     </Card>
   );
 }

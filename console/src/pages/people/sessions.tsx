@@ -2,13 +2,12 @@ import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { MonitorSmartphone } from "lucide-react";
 import { listUserSessions, revokeSession, type UserSession } from "../../../../api/plinth.ts";
 import { answer, operations } from "../../api/client.ts";
-import { ActButton } from "../../components/forms/act-button.tsx";
 import { Fetched } from "../../components/fetched.tsx";
 import { Card } from "../../components/page.tsx";
 import { say } from "../../components/toasts/say.ts";
-import { usePerson } from "../../session/session.ts";
 import { useFormats } from "../../words/formats.ts";
 import { useWords } from "../../words/words.ts";
+import { OwnedRow } from "./owned-row.tsx";
 
 /** The browsers in which the person is signed in. An operator can end a session, with its tokens. */
 export function Sessions({ email }: { readonly email: string }) {
@@ -49,7 +48,6 @@ interface OneSessionProps {
 
 function OneSession({ session, ended }: OneSessionProps) {
   const { people: words } = useWords();
-  const { rights } = usePerson();
   const format = useFormats();
   const { sessionId, provider, browser, system, city, country, signedInAt, lastUsedAt } = session;
   const name = [browser, system].filter(Boolean).join(" · ") || words.unknownBrowser;
@@ -60,28 +58,16 @@ function OneSession({ session, ended }: OneSessionProps) {
     provider === "default_idp" ? "" : words.byProvider(provider),
   ];
   return (
-    <li>
-      <div className="row">
-        <MonitorSmartphone aria-hidden size={18} />
-        <div>
-          <strong>{name}</strong>
-          <p className="muted">{facts.filter(Boolean).join(" · ")}</p>
-        </div>
-      </div>
-      {rights.write && (
-        <ActButton
-          act={words.endSession}
-          label={words.endSessionOf(name)}
-          title={words.endSessionOf(name)}
-          isDangerous
-          onConfirm={async () => {
-            await answer(revokeSession(sessionId, operations));
-            await ended();
-          }}
-        >
-          {words.endSessionText}
-        </ActButton>
-      )}
-    </li>
+    <OwnedRow
+      icon={MonitorSmartphone}
+      name={name}
+      facts={facts}
+      act={words.endSession}
+      question={words.endSessionOf(name)}
+      take={() => revokeSession(sessionId, operations)}
+      taken={ended}
+    >
+      {words.endSessionText}
+    </OwnedRow>
   );
 }

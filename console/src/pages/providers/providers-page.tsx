@@ -6,7 +6,7 @@ import { operations } from "../../api/client.ts";
 import { useList } from "../../api/lists.ts";
 import { FaultNotice } from "../../app/faults.tsx";
 import { DeleteButton } from "../../components/forms/act-button.tsx";
-import { Button } from "../../components/button.tsx";
+import { Button, SmallButton } from "../../components/button.tsx";
 import { CodeBlock } from "../../components/copy.tsx";
 import { Panel } from "../../components/dialogs.tsx";
 import { Card, Facts, Page as Frame } from "../../components/page.tsx";
@@ -49,12 +49,10 @@ export function Page() {
             <div className="buttons">
               {rights.write && (
                 <>
-                  <Button className="small" onPress={() => test(one.id)}>
+                  <SmallButton onPress={() => test(one.id)}>
                     <Plug aria-hidden size={15} /> {words.test}
-                  </Button>
-                  <Button className="small" onPress={() => edit(one)}>
-                    {common.edit}
-                  </Button>
+                  </SmallButton>
+                  <SmallButton onPress={() => edit(one)}>{common.edit}</SmallButton>
                   <DeleteButton name={one.id} remove={() => deleteIdentityProvider(one.id, operations)} after={refresh}>
                     {words.deleteText}
                   </DeleteButton>

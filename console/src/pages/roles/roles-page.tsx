@@ -6,6 +6,7 @@ import { MakeLink, TextLink } from "../../components/button.tsx";
 import { Fetched } from "../../components/fetched.tsx";
 import { Page as Frame } from "../../components/page.tsx";
 import { Empty } from "../../components/states.tsx";
+import { recordHref } from "../../components/records/records.ts";
 import { configNow } from "../../session/config.ts";
 import { usePerson } from "../../session/session.ts";
 import { useWords } from "../../words/words.ts";
@@ -52,7 +53,7 @@ function Matrix({ roles, services }: { readonly roles: readonly Role[]; readonly
             <th scope="col">{words.scope}</th>
             {roles.map(({ name }) => (
               <th key={name} scope="col">
-                <TextLink href={`/roles/${name}`}>{name}</TextLink>
+                <TextLink href={recordHref("roles", name)}>{name}</TextLink>
               </th>
             ))}
           </tr>

@@ -1,4 +1,3 @@
-import { useQueryClient } from "@tanstack/react-query";
 import {
   deletePackage,
   deleteService,
@@ -7,8 +6,6 @@ import {
   type Package,
   type Service,
 } from "../../../../api/plinth.ts";
-import { operations } from "../../api/client.ts";
-import { useList } from "../../api/lists.ts";
 import { ListCard } from "../../components/lists/list-card.tsx";
 import { Page as Frame } from "../../components/page.tsx";
 import { Badge } from "../../components/states.tsx";
@@ -28,58 +25,46 @@ export function Page() {
 
 function Services() {
   const { services: words } = useWords();
-  const queries = useQueryClient();
-  const list = useList<Service>(["services", "list"], (page) => listServices(page, operations));
-  const refresh = () => queries.invalidateQueries({ queryKey: ["services"] });
+  const { services: title, makeService: make, emptyServices: empty, deleteText: remove } = words;
   return (
-    <ListCard
-      title={words.services}
-      list={list}
-      make={words.makeService}
-      empty={words.emptyServices}
-      nameOf={({ name }) => name}
-      isBuiltIn={({ builtIn }) => builtIn === true}
-      show={(one) => (
+    <ListCard<Service>
+      of="services"
+      words={{ title, make, empty, remove }}
+      ask={listServices}
+      idOf={({ name }) => name}
+      show={({ name, proxyPath, builtIn, scopes }) => (
         <>
-          <strong>{one.name}</strong> <code className="muted">{one.proxyPath}</code>{" "}
-          {one.builtIn === true && <Badge>{words.builtIn}</Badge>}
-          <Codes of={one.scopes} />
+          <strong>{name}</strong> <code className="muted">{proxyPath}</code>{" "}
+          {builtIn === true && <Badge>{words.builtIn}</Badge>}
+          <Codes of={scopes} />
         </>
       )}
-      form={(service, close) => (
-        <ServiceRegistration {...(service !== undefined && { service })} close={close} done={refresh} />
+      form={(service, close, done) => (
+        <ServiceRegistration {...(service !== undefined && { service })} close={close} done={done} />
       )}
-      remove={({ name }) => deleteService(name, operations)}
-      removeText={words.deleteText}
-      refresh={refresh}
+      remove={deleteService}
     />
   );
 }
 
 function Packages() {
   const { services: words } = useWords();
-  const queries = useQueryClient();
-  const list = useList<Package>(["packages"], (page) => listPackages(page, operations));
-  const refresh = () => queries.invalidateQueries({ queryKey: ["packages"] });
+  const { packages: title, makePackage: make, emptyPackages: empty, deleteText: remove } = words;
   return (
-    <ListCard
-      title={words.packages}
-      list={list}
-      make={words.makePackage}
-      empty={words.emptyPackages}
-      nameOf={({ id }) => id}
-      isBuiltIn={({ builtIn }) => builtIn === true}
-      show={(one) => (
+    <ListCard<Package>
+      of="packages"
+      words={{ title, make, empty, remove }}
+      ask={listPackages}
+      idOf={({ id }) => id}
+      show={({ id, version, builtIn, organization, services }) => (
         <>
-          <strong>{one.id}</strong> <span className="muted">{one.version}</span>{" "}
-          {one.builtIn === true ? <Badge>{words.builtIn}</Badge> : <span className="muted">{one.organization}</span>}
-          <Codes of={one.services} />
+          <strong>{id}</strong> <span className="muted">{version}</span>{" "}
+          {builtIn === true ? <Badge>{words.builtIn}</Badge> : <span className="muted">{organization}</span>}
+          <Codes of={services} />
         </>
       )}
-      form={(one, close) => <PackageForm {...(one !== undefined && { one })} close={close} done={refresh} />}
-      remove={({ id }) => deletePackage(id, operations)}
-      removeText={words.deleteText}
-      refresh={refresh}
+      form={(one, close, done) => <PackageForm {...(one !== undefined && { one })} close={close} done={done} />}
+      remove={deletePackage}
     />
   );
 }

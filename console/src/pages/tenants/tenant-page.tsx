@@ -17,10 +17,11 @@ import { answer, operations } from "../../api/client.ts";
 import { useList } from "../../api/lists.ts";
 import { ActButton } from "../../components/forms/act-button.tsx";
 import { BrandCard } from "../../components/brand-card.tsx";
-import { Button, LinkButton, TextLink } from "../../components/button.tsx";
+import { LinkButton, TextLink, SmallButton } from "../../components/button.tsx";
 import { Panel } from "../../components/dialogs.tsx";
 import { Fetched } from "../../components/fetched.tsx";
 import { ServiceForm, TextField } from "../../components/forms/form.tsx";
+import { Rows } from "../../components/lists/rows.tsx";
 import { Card, Facts } from "../../components/page.tsx";
 import { DeleteRecord, DisableRecord, EndTokens } from "../../components/records/record-acts.tsx";
 import { RecordPage } from "../../components/records/record-page.tsx";
@@ -138,18 +139,11 @@ function Subscriptions({ id }: { readonly id: string }) {
   return (
     <Card
       title={words.subscriptions}
-      actions={
-        mayChange && (
-          <Button className="small" onPress={() => add(true)}>
-            {words.subscribe}
-          </Button>
-        )
-      }
+      actions={mayChange && <SmallButton onPress={() => add(true)}>{words.subscribe}</SmallButton>}
     >
-      {list.state === "there" && list.rows.length === 0 && <p className="muted">{words.noSubscriptions}</p>}
-      <ul className="rows">
-        {list.rows.map((one) => (
-          <li key={one.id}>
+      <Rows list={list} empty={words.noSubscriptions} idOf={(one) => one.id}>
+        {(one) => (
+          <>
             <strong>{one.package}</strong>
             {mayChange && (
               <ActButton
@@ -164,9 +158,9 @@ function Subscriptions({ id }: { readonly id: string }) {
                 {words.unsubscribeText}
               </ActButton>
             )}
-          </li>
-        ))}
-      </ul>
+          </>
+        )}
+      </Rows>
       <Panel title={words.subscribe} isOpen={isAdding} close={() => add(false)}>
         <ServiceForm
           act={words.subscribe}

@@ -24,6 +24,7 @@ export const common: Same<typeof en.common> = {
   optional: "freiwillig",
   loading: "Wird geladen …",
   loadingMore: "Mehr wird geladen …",
+  showMore: "Mehr zeigen",
   actions: "Aktionen",
   created: "Angelegt",
   name: "Name",

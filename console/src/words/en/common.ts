@@ -22,6 +22,7 @@ export const common = {
   optional: "optional",
   loading: "Loading…",
   loadingMore: "Loading more…",
+  showMore: "Show more",
   actions: "Actions",
   created: "Created",
   name: "Name",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from types import TracebackType
 from typing import Any
 
@@ -11,14 +11,14 @@ import httpx
 from .file_calls import FileCalls
 from .files import Files
 from .flow import Runner, TokenSource
-from .settings import Settings
+from .settings import Configured
 from .tokens import ClientTokens, FunctionTokens
 from .topic import Topic
 from .topic_calls import TopicCalls
 from .transport import Query
 
 
-class Plinth:
+class Plinth(Configured[httpx.Client, str]):
     """Connects to a platform. Threads may share it.
 
         with Plinth("https://platform.example", client_id="acme.shop", client_secret=secret) as plinth:
@@ -27,38 +27,16 @@ class Plinth:
     `token`, in place of id and secret: a function that returns a valid token; it is given the one that was refused.
     """
 
-    def __init__(
-        self,
-        url: str,
-        *,
-        client_id: str = "",
-        client_secret: str = "",
-        scopes: Sequence[str] = (),
-        token: Callable[[str | None], str] | None = None,
-        platform: str = "plat",
-        attempts: int = 5,
-        timeout: float = 30,
-        http: httpx.Client | None = None,
-    ) -> None:
-        settings = Settings.of(
-            url,
-            client_id=client_id,
-            client_secret=client_secret,
-            scopes=scopes,
-            has_token=token is not None,
-            platform=platform,
-            attempts=attempts,
-            timeout=timeout,
-        )
-        self._settings = settings
-        self._owns_http = http is None
-        self._http = http or httpx.Client(timeout=timeout)
+    def _open(self, timeout: float) -> httpx.Client:
+        return httpx.Client(timeout=timeout)
+
+    def _start(self, token: Callable[[str | None], str] | None) -> None:
+        given = self._settings
         self._tokens: TokenSource = (
-            FunctionTokens(token)
-            if token is not None
-            else ClientTokens(self._http, settings.url, client_id, client_secret, settings.scopes)
+            ClientTokens(self._http, given.url, given.client_id, given.client_secret, given.scopes)
+            if token is None
+            else FunctionTokens(token)
         )
-        self._transport = settings.transport()
         self._runner = Runner(self._http, self._tokens)
         # Private and public files of this client.
         self.files = Files(self._runner, FileCalls(self._transport, public=False), self.pages)
@@ -71,11 +49,6 @@ class Plinth:
     def topic(self, owner: str, event_type: str, *, consumer: str | None = None) -> Topic:
         """`consumer`: reads with a cursor and a lock of this name, beside those of the client."""
         return Topic(self._runner, TopicCalls(self._transport, owner, event_type, consumer))
-
-    def for_tenant(self, tenant: str) -> Plinth:
-        """The same client with tokens for this tenant. Only with a client's id and secret."""
-        settings = self._settings.for_tenant(tenant)
-        return Plinth(**vars(settings), http=self._http)
 
     def request(self, method: str, path: str, *, query: Query | None = None, json: Any = None) -> Any:
         """Any operation: with a token, repeated by the platform's rules."""

@@ -1,11 +1,19 @@
-"""What a client was given, and what follows from it for another tenant."""
+"""What a client is given, and what both kinds of clients make of it."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from .transport import Transport
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+Http = TypeVar("Http")
+# What a token function returns.
+Given = TypeVar("Given")
 
 
 @dataclass(frozen=True)
@@ -13,31 +21,49 @@ class Settings:
     url: str
     client_id: str
     client_secret: str
-    scopes: tuple[str, ...]
+    scopes: Sequence[str]
     platform: str
     attempts: int
     timeout: float
-
-    @staticmethod
-    def of(
-        url: str,
-        *,
-        client_id: str,
-        client_secret: str,
-        scopes: Sequence[str],
-        has_token: bool,
-        platform: str,
-        attempts: int,
-        timeout: float,
-    ) -> Settings:
-        if has_token == (client_id != ""):
-            raise TypeError("Give either client_id and client_secret, or token.")
-        return Settings(url.rstrip("/"), client_id, client_secret, tuple(scopes), platform, attempts, timeout)
-
-    def transport(self) -> Transport:
-        return Transport(self.url, self.attempts, self.timeout)
 
     def for_tenant(self, tenant: str) -> Settings:
         if self.client_id == "":
             raise TypeError("A token is for one tenant already: for_tenant needs a client's id and secret.")
         return replace(self, scopes=(f"{self.platform}.tenant={tenant}", *self.scopes))
+
+
+class Configured(Generic[Http, Given]):
+    """The base of `Plinth` and `AsyncPlinth`: their settings, and the connections that they open unless given some."""
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        client_id: str = "",
+        client_secret: str = "",
+        scopes: Sequence[str] = (),
+        token: Callable[[str | None], Given] | None = None,
+        platform: str = "plat",
+        attempts: int = 5,
+        timeout: float = 30,
+        http: Http | None = None,
+    ) -> None:
+        if (token is not None) == (client_id != ""):
+            raise TypeError("Give either client_id and client_secret, or token.")
+        url = url.rstrip("/")
+        self._settings = Settings(url, client_id, client_secret, tuple(scopes), platform, attempts, timeout)
+        self._transport = Transport(url, attempts, timeout)
+        self._owns_http = http is None
+        self._http = self._open(timeout) if http is None else http
+        self._start(token)
+
+    def for_tenant(self, tenant: str) -> Self:
+        """The same client with tokens for this tenant. Only with a client's id and secret."""
+        return type(self)(**vars(self._settings.for_tenant(tenant)), http=self._http)
+
+    def _open(self, timeout: float) -> Http:
+        raise NotImplementedError
+
+    def _start(self, token: Callable[[str | None], Given] | None) -> None:
+        """Makes what sends: the tokens, the runner, and the files."""
+        raise NotImplementedError

@@ -10,7 +10,7 @@ import { say } from "../../../components/toasts/say.ts";
 import { Loading } from "../../../components/states.tsx";
 import { useFormats } from "../../../words/formats.ts";
 import { useWords } from "../../../words/words.ts";
-import type { Owner } from "../owner.ts";
+import type { MatchingProps } from "../owner.ts";
 import { useMediaWords } from "../words.ts";
 
 /** Deletions at the same time. */
@@ -59,15 +59,7 @@ export function DeleteSelected({ ids, after }: { readonly ids: readonly string[]
 }
 
 /** Deletes all files that match the search, with one report. Shows their number first. */
-export function DeleteMatching({
-  owner,
-  q,
-  close,
-}: {
-  readonly owner: Owner;
-  readonly q: string;
-  readonly close: () => void;
-}) {
+export function DeleteMatching({ owner, q, close }: MatchingProps) {
   const words = useMediaWords();
   const { common } = useWords();
   const format = useFormats();

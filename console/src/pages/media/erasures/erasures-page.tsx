@@ -1,4 +1,4 @@
-import { useNavigate, useSearch } from "@tanstack/react-router";
+import { useSearch } from "@tanstack/react-router";
 import { listOperatedErasures, type Erasure } from "../../../../../api/plinth.ts";
 import { operations } from "../../../api/client.ts";
 import { useList } from "../../../api/lists.ts";
@@ -7,7 +7,7 @@ import { Page as Frame } from "../../../components/page.tsx";
 import { Badge, Empty } from "../../../components/states.tsx";
 import { useFormats } from "../../../words/formats.ts";
 import { useWords } from "../../../words/words.ts";
-import { mediaHref, ownerOf, searchOf, type Owner } from "../owner.ts";
+import { mediaHref, ownerOf, type Owner } from "../owner.ts";
 import { OwnerChooser } from "../files/owner-chooser.tsx";
 import { useMediaWords } from "../words.ts";
 
@@ -16,22 +16,14 @@ export const ERASURE_KIND = { deleting: "warn", deleted: "plain", verified: "goo
 /** Deletions of a client's files in a tenant, by anybody. */
 export function Page() {
   const words = useMediaWords();
-  const search = useSearch({ from: "/inside/media/erasures" });
-  const navigate = useNavigate({ from: "/media/erasures" });
-  const owner = ownerOf(search);
+  const owner = ownerOf(useSearch({ from: "/inside/media/erasures" }));
   return (
     <Frame
       title={words.erasures}
       lead={words.erasuresLead}
       parent={{ href: owner === undefined ? "/media" : mediaHref(owner), title: words.title }}
     >
-      <OwnerChooser
-        isOfBoth
-        choice={{ tenant: search.tenant, client: search.client, visibility: owner?.visibility ?? "private" }}
-        choose={({ tenant = "", client, visibility }) =>
-          void navigate({ search: client === undefined ? { tenant } : searchOf({ tenant, client, visibility }) })
-        }
-      />
+      <OwnerChooser isOfBoth />
       {owner === undefined ? <Empty title={words.chooseTitle}>{words.chooseText}</Empty> : <Erasures owner={owner} />}
     </Frame>
   );

@@ -15,6 +15,7 @@ import { Fetched } from "../../../components/fetched.tsx";
 import { Card, Facts, Page as Frame } from "../../../components/page.tsx";
 import { say } from "../../../components/toasts/say.ts";
 import { Badge } from "../../../components/states.tsx";
+import { recordHref } from "../../../components/records/records.ts";
 import { useFormats } from "../../../words/formats.ts";
 import { useWords } from "../../../words/words.ts";
 import { reportHref } from "../erasures/delete-files.tsx";
@@ -104,7 +105,7 @@ function Details({ file }: { readonly file: OperatedFileReport }) {
               [words.owner, file.client],
               [
                 words.tenant,
-                <TextLink key="tenant" href={`/tenants/${file.tenant}`}>
+                <TextLink key="tenant" href={recordHref("tenants", file.tenant)}>
                   {file.tenant}
                 </TextLink>,
               ],

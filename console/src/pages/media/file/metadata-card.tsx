@@ -1,13 +1,14 @@
 import { useQueryClient } from "@tanstack/react-query";
-import { Plus, X } from "lucide-react";
+import { Plus } from "lucide-react";
 import { useState } from "react";
 import { ToggleButton, ToggleButtonGroup } from "react-aria-components";
 import type { OperatedFileReport } from "../../../../../api/plinth.ts";
 import { replaceMetadata } from "../../../api/metadata.ts";
-import { Button } from "../../../components/button.tsx";
+import { SmallButton } from "../../../components/button.tsx";
 import { CodeBlock } from "../../../components/copy.tsx";
 import { FormFault } from "../../../components/forms/form-fault.ts";
 import { ServiceForm, TextField } from "../../../components/forms/form.tsx";
+import { PairRows, type Pair } from "../../../components/forms/pair-rows.tsx";
 import { Card } from "../../../components/page.tsx";
 import { say } from "../../../components/toasts/say.ts";
 import { useWords } from "../../../words/words.ts";
@@ -85,37 +86,16 @@ export function MetadataCard({ file, mayChange }: { readonly file: OperatedFileR
         ) : (
           <div className="terms">
             {fields.length === 0 && <p className="muted">{words.noMetadata}</p>}
-            {fields.map((field, at) => (
-              // Rows have no identity but their place.
-              // oxlint-disable-next-line react/no-array-index-key
-              <div key={at} className="term">
-                <TextField
-                  name={`name${at}`}
-                  label={words.key}
-                  value={field.name}
-                  isRequired
-                  onChange={(name) => change(fields.map((one, place) => (place === at ? { ...one, name } : one)))}
-                />
-                <TextField
-                  name={`value${at}`}
-                  label={words.value}
-                  value={field.text}
-                  isRequired
-                  onChange={(text) => change(fields.map((one, place) => (place === at ? { ...one, text } : one)))}
-                />
-                <Button
-                  className="icon"
-                  aria-label={words.removeField(field.name)}
-                  onPress={() => change(fields.filter((_, place) => place !== at))}
-                >
-                  <X aria-hidden size={16} />
-                </Button>
-              </div>
-            ))}
-            <Button className="small" onPress={() => change([...fields, { name: "", text: "" }])}>
+            <PairRows
+              rows={fields.map(({ name, text }): Pair => [name, text])}
+              change={(next) => change(next.map(([name, text]) => ({ name, text })))}
+              words={words}
+              removeLabel={words.removeField}
+            />
+            <SmallButton onPress={() => change([...fields, { name: "", text: "" }])}>
               <Plus aria-hidden size={15} />
               {words.addField}
-            </Button>
+            </SmallButton>
           </div>
         )}
       </ServiceForm>

@@ -3,10 +3,12 @@ import { useState, type PointerEvent } from "react";
 import { createOperatedVariants, type OperatedFileReport } from "../../../../../api/plinth.ts";
 import { answer, operations } from "../../../api/client.ts";
 import { FormFault } from "../../../components/forms/form-fault.ts";
-import { SelectField, ServiceForm, TextField } from "../../../components/forms/form.tsx";
+import { ServiceForm, TextField } from "../../../components/forms/form.tsx";
+import { useDraft } from "../../../components/forms/use-draft.ts";
 import { Card } from "../../../components/page.tsx";
 import { say } from "../../../components/toasts/say.ts";
 import { between, keptBy, parseSize, sizeText, type Rect, type Size } from "./crop.ts";
+import { VariantKindField, type VariantKind } from "../variant-kind-field.tsx";
 import { useMediaWords } from "../words.ts";
 
 /** A larger original is not loaded for drawing. */
@@ -21,8 +23,8 @@ const LEAST_PX = 4;
 export function VariantMaker({ file }: { readonly file: OperatedFileReport }) {
   const words = useMediaWords();
   const queries = useQueryClient();
-  const [type, setType] = useState<"clip" | "crop">("crop");
-  const [size, setSize] = useState({ width: "300", height: "300" });
+  const [type, setType] = useState<VariantKind>("crop");
+  const [size, field, setSize] = useDraft({ width: "300", height: "300" });
   const wanted = parseSize(`${size.width.trim()}x${size.height.trim()}`);
   return (
     <Card title={words.newVariant} className="variant-maker">
@@ -52,32 +54,9 @@ export function VariantMaker({ file }: { readonly file: OperatedFileReport }) {
         }}
       >
         <div className="term">
-          <SelectField
-            name="type"
-            label={words.kind}
-            value={type}
-            onChange={(kind) => setType(kind === "clip" ? "clip" : "crop")}
-            options={[
-              { id: "crop", name: words.kinds.crop },
-              { id: "clip", name: words.kinds.clip },
-            ]}
-          />
-          <TextField
-            name="width"
-            label={words.width}
-            type="number"
-            value={size.width}
-            onChange={(width) => setSize({ ...size, width })}
-            isRequired
-          />
-          <TextField
-            name="height"
-            label={words.height}
-            type="number"
-            value={size.height}
-            onChange={(height) => setSize({ ...size, height })}
-            isRequired
-          />
+          <VariantKindField value={type} onChange={setType} />
+          <TextField {...field("width")} type="number" label={words.width} isRequired />
+          <TextField {...field("height")} type="number" label={words.height} isRequired />
         </div>
       </ServiceForm>
     </Card>

@@ -17,7 +17,7 @@ import { BulkVariants } from "../jobs/bulk-variants.tsx";
 import { DeleteMatching, DeleteSelected } from "../erasures/delete-files.tsx";
 import { FileGrid } from "./file-grid.tsx";
 import { lastOwner, ownerOf, rememberOwner, searchOf, type Owner } from "../owner.ts";
-import { OwnerChooser, type Choice } from "./owner-chooser.tsx";
+import { OwnerChooser } from "./owner-chooser.tsx";
 import { QueryBox } from "./query-box.tsx";
 import { upload } from "../uploads/uploads.ts";
 import { UploadTray } from "../uploads/upload-tray.tsx";
@@ -43,14 +43,6 @@ export function Page() {
     const last = search.tenant === undefined ? lastOwner(person) : undefined;
     if (last !== undefined) void navigate({ search: searchOf(last), replace: true });
   }, [search.tenant, person, navigate]);
-  const choose = ({ tenant, client, visibility }: Choice) =>
-    void navigate({
-      search: {
-        ...(tenant !== undefined && { tenant }),
-        ...(client !== undefined && { client }),
-        ...(visibility === "public" && { visibility }),
-      },
-    });
   const below = owner === undefined ? "" : `?${new URLSearchParams(searchOf(owner))}`;
   return (
     <Frame
@@ -63,14 +55,7 @@ export function Page() {
         </>
       }
     >
-      <OwnerChooser
-        choice={{
-          tenant: search.tenant,
-          client: search.client,
-          visibility: search.visibility === "public" ? "public" : "private",
-        }}
-        choose={choose}
-      />
+      <OwnerChooser />
       {owner === undefined ? (
         <>
           <UploadTray />

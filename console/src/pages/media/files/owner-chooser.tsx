@@ -1,4 +1,5 @@
 import { useQuery } from "@tanstack/react-query";
+import { useNavigate, useSearch } from "@tanstack/react-router";
 import { ChevronDown } from "lucide-react";
 import { useState } from "react";
 import { Button, ComboBox, Input, Label, ListBox, ListBoxItem, Popover } from "react-aria-components";
@@ -10,7 +11,7 @@ import type { Visibility } from "../owner.ts";
 import { useMediaWords } from "../words.ts";
 
 /** The owner of the shown files, as far as it is chosen. */
-export interface Choice {
+interface Choice {
   readonly tenant?: string | undefined;
   readonly client?: string | undefined;
   readonly visibility: Visibility;
@@ -19,17 +20,29 @@ export interface Choice {
 /** The most entries of a long list that are offered. Typing finds the others. */
 const OFFERED = 50;
 
-/** Chooses a tenant, a client (of the tenant, or with files there), and private or public files. */
-export function OwnerChooser({
-  choice,
-  choose,
-  isOfBoth = false,
-}: {
-  readonly choice: Choice;
-  readonly choose: (choice: Choice) => void;
-  /** Leaves out the choice between private and public. */
+interface OwnerChooserProps {
+  /** Leaves out the choice between private and public files. */
   readonly isOfBoth?: boolean;
-}) {
+}
+
+/** Chooses a tenant, a client (of the tenant, or with files there), and private or public files. The address says which. */
+export function OwnerChooser({ isOfBoth = false }: OwnerChooserProps) {
+  const { tenant: chosenTenant, client: chosenClient, visibility: chosen } = useSearch({ strict: false });
+  const navigate = useNavigate();
+  const choice: Choice = {
+    tenant: chosenTenant,
+    client: chosenClient,
+    visibility: chosen === "public" ? "public" : "private",
+  };
+  const choose = ({ tenant, client, visibility }: Choice) =>
+    void navigate({
+      to: ".",
+      search: {
+        ...(tenant !== undefined && { tenant }),
+        ...(client !== undefined && { client }),
+        ...(visibility === "public" && { visibility }),
+      },
+    });
   const words = useMediaWords();
   const clients = useClients(choice);
   return (

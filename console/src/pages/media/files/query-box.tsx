@@ -1,8 +1,9 @@
-import { Plus, X } from "lucide-react";
+import { Plus } from "lucide-react";
 import { useState } from "react";
 import { Form, ToggleButton, ToggleButtonGroup } from "react-aria-components";
 import { Button } from "../../../components/button.tsx";
 import { TextField } from "../../../components/forms/form.tsx";
+import { PairRows, type Pair } from "../../../components/forms/pair-rows.tsx";
 import { formatTerms, parseTerms, type Term } from "./query-terms.ts";
 import { useMediaWords } from "../words.ts";
 
@@ -48,36 +49,14 @@ export function QueryBox({ q, search }: { readonly q: string; readonly search: (
         />
       ) : isReadable ? (
         <div className="terms">
-          {rows.map((term, at) => (
-            // Rows have no identity but their place.
-            // oxlint-disable-next-line react/no-array-index-key
-            <div key={at} className="term">
-              <TextField
-                name={`key${at}`}
-                label={words.key}
-                value={term.key}
-                placeholder="album"
-                isRequired
-                onChange={(key) => change(rows.map((one, place) => (place === at ? { ...one, key } : one)))}
-              />
-              <TextField
-                name={`value${at}`}
-                label={words.value}
-                value={term.value}
-                isRequired
-                onChange={(value) => change(rows.map((one, place) => (place === at ? { ...one, value } : one)))}
-              />
-              {terms.length > 0 && (
-                <Button
-                  className="icon"
-                  aria-label={words.removeTerm(term.key)}
-                  onPress={() => change(rows.filter((_, place) => place !== at))}
-                >
-                  <X aria-hidden size={16} />
-                </Button>
-              )}
-            </div>
-          ))}
+          <PairRows
+            rows={rows.map(({ key, value }): Pair => [key, value])}
+            change={(next) => change(next.map(([key, value]) => ({ key, value })))}
+            words={words}
+            keyExample="album"
+            removeLabel={words.removeTerm}
+            mayRemove={terms.length > 0}
+          />
         </div>
       ) : (
         <p className="muted">{words.notFields}</p>

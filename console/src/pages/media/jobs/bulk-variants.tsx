@@ -1,25 +1,18 @@
 import { useState } from "react";
 import { Panel } from "../../../components/dialogs.tsx";
 import { FormFault } from "../../../components/forms/form-fault.ts";
-import { SelectField, ServiceForm, TextField } from "../../../components/forms/form.tsx";
+import { ServiceForm, TextField } from "../../../components/forms/form.tsx";
 import { say } from "../../../components/toasts/say.ts";
 import { makeVariants } from "./bulk.ts";
 import { parseSize } from "../file/crop.ts";
-import { THUMBNAIL, type Owner } from "../owner.ts";
+import { THUMBNAIL, type MatchingProps } from "../owner.ts";
+import { VariantKindField, type VariantKind } from "../variant-kind-field.tsx";
 import { useMediaWords } from "../words.ts";
 
 /** Asks for one variant of every image that matches. */
-export function BulkVariants({
-  owner,
-  q,
-  close,
-}: {
-  readonly owner: Owner;
-  readonly q: string;
-  readonly close: () => void;
-}) {
+export function BulkVariants({ owner, q, close }: MatchingProps) {
   const words = useMediaWords();
-  const [type, setType] = useState<"clip" | "crop">("clip");
+  const [type, setType] = useState<VariantKind>("clip");
   const [size, setSize] = useState(THUMBNAIL);
   return (
     <Panel title={words.makeVariantsTitle} isOpen close={close}>
@@ -34,16 +27,7 @@ export function BulkVariants({
           close();
         }}
       >
-        <SelectField
-          name="type"
-          label={words.kind}
-          value={type}
-          onChange={(kind) => setType(kind === "crop" ? "crop" : "clip")}
-          options={[
-            { id: "clip", name: words.kinds.clip },
-            { id: "crop", name: words.kinds.crop },
-          ]}
-        />
+        <VariantKindField value={type} onChange={setType} />
         <TextField name="size" label={words.size} help={words.sizeHelp} value={size} onChange={setSize} isRequired />
       </ServiceForm>
     </Panel>

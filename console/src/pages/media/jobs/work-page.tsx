@@ -13,7 +13,7 @@ import { usePerson } from "../../../session/session.ts";
 import { useFormats } from "../../../words/formats.ts";
 import { useWords } from "../../../words/words.ts";
 import { goOn, stop, useBulks } from "./bulk.ts";
-import { mediaHref, ownerOf, searchOf, type Owner } from "../owner.ts";
+import { mediaHref, ownerOf, type Owner } from "../owner.ts";
 import { OwnerChooser } from "../files/owner-chooser.tsx";
 import { UploadTray } from "../uploads/upload-tray.tsx";
 import { useMediaWords } from "../words.ts";
@@ -24,9 +24,7 @@ const AGAIN_MS = 2_000;
 export function Page() {
   const words = useMediaWords();
   const { rights } = usePerson();
-  const search = useSearch({ from: "/inside/media/work" });
-  const navigate = useNavigate({ from: "/media/work" });
-  const owner = ownerOf(search);
+  const owner = ownerOf(useSearch({ from: "/inside/media/work" }));
   return (
     <Frame
       title={words.work}
@@ -35,12 +33,7 @@ export function Page() {
     >
       <UploadTray />
       <Card title={words.waiting}>
-        <OwnerChooser
-          choice={{ tenant: search.tenant, client: search.client, visibility: owner?.visibility ?? "private" }}
-          choose={({ tenant = "", client, visibility }) =>
-            void navigate({ search: client === undefined ? { tenant } : searchOf({ tenant, client, visibility }) })
-          }
-        />
+        <OwnerChooser />
         {owner === undefined ? <p className="muted">{words.chooseText}</p> : <Waiting owner={owner} />}
         <Bulks />
       </Card>

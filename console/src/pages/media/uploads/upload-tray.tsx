@@ -1,6 +1,6 @@
 import { RotateCcw, X } from "lucide-react";
 import { ProgressBar } from "react-aria-components";
-import { Button, TextLink } from "../../../components/button.tsx";
+import { Button, TextLink, SmallButton } from "../../../components/button.tsx";
 import { Card } from "../../../components/page.tsx";
 import { Badge } from "../../../components/states.tsx";
 import { useFormats } from "../../../words/formats.ts";
@@ -26,20 +26,12 @@ export function UploadTray() {
       actions={
         <div className="buttons">
           {under.length > 0 && (
-            <Button className="small" onPress={() => cancel(under.map(({ id }) => id))}>
-              {words.cancelAll}
-            </Button>
+            <SmallButton onPress={() => cancel(under.map(({ id }) => id))}>{words.cancelAll}</SmallButton>
           )}
           {failed.length > 0 && (
-            <Button className="small" onPress={() => retry(failed.map(({ id }) => id))}>
-              {words.retryAll}
-            </Button>
+            <SmallButton onPress={() => retry(failed.map(({ id }) => id))}>{words.retryAll}</SmallButton>
           )}
-          {under.length === 0 && (
-            <Button className="small" onPress={clearEnded}>
-              {words.clearEnded}
-            </Button>
-          )}
+          {under.length === 0 && <SmallButton onPress={clearEnded}>{words.clearEnded}</SmallButton>}
         </div>
       }
     >

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable
 from types import TracebackType
 from typing import Any
 
@@ -10,7 +10,7 @@ import httpx
 
 from ..file_calls import FileCalls
 from ..flow import AsyncRunner, AsyncTokenSource
-from ..settings import Settings
+from ..settings import Configured
 from ..tokens import AsyncClientTokens, AsyncFunctionTokens
 from ..topic_calls import TopicCalls
 from ..transport import Query
@@ -19,7 +19,7 @@ from .topic import AsyncTopic
 from .unfinished import Unfinished
 
 
-class AsyncPlinth:
+class AsyncPlinth(Configured[httpx.AsyncClient, "str | Awaitable[str]"]):
     """Connects to a platform. The tasks of one event loop may share it.
 
         async with AsyncPlinth("https://platform.example", client_id="acme.shop", client_secret=secret) as plinth:
@@ -29,38 +29,16 @@ class AsyncPlinth:
     that was refused.
     """
 
-    def __init__(
-        self,
-        url: str,
-        *,
-        client_id: str = "",
-        client_secret: str = "",
-        scopes: Sequence[str] = (),
-        token: Callable[[str | None], str | Awaitable[str]] | None = None,
-        platform: str = "plat",
-        attempts: int = 5,
-        timeout: float = 30,
-        http: httpx.AsyncClient | None = None,
-    ) -> None:
-        settings = Settings.of(
-            url,
-            client_id=client_id,
-            client_secret=client_secret,
-            scopes=scopes,
-            has_token=token is not None,
-            platform=platform,
-            attempts=attempts,
-            timeout=timeout,
-        )
-        self._settings = settings
-        self._owns_http = http is None
-        self._http = http or httpx.AsyncClient(timeout=timeout)
+    def _open(self, timeout: float) -> httpx.AsyncClient:
+        return httpx.AsyncClient(timeout=timeout)
+
+    def _start(self, token: Callable[[str | None], str | Awaitable[str]] | None) -> None:
+        given = self._settings
         self._tokens: AsyncTokenSource = (
-            AsyncFunctionTokens(token)
-            if token is not None
-            else AsyncClientTokens(self._http, settings.url, client_id, client_secret, settings.scopes)
+            AsyncClientTokens(self._http, given.url, given.client_id, given.client_secret, given.scopes)
+            if token is None
+            else AsyncFunctionTokens(token)
         )
-        self._transport = settings.transport()
         self._runner = AsyncRunner(self._http, self._tokens)
         self._unfinished = Unfinished()
         # Private and public files of this client.
@@ -76,11 +54,6 @@ class AsyncPlinth:
         return AsyncTopic(
             self._runner, TopicCalls(self._transport, owner, event_type, consumer), self._unfinished
         )
-
-    def for_tenant(self, tenant: str) -> AsyncPlinth:
-        """The same client with tokens for this tenant. Only with a client's id and secret."""
-        settings = self._settings.for_tenant(tenant)
-        return AsyncPlinth(**vars(settings), http=self._http)
 
     async def request(self, method: str, path: str, *, query: Query | None = None, json: Any = None) -> Any:
         """Any operation: with a token, repeated by the platform's rules."""
