@@ -15,9 +15,9 @@ import {
   listUsers,
 } from "../../../api/plinth.ts";
 import { answer, operations } from "../api/client.ts";
-import { recordHref } from "../components/records/records.ts";
 import { usePerson } from "../session/session.ts";
 import { useWords } from "../words/words.ts";
+import { recordHref } from "../components/records/records.ts";
 import { PLACES } from "./navigation.ts";
 
 /** A record that the search found: the address of its page, its name, and its id if that differs. */

@@ -58,7 +58,7 @@ export function DisableRecord({ kind, name, disabled, write }: DisableRecordProp
         await refresh();
       }}
     >
-      {disabled ? words.enableText : words.disableText}
+      {disabled ? common.enableText : words.disableText}
     </ActButton>
   );
 }

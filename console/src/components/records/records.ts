@@ -9,7 +9,7 @@ import { usePerson } from "../../session/session.ts";
 export type RecordKind = "tenants" | "organizations" | "people" | "applications" | "roles";
 
 export const recordHref = (kind: RecordKind, id: string): string =>
-  `/${kind}/${encodeURIComponent(id).replaceAll("%40", "@")}`;
+  `/${kind}/${id.replaceAll(/[%/\\?#]/g, encodeURIComponent)}`;
 
 /** Whether the person makes, edits and deletes records of a kind. Who runs an organization does so with applications. */
 export function useMayEdit(kind: RecordKind): boolean {

@@ -2,9 +2,13 @@ import { putOrganization, type Organization } from "../../../../api/plinth.ts";
 import { answer, operations } from "../../api/client.ts";
 import { ServiceForm, TextField } from "../../components/forms/form.tsx";
 import { useDraft } from "../../components/forms/use-draft.ts";
+import { NewRecord } from "../../components/records/new-record.tsx";
 import type { RecordFormProps } from "../../components/records/records.ts";
 import { say } from "../../components/toasts/say.ts";
 import { useWords } from "../../words/words.ts";
+
+/** Creates an organization. */
+export const Page = () => <NewRecord kind="organizations" form={OrganizationForm} />;
 
 export function OrganizationForm({ record: organization, cancel, done }: RecordFormProps<Organization>) {
   const { organizations: words, common } = useWords();

@@ -12,7 +12,6 @@ import { FaultNotice } from "../../app/faults.tsx";
 import { PageLink } from "../../components/plain.tsx";
 import { Card } from "../../components/page.tsx";
 import { Badge, Loading } from "../../components/states.tsx";
-import { recordHref } from "../../components/records/records.ts";
 import { PLATFORM_URL } from "../../session/config.ts";
 import { useFormats } from "../../words/formats.ts";
 import { useWords } from "../../words/words.ts";
@@ -143,7 +142,7 @@ function useFound() {
     switch (kind) {
       case "account_blocked": {
         const text = words.accountBlocked(untilAt === null ? "" : format.moment(untilAt));
-        return { key, status: "warn", title: subject, text, href: recordHref("people", subject) };
+        return { key, status: "warn", title: subject, text, href: `/people/${encodeURIComponent(subject)}` };
       }
       case "logouts_untold":
         return {
@@ -151,7 +150,7 @@ function useFound() {
           status: "warn",
           title: subject,
           text: words.logoutsUntold(number),
-          href: recordHref("applications", subject),
+          href: `/applications/${subject}`,
         };
       case "quota_almost_full":
         return {
@@ -159,7 +158,7 @@ function useFound() {
           status: "warn",
           title: subject,
           text: words.quotaFull(number),
-          href: recordHref("tenants", subject),
+          href: `/tenants/${subject}`,
         };
       default: {
         const text =

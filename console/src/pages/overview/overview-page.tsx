@@ -7,7 +7,6 @@ import { FaultNotice } from "../../app/faults.tsx";
 import { PageLink, PlainButton } from "../../components/plain.tsx";
 import { Card, Page } from "../../components/page.tsx";
 import { Loading } from "../../components/states.tsx";
-import { recordHref } from "../../components/records/records.ts";
 import { useConfig } from "../../session/config.ts";
 import { useFormats } from "../../words/formats.ts";
 import { useWords } from "../../words/words.ts";
@@ -58,7 +57,7 @@ export function OverviewPage() {
           ? undefined
           : tenant === platform
             ? { href: "/", title: words.title }
-            : { href: recordHref("tenants", tenant), title: `${navigation.tenants}: ${tenant}` }
+            : { href: `/tenants/${tenant}`, title: `${navigation.tenants}: ${tenant}` }
       }
       actions={
         <div className="spans" role="group" aria-label={words.span}>

@@ -2,9 +2,13 @@ import { putUser, type User } from "../../../../api/plinth.ts";
 import { answer, operations } from "../../api/client.ts";
 import { ServiceForm, TextField } from "../../components/forms/form.tsx";
 import { useDraft } from "../../components/forms/use-draft.ts";
+import { NewRecord } from "../../components/records/new-record.tsx";
 import type { RecordFormProps } from "../../components/records/records.ts";
 import { say } from "../../components/toasts/say.ts";
 import { useWords } from "../../words/words.ts";
+
+/** Creates a person. */
+export const Page = () => <NewRecord kind="people" form={PersonForm} />;
 
 export function PersonForm({ record: user, cancel, done }: RecordFormProps<User>) {
   const { people: words, common } = useWords();

@@ -2,11 +2,15 @@ import { putTenant, type Tenant } from "../../../../api/plinth.ts";
 import { answer, operations } from "../../api/client.ts";
 import { SelectField, ServiceForm, TextField } from "../../components/forms/form.tsx";
 import { useDraft } from "../../components/forms/use-draft.ts";
+import { NewRecord } from "../../components/records/new-record.tsx";
 import type { RecordFormProps } from "../../components/records/records.ts";
 import { say } from "../../components/toasts/say.ts";
 import { useWords } from "../../words/words.ts";
 
 const PLANS = ["small", "standard", "large"] as const;
+
+/** Creates a tenant. */
+export const Page = () => <NewRecord kind="tenants" form={TenantForm} />;
 
 /** Creates or changes a tenant. */
 export function TenantForm({ record: tenant, cancel, done }: RecordFormProps<Tenant>) {

@@ -50,7 +50,6 @@ export const applications: Same<typeof en.applications> = {
   disable: "Sperren",
   enable: "Entsperren",
   disableText: "Sie bekommt keine Token mehr. Was ihr gehört, bleibt.",
-  enableText: "Sie bekommt wieder Token.",
   deleteText: "Es wird verweigert, solange ihr Topics oder Dateien gehören.",
   service: "Dienst",
   explain: "Warum bekommt sie einen Scope, oder nicht?",

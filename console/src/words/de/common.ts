@@ -32,6 +32,7 @@ export const common: Same<typeof en.common> = {
   state: "Zustand",
   active: "Aktiv",
   disabled: "Gesperrt",
+  enableText: "Es geht wieder.",
   saved: (what) => `${what} ist gespeichert.`,
   deleted: (what) => `${what} ist gelöscht.`,
   deleteTitle: (what) => `${what} löschen?`,

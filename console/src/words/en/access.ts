@@ -47,7 +47,6 @@ export const applications = {
   disable: "Disable",
   enable: "Enable",
   disableText: "It gets no tokens any more. What it owns stays.",
-  enableText: "It gets tokens again.",
   deleteText: "It is refused while it owns topics or files.",
   service: "Service",
   explain: "Why does it get a scope, or not?",

@@ -30,6 +30,7 @@ export const common = {
   state: "State",
   active: "Active",
   disabled: "Disabled",
+  enableText: "It works again.",
   saved: (what: string) => `${what} is saved.`,
   deleted: (what: string) => `${what} is deleted.`,
   deleteTitle: (what: string) => `Delete ${what}?`,
