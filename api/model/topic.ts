@@ -18,3 +18,12 @@ export const topic = {
   shards: 1,
   state: "active",
 };
+
+export const event = {
+  id: "2i9y2sgxk8v5e3a1",
+  createdAt: 1_763_000_060_000,
+  tenant: "demo",
+  sourceClient: "demo.shop",
+  eventType: "orderCreated",
+  payload: '{"order":"4711"}',
+};

@@ -1,4 +1,4 @@
-import { topic, topicFields } from "../model/topic.ts";
+import { event, topic, topicFields } from "../model/topic.ts";
 import type { Entry } from "../model/entry.ts";
 import { ATTEMPT_RESULT, DELIVERY_STATUS } from "../model/push.ts";
 import { bool, int, list, map, obj, oneOf, orNull, ref, str, time, type Schema } from "../model/schema.ts";
@@ -22,14 +22,6 @@ const PLACE: Schema = {
     { type: "string", enum: ["oldest", "newest"] },
     { type: "integer", minimum: 0, maximum: 999_999_999_999_999 },
   ],
-};
-const event = {
-  id: "2i9y2sgxk8v5e3a1",
-  createdAt: 1_763_000_060_000,
-  tenant: "demo",
-  sourceClient: "demo.shop",
-  eventType: "orderCreated",
-  payload: '{"order":"4711"}',
 };
 const result = { durationMs: 84, status: 503, error: "status" };
 const delivery = {

@@ -1,4 +1,4 @@
-import { topic, topicFields } from "../model/topic.ts";
+import { event, topic, topicFields } from "../model/topic.ts";
 import type { Entry, Parameter, ServiceEntries } from "../model/entry.ts";
 import { ATTEMPT_RESULT, DELIVERY_STATUS, HALT, RIGHT, STATE } from "../model/push.ts";
 import { bool, int, list, map, obj, oneOf, orNull, ref, str, time, uri } from "../model/schema.ts";
@@ -14,16 +14,8 @@ const ownTopicFields = {
   href: uri("The topic's own address."),
 };
 const ownTopic = { ...topic, href: "https://platform.example/pubsub/v1/topics/demo.shop/orderCreated" };
-const event = {
-  id: "2i9y2sgxk8v5e3a1",
-  createdAt: 1_763_000_060_000,
-  tenant: "demo",
-  sourceClient: "demo.shop",
-  eventType: "orderCreated",
-  payload: '{"order":"4711"}',
-  metadata: { schema: "order-v1" },
-};
-const newEvent = { payload: event.payload, metadata: event.metadata };
+const ownEvent = { ...event, metadata: { schema: "order-v1" } };
+const newEvent = { payload: ownEvent.payload, metadata: ownEvent.metadata };
 const subscriptionFields = {
   name: str("The subscription's name, unique for the client on this topic."),
   pushConfig: obj(
@@ -182,21 +174,21 @@ export const events: ServiceEntries = {
         payload: str("The payload as published."),
         "metadata?": map({ type: "string" }, "Names and texts beside the payload, if there are any."),
       }),
-      example: event,
+      example: ownEvent,
     },
     Batch: {
       schema: obj({
         events: list(ref("Event"), "The next events, in order."),
         "token?": str("Commits, extends or releases the batch; absent with `autoCommit`."),
       }),
-      example: { events: [event], token: "Zm9yIG9uZSBiYXRjaA" },
+      example: { events: [ownEvent], token: "Zm9yIG9uZSBiYXRjaA" },
     },
     Look: {
       schema: obj({
         events: list(ref("Event"), "Stored events, in order of time."),
         next: orNull(str("The `after` of the next request; null: this was the end.")),
       }),
-      example: { events: [event], next: event.id },
+      example: { events: [ownEvent], next: event.id },
     },
     PublishedIds: {
       schema: obj({ ids: list({ type: "string" }, "The ids of the events, in the order of the request.") }),

@@ -49,16 +49,21 @@ export async function mayActForTenant(
   return !principal.tenantExplicit && (await deps.access.mayActFor(principal, tenant, nowMs));
 }
 
+/** A file that somebody asks for, by its id. */
+interface Asked {
+  readonly principal: Principal;
+  readonly visibility: Visibility;
+  readonly fileId: string;
+  readonly nowMs: number;
+}
+
 /**
  * The caller of an operation on one file. If a service's client has a token that names no tenant, the file's row tells
  * the tenant.
  */
 async function resolveCaller(
   deps: AccessDeps,
-  principal: Principal,
-  visibility: Visibility,
-  fileId: string,
-  nowMs: number,
+  { principal, visibility, fileId, nowMs }: Asked,
 ): Promise<Result<FileCaller, MediaFailure>> {
   const own = callerOf(principal, visibility, principal.tenant);
   if (principal.tenantExplicit || !(await deps.access.servesOthers(principal.clientId, nowMs))) return ok(own);
@@ -90,37 +95,32 @@ export async function withCaller<T>(
   use: Use,
   work: (caller: FileCaller) => Promise<Result<T, MediaFailure>>,
 ): Promise<Result<T, MediaFailure>> {
-  const done = await workOnOwn(deps, principal, visibility, fileId, nowMs, work);
+  const asked = { principal, visibility, fileId, nowMs };
+  const done = await workOnOwn(deps, asked, work);
   if (done.ok || done.error.kind !== "no_file" || use === "own") return done;
-  const shared = await sharedCaller(deps, principal, visibility, fileId, nowMs, use);
+  const shared = await sharedCaller(deps, asked, use);
   return shared.ok ? work(shared.value) : shared;
 }
 
 async function workOnOwn<T>(
   deps: AccessDeps,
-  principal: Principal,
-  visibility: Visibility,
-  fileId: string,
-  nowMs: number,
+  asked: Asked,
   work: (caller: FileCaller) => Promise<Result<T, MediaFailure>>,
 ): Promise<Result<T, MediaFailure>> {
-  const person = await personOf(deps, principal, nowMs);
+  const person = await personOf(deps, asked.principal, asked.nowMs);
   // A file keeps its person, so nothing can come between this and the work.
-  if (person !== undefined && (await deps.files.personOf(fileId)) !== person) return err({ kind: "no_file" });
-  const before = await resolveCaller(deps, principal, visibility, fileId, nowMs);
+  if (person !== undefined && (await deps.files.personOf(asked.fileId)) !== person) return err({ kind: "no_file" });
+  const before = await resolveCaller(deps, asked);
   const done = before.ok ? await work(before.value) : before;
   if (!before.ok || done.ok || done.error.kind !== "no_file") return done;
-  const after = await resolveCaller(deps, principal, visibility, fileId, nowMs);
+  const after = await resolveCaller(deps, asked);
   return after.ok && after.value.tenant !== before.value.tenant ? work(after.value) : done;
 }
 
 /** The own client of a file that is shared with the caller. A caller that may not read it gets `no_file`. */
 async function sharedCaller(
   deps: AccessDeps,
-  principal: Principal,
-  visibility: Visibility,
-  fileId: string,
-  nowMs: number,
+  { principal, visibility, fileId, nowMs }: Asked,
   use: Use,
 ): Promise<Result<FileCaller, MediaFailure>> {
   const holds = (scope: string): boolean => principal.scopes.includes(deps.names.scope(scope));
