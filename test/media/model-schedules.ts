@@ -9,6 +9,7 @@ import {
   CALLERS,
   expirePending,
   filesOf,
+  isChange,
   mayHaveHappened,
   mayLinger,
   METADATA,
@@ -382,7 +383,7 @@ class Run {
     if (sweeps) events.push({ becomes: isShaky ? this.#expiries() : [(world) => expirePending(world)] });
     if (bindings.unanswered === 0)
       for (const [at, { status }] of seen.entries())
-        if (!isMoving || !mayHaveHappened(calls[at]!))
+        if (!isMoving || !isChange(calls[at]!))
           expect({ call: calls[at], status }).not.toMatchObject({ status: NO_ANSWER });
     this.#worlds = afterAll(this.#worlds, events, isShaky);
   }

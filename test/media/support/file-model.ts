@@ -160,6 +160,8 @@ const CHANGES = /^(put|commit|describe|delete|add|bulk)/;
 
 /** The call may have changed something without an answer. Files of a lost creation disturb nobody. */
 export const mayHaveHappened = (call: Call): boolean => CHANGES.test(call.do);
+/** The call may be refused for a moment while its tenant moves. */
+export const isChange = (call: Call): boolean => call.do === "create" || mayHaveHappened(call);
 
 export function answer(world: World, call: Call, seen: Answer, contents: readonly Content[]): Answer {
   const caller = CALLERS[call.by]!;
