@@ -379,6 +379,12 @@ class Run {
     const isShaky = bindings.unanswered > 0 || isMoving;
     await app.settle();
     const events: Event[] = seen.map((answered, at) => ({ call: calls[at]!, seen: answered }));
+    // A commit whose first write had no answer looks again, when somebody may have deleted the file.
+    for (const [at, { status }] of seen.entries()) {
+      const asked = calls[at]!;
+      if (asked.do === "commit" && status === 404 && bindings.unanswered > 0)
+        events.push({ becomes: [(world) => void answer(world, asked, { status: 202 }, CONTENTS)] });
+    }
     if (delivered !== undefined) events.push({ becomes: delivered });
     if (sweeps) events.push({ becomes: isShaky ? this.#expiries() : [(world) => expirePending(world)] });
     if (bindings.unanswered === 0)
