@@ -11,7 +11,7 @@ import { openCatalog, PHOTO_PATH, type CatalogWorld } from "../acceptance/suppor
 import { startMeddling } from "../acceptance/support/parties/meddling-proxy.ts";
 import { plat } from "../acceptance/support/plat-command.ts";
 import { listEverything } from "../acceptance/support/platform-lists.ts";
-import { startPlatform, type Platform } from "../acceptance/support/process/platform.ts";
+import { newPlatform } from "../acceptance/support/process/new-platform.ts";
 import { living, npm, stopGroup } from "../acceptance/support/process/program.ts";
 import { freePort, newStateDir } from "../acceptance/support/process/state.ts";
 
@@ -435,23 +435,17 @@ describe("killed by kill -9", () => {
 });
 
 describe("npm run example removes what it made", () => {
-  const stateDir = newStateDir();
-  let platform: Platform;
+  const platform = newPlatform();
   let env: Record<string, string>;
   let before: unknown;
 
   beforeAll(async () => {
-    platform = await startPlatform({ STATE_DIR: stateDir });
-    env = { STATE_DIR: stateDir, PORT: String(platform.port), CATALOG_PORT: String(await freePort()) };
+    env = { STATE_DIR: platform.stateDir, PORT: String(platform.port), CATALOG_PORT: String(await freePort()) };
     before = await listEverything(env);
   }, 90_000);
-  afterAll(async () => {
-    await stopGroup(platform, "SIGKILL");
-    rmSync(stateDir, { recursive: true, force: true });
-  });
   const expectNothingLeft = async (): Promise<void> => {
     expect(await listEverything(env)).toEqual(before);
-    expect(existsSync(join(stateDir, "catalog-service"))).toBe(false);
+    expect(existsSync(join(platform.stateDir, "catalog-service"))).toBe(false);
   };
 
   test("when all is well", async () => {

@@ -1,26 +1,17 @@
-import { rmSync } from "node:fs";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import { startMeddling, type Meddling } from "../acceptance/support/parties/meddling-proxy.ts";
 import { plat } from "../acceptance/support/plat-command.ts";
 import { listEverything } from "../acceptance/support/platform-lists.ts";
-import { startPlatform, type Platform } from "../acceptance/support/process/platform.ts";
+import { newPlatform } from "../acceptance/support/process/new-platform.ts";
 import { npm, stopGroup } from "../acceptance/support/process/program.ts";
-import { newStateDir } from "../acceptance/support/process/state.ts";
 
-const stateDir = newStateDir();
-let platform: Platform;
+const platform = newPlatform();
 let env: Record<string, string>;
 let before: unknown;
 
 beforeAll(async () => {
-  platform = await startPlatform({ STATE_DIR: stateDir });
   env = { PORT: String(platform.port) };
   before = await listEverything(env);
-});
-
-afterAll(async () => {
-  await stopGroup(platform, "SIGKILL");
-  rmSync(stateDir, { recursive: true, force: true });
 });
 
 /** A tour with this in its way; what it printed. */
