@@ -19,6 +19,8 @@ const otherServices = (service: string) => ({
   regex: String.raw`^(\.\./)+(${SERVICES.filter((other) => other !== service).join("|")})/`,
   message: "A service imports platform/, http/ and itself. Declare a port and bind it in wiring/.",
 });
+/** Two levels up, since a service may have a room of this name. */
+const tenantPlaces = { regex: String.raw`^(\.\./){2,}shards/`, message: otherServices("").message };
 const onlyPlatform = {
   regex: String.raw`^(\.\./)+(${[...SERVICES, "shards", "app", "deps", "wiring", "config", "worker", "env", "schedule", "place", "ui"].join("|")})\b`,
   message: "http/ knows platform/ only.",
@@ -105,9 +107,12 @@ export default defineConfig({
     restricted(["src/platform/**/*.do.ts"], [nothingElse, hono]),
     restricted(["src/http/**/*.ts"], [onlyPlatform, hono, runtime]),
     restricted(["src/http/mount.ts"], [onlyPlatform, runtime]),
-    ...[...SERVICES, "shards"].flatMap((service) => [
-      restricted([`src/${service}/**/*.ts`], [upward, otherServices(service), hono, runtime]),
-      restricted([`src/${service}/**/*.do.ts`], [upward, otherServices(service), hono]),
-    ]),
+    ...[...SERVICES, "shards"].flatMap((service) => {
+      const others = [upward, otherServices(service), hono, ...(service === "shards" ? [] : [tenantPlaces])];
+      return [
+        restricted([`src/${service}/**/*.ts`], [...others, runtime]),
+        restricted([`src/${service}/**/*.do.ts`], others),
+      ];
+    }),
   ],
 });
