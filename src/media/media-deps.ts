@@ -26,11 +26,11 @@ export interface MediaDeps {
   readonly random: Random;
   readonly sealer: Sealer;
   readonly audit: AuditTrail;
-  /** The time from which on repairs delete no object; undefined: they delete any. */
+  /** Repairs delete no object that was written at this time or later; undefined: they delete any. */
   readonly heldFrom: () => Promise<number | undefined>;
   readonly shards: Shards;
   readonly placement: Placement;
-  /** Clients and tenants as the directory has them. */
+  /** Clients and tenants in the directory. */
   readonly owners: DirectoryOwners;
   readonly bucket: R2Bucket;
   readonly images: ImagesBinding;
@@ -39,7 +39,7 @@ export interface MediaDeps {
   /** Origin of content addresses; empty: the origin of the service. */
   readonly contentUrl: string;
   readonly maxUploadBytes: number;
-  /** Rows of D1 that one query over metadata may read. */
+  /** The number of D1 rows that one query over metadata may read. */
   readonly queryRowBudget: number;
   /** The cache for public content, and the origin in its keys; undefined: the runtime has no cache. */
   readonly edgeCache: { readonly cache: Cache; readonly origin: string } | undefined;
@@ -47,7 +47,7 @@ export interface MediaDeps {
   readonly s3: (S3Access & { readonly fetch: Fetch }) | undefined;
 }
 
-/** Everything that the shards share: the bucket, the edge, the queue and everything that keeps nothing. */
+/** Dependencies that all shards share: the bucket, the edge cache, the queue and everything without state. */
 export interface SharedDeps extends Omit<MediaDeps, "images" | "bucket"> {
   readonly blobs: BlobStore;
   readonly links: Links;

@@ -38,7 +38,7 @@ import { createJobDoer, type JobDoer } from "./variants/consumer.ts";
 import { createVariantStore } from "./variants/variant-store.ts";
 import { createVariants, deleteVariants, listVariants } from "./variants/variants.ts";
 
-/** The service over one database. It knows of no other. */
+/** The service over one database. It asks other shards only about files that moved between them. */
 export interface OneShard {
   readonly routes: readonly Route[];
   readonly contentRoutes: readonly Route[];
@@ -51,7 +51,7 @@ export interface OneShard {
   reindexFiles(ids: readonly string[]): Promise<void>;
 }
 
-/** The first shard is the directory, which sweeps comparisons too and knows what a restore holds. */
+/** The first shard is the directory: it also sweeps consistency runs, and its database has the time of a restore. */
 export function createOneShard(shared: SharedDeps, { db, number: shard }: Shard, consistency: Consistency): OneShard {
   const { where, blobs, links, access, placement: _placement, ...rest } = shared;
   const isDirectory = shard === 0;
@@ -130,7 +130,7 @@ function createUploads(
   return createPresignedUploads({ s3: createS3(s3, s3.fetch), blobs, pinned, clock, maxBytes, fallback });
 }
 
-/** A rendition that is not in this shard may have moved with its tenant. */
+/** True if another shard has the rendition, because it moved there with its tenant. */
 async function isElsewhere({ where, shards }: SharedDeps, shard: number, job: VariantJob): Promise<boolean> {
   for (const other of shards.length === 1 ? [] : await where.moved[shard]!.departures())
     if ((await createVariantStore(shards[other]!.db).findJob(job.fileId, job.nonce)) !== undefined) return true;

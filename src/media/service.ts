@@ -1,8 +1,8 @@
 /**
  * Media service: files, their variants, search and deletion.
  *
- * Files lie in shards. one-shard.ts is the service over one database; this file puts the shards together
- * (shards/dispatch.ts leads each request to one of them).
+ * Files lie in shards. one-shard.ts is the service over one database. This file puts the shards together;
+ * shards/dispatch.ts sends each request to one of them.
  *
  * States of a file, in its row:
  *
@@ -11,36 +11,37 @@
  *
  * - A pending file belongs to its client, not yet to a tenant. If the client is deleted or moved, a trigger removes the
  *   owner row, and the sweep deletes the file within a day.
- * - Bytes arrive by `PUT` to the signed link. They go to R2 on condition that the key is free; the row does not change
- *   (uploads/worker.ts). With S3 credentials the link is presigned: bytes go to a key of their own, and the commit
- *   copies them (uploads/presigned-upload.ts).
+ * - Bytes arrive by `PUT` to the signed link. They go to R2 on condition that the key is free; the state of the row
+ *   does not change (uploads/worker.ts). With S3 credentials the link is presigned: bytes go to a key of their own, and
+ *   the commit copies them (uploads/presigned-upload.ts).
  * - Commit, delete and sweep each change the row in one write on condition of its state, so exactly one of them wins.
  *   The commit pins ETag and size; no link can overwrite the bytes then.
  * - A consistency run by the operator removes committed files whose bytes are missing (consistency/run.ts).
  * - A removed file is unreadable at once. So are all files of a retired owner, which become removed page by page. The
- *   request, the queue or the sweep then deletes the bytes and sets `purged_at` (erasure/erase.ts). The row is deleted
- *   a day after creation and an hour after removal, when nobody can write bytes any more and a look has found none.
- * - Each deletion has a report, written with it, that counts its files through these steps (erasure/reports.ts).
+ *   request, the queue or the sweep then deletes the bytes and records when (erasure/erase.ts). A day after creation
+ *   and an hour after removal, nobody can write bytes any more: once R2 then has none, the row is deleted.
+ * - Each deletion has a report, written in the same batch, that counts its files through these steps
+ *   (erasure/reports.ts).
  *
  * States of a variant, one row for each rendition, named by a nonce; bulk operations use the same:
  *
  *   create with clip/crop → declared ── commit of the file ──→ pending ──→ ready
  *   POST variants → pending                                       └─────→ failed (with a reason)
  *   any of them ── delete ──→ removed → (no row)
- *   failed ── POST variants for it ──→ removed, and a new rendition of the same is pending
- *   any of them ── the bytes of its removed file are deleted ──→ (no row)
- *   ready without bytes ── repair by the operator ──→ pending, under a new nonce (consistency/run.ts)
+ *   failed ── POST variants for it ──→ removed, and a new rendition of the same variant is pending
+ *   any of them ── its file is removed, and its bytes are deleted or proven gone ──→ (no row)
+ *   ready without bytes ── repair by the operator ──→ pending, under a new nonce (consistency/repair.ts)
  *
- * - The row is written before its message is sent. The sweep sends lost messages again; a repeated message finds
- *   nothing to do. Only the consumer writes `ready` and `failed`, both from `pending`, and `ready` only while the file
+ * - The row is written before its message is sent. The sweep sends lost messages again; a repeated message does
+ *   nothing. Only the consumer writes `ready` and `failed`, both from `pending`. It writes `ready` only while the file
  *   is committed; otherwise it deletes the bytes that it wrote (variants/make.ts).
  *
- * The metadata index has no state of its own: `file.attributes` says which rows of `attribute` a file has, and the
- * batch that writes one writes the other (metadata/index-sql.ts). Listings and deletions by query read it
+ * The metadata index has no state of its own: `file.attributes` lists the rows of `attribute` that a file has, and the
+ * batch that writes one writes the other (metadata/index-sql.ts). Listings and deletions by query read the index
  * (search/filter-store.ts, search/listing-store.ts).
  *
  * `due_at` is the time at which the sweep looks at a row. A committed file has one only after an upload by a presigned
- * link: until the link ends, it can still bring bytes to `incoming/`.
+ * link, because until the link ends its holder can still write bytes to `incoming/`.
  */
 import type { Route } from "../http/route.ts";
 import type { WaitUntil } from "../platform/ports/metrics.ts";
@@ -79,17 +80,17 @@ import { consumeJobs } from "./variants/consumer.ts";
 
 export interface Media {
   readonly routes: readonly Route[];
-  /** Content may have an origin of its own. */
+  /** The routes of content, which may have an origin of its own. */
   readonly contentRoutes: readonly Route[];
   /** Consumes batches of the media queue and of its dead-letter queue. */
   consume(batch: MessageBatch, waitUntil: WaitUntil): Promise<void>;
-  /** Deletes expired and removed files, and sends lost jobs again. */
+  /** Removes expired files, erases removed files, and sends lost jobs again. */
   sweep(nowMs: number): Promise<void>;
-  /** Files and bytes that a tenant stores, private and public, of all its clients. */
+  /** Private and public files, and their bytes, that all clients of a tenant store. */
   usage(tenant: string): Promise<Usage>;
   /** Files and bytes of each tenant whose name lies between the two. */
   storedByTenant: UsageOfAll["byTenant"];
-  /** Committed files of a shard and their bytes. */
+  /** The committed files of a shard, and their bytes. */
   storedIn(shard: number): Promise<Pick<Usage, "files" | "bytes">>;
   /** Files and bytes that all tenants store. */
   stored: UsageOfAll["total"];
@@ -97,9 +98,9 @@ export interface Media {
   /** The committed files of a client, by its name, in one tenant if given. */
   filesOfClient: UsageOfAll["filesOfClient"];
   filesOfTenant: UsageOfAll["filesOfTenant"];
-  /** Changes of clients and tenants, which files belong to. */
+  /** Applies changes of clients and tenants to the owners of files. */
   readonly ownerChanges: OwnerChanges;
-  /** Work that is due and not done, for the check of the platform's health. */
+  /** Overdue work, for the check of the platform's health. */
   readonly backlog: BacklogStore;
   /** Moves the files of a tenant to another shard. */
   readonly mover: Mover;
@@ -107,7 +108,7 @@ export interface Media {
   readonly consistency: Consistency;
   /** Files of all clients, for the operator service. */
   readonly operatedFiles: OperatedFiles & { readonly find: FindByName };
-  /** Makes the index of their metadata anew, in a shard. */
+  /** Rebuilds the metadata index of these files of a shard. */
   reindexFiles(shard: number, ids: readonly string[]): Promise<void>;
 }
 

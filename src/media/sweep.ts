@@ -8,7 +8,7 @@ import { LIMITS } from "./model/limits.ts";
 import type { PinnedUploadStore } from "./uploads/pinned-upload-store.ts";
 import { purgeVariants, type PurgeVariantsDeps } from "./variants/purge.ts";
 
-/** `heldFrom`: files created until then are not given up; undefined where the database itself knows. */
+/** `heldFrom`: files created until then do not expire. Undefined for the directory, whose database has the time. */
 interface FileSweepDeps extends EraseDeps {
   readonly heldFrom: () => Promise<number | undefined>;
 }
@@ -20,9 +20,9 @@ interface SweepDeps extends FileSweepDeps, PurgeVariantsDeps {
 }
 
 /**
- * Finishes work that expired or was interrupted: files without a commit after a day, bytes of removed files, deletions
- * and variants whose message was lost. It works in a limited number of pages. The next run does the rest, and repeats a
- * page that failed; a failure stops no other kind of work. Each shard has a sweep of its own.
+ * Finishes work that expired or was interrupted: files without a commit after a day, bytes of removed files, and
+ * deletions and variants whose message was lost. A run does a limited number of pages. The next run does the rest, and
+ * repeats a page that failed; a failure stops no other kind of work. Each shard has a sweep of its own.
  */
 export async function sweepMedia(deps: SweepDeps, consistency: Consistency | undefined, nowMs: number): Promise<void> {
   const pages: Record<string, () => Promise<number>> = {
@@ -46,20 +46,20 @@ export async function sweepMedia(deps: SweepDeps, consistency: Consistency | und
   );
 }
 
-/** `sweepPage` returns how many rows were due. True: there may be more. */
+/** `sweepPage` returns how many rows were due. Returns true if there may be more. */
 async function inPages(sweepPage: () => Promise<number>): Promise<boolean> {
   for (let page = 0; page < LIMITS.sweepPages; page++) if ((await sweepPage()) < LIMITS.sweepRows) return false;
   return true;
 }
 
-/** The beginning of a job's id that stands for removed files of all owners, until the time behind it. */
+/** A job whose id begins so works on removed files of all owners, until the time that follows in the id. */
 const ALL_OWNERS = "due-until-";
 const removedWork = (untilMs: number) => ({ work: "erase", id: `${ALL_OWNERS}${untilMs}` }) as const;
 
 /**
- * A step of a deletion, or a page of the removed files of all owners, which sends itself for the next page: 9,000 files
- * in five minutes, where a sweep alone manages 500. It ends before the next sweep. The release before this one
- * knows no such id, and does nothing.
+ * Does a step of a deletion, or a page of the removed files of all owners. Such a page sends a job for the next one
+ * until shortly before the next sweep: 9,000 files in five minutes, where a sweep alone erases 500. The previous
+ * release finds no deletion with such an id, and does nothing.
  */
 export async function sweepOrErase(deps: FileSweepDeps, id: string, nowMs: number): Promise<undefined> {
   if (!id.startsWith(ALL_OWNERS)) return eraseStep(deps, id, nowMs);
@@ -96,7 +96,7 @@ async function sweepVariants(deps: SweepDeps, nowMs: number): Promise<number> {
   const due = await deps.variants.due(nowMs, LIMITS.sweepRows);
   const pending = due.filter(({ state }) => state === "pending").map(({ fileId, nonce }) => ({ fileId, nonce }));
   if (pending.length > 0) {
-    // Postponed before they are sent: a failed send is repeated then, and a needless one does no harm.
+    // They are postponed before they are sent, so a failed send is repeated then. A needless message does no harm.
     await deps.variants.postpone(pending, nowMs + LIMITS.variantResendMs);
     await deps.queue.send(pending);
   }

@@ -10,10 +10,11 @@ import { watchStream } from "./watched-stream.ts";
  * - `blob/{file}`: the master, written once, on condition that the key is free.
  * - `blob/{file}.{etag}`: the master of a file uploaded by a presigned link, copied from `incoming/{file}`.
  * - `incoming/{file}`: written by a presigned link, any number of times (uploads/presigned-upload.ts).
- * - `incoming/{file}/collected`: an upload of unknown length before it becomes the master. What a crash leaves is
- *   deleted with the file, or by the bucket's lifecycle rule. Of several uploads at once, one is moved and the others
- *   fail. Older releases wrote `incoming/{file}/{random}`.
- * - `variant/{file}/{nonce}`: one rendition of a variant. Only jobs with this nonce write it, all the same bytes.
+ * - `incoming/{file}/collected`: an upload of unknown length before it becomes the master. If a crash leaves the object
+ *   behind, it is deleted with the file or by the bucket's lifecycle rule. Concurrent uploads of one file share the
+ *   key: at most one becomes the master, and the others fail. Older releases wrote `incoming/{file}/{random}`.
+ * - `variant/{file}/{nonce}`: one rendition of a variant. Only jobs with this nonce write it, and all write the same
+ *   bytes.
  */
 export type BlobStore = ReturnType<typeof createBlobStore>;
 
@@ -39,7 +40,7 @@ export interface MasterUpload {
   /** Undefined: the upload has no Content-Length. */
   readonly lengthBytes: number | undefined;
   readonly maxBytes: number;
-  /** Reserves bytes as they arrive. Those of a known length are reserved already. */
+  /** Reserves bytes as they arrive. The caller has already reserved the bytes of an upload of known length. */
   readonly quota: { reserve(bytes: number): Promise<ReservationFault | undefined> };
   /** The digest that the bytes must have; undefined if the upload names none. */
   readonly digest: UploadDigest | undefined;
@@ -77,7 +78,7 @@ export function createBlobStore(bucket: R2Bucket) {
         ? putUnknownLength(bucket, upload, new PartReader(upload.body, LIMITS.partBytes))
         : putKnownLength(bucket, upload, upload.body, upload.lengthBytes ?? 0),
 
-    /** Stores a stream of unknown length; its size in bytes, undefined if it broke off. */
+    /** Stores a stream of unknown length. Returns its size in bytes, or undefined if the stream broke off. */
     async putVariant(
       key: string,
       first: Uint8Array,
@@ -95,7 +96,7 @@ export function createBlobStore(bucket: R2Bucket) {
         await bucket.delete(keys.slice(at, at + LIMITS.keysPerDelete));
     },
 
-    /** Objects behind the key `after`, in the order of their keys; `end` is the last one's key if more follow. */
+    /** Returns objects after the key `after`, in key order. `end` is the key of the last one if more follow. */
     async listPage(prefix: string, after: string, limit: number): Promise<ObjectPage> {
       const from = after === "" ? {} : { startAfter: after };
       const { objects, truncated } = await bucket.list({ prefix, limit, ...from });
@@ -104,16 +105,16 @@ export function createBlobStore(bucket: R2Bucket) {
       return { objects, end };
     },
 
-    /** Keys of unfinished uploads, at most a thousand for each file. */
+    /** Returns the keys of unfinished uploads, at most a thousand for each file. */
     async listIncoming(fileIds: readonly string[]): Promise<readonly string[]> {
       return (await listEach(bucket, fileIds, [incomingKey])).flatMap(({ keys }) => keys);
     },
 
-    /** All keys of each file, at most a thousand of each kind. */
+    /** Returns all keys of each file, at most a thousand of each kind. */
     listAll: (fileIds: readonly string[]): Promise<readonly FileKeys[]> =>
       listEach(bucket, fileIds, [masterKey, (fileId) => variantKey(fileId, ""), incomingKey]),
 
-    /** Those of the keys that have an object. */
+    /** Returns the keys that have an object, by file. */
     async present(places: readonly FileKeys[]): Promise<readonly FileKeys[]> {
       const found = places.map(({ fileId }) => ({ fileId, keys: [] as string[] }));
       const asked = places.flatMap(({ keys }, at) => keys.map((key) => ({ key, present: found[at]!.keys })));
@@ -174,7 +175,7 @@ async function putKnownLength(
   if (body === null) return lengthBytes === 0 ? putMaster(bucket, upload, new Uint8Array(0)) : err("interrupted");
   const fixed = new FixedLengthStream(lengthBytes);
   const stop = new AbortController();
-  // Watches the source, not the pipe: the pipe also fails if R2 gives up.
+  // The source is watched, not the pipe, because the pipe also fails if R2 gives up.
   const source = watchStream(body);
   const piped = source.stream.pipeTo(fixed.writable, { signal: stop.signal }).catch(() => undefined);
   try {
@@ -184,7 +185,7 @@ async function putKnownLength(
     if (source.brokeOff() || thrown instanceof TypeError) return err("interrupted");
     throw thrown;
   } finally {
-    // R2 does not read the rest of a body that it refuses.
+    // If R2 refuses a body, it leaves the rest unread, and the pipe would wait forever.
     stop.abort();
     await piped;
   }
@@ -208,7 +209,7 @@ async function putUnknownLength(
   if (!collected.ok) return collected;
   try {
     const object = await bucket.get(key, { onlyIf: { etagMatches: collected.value.etag } });
-    // Another upload of the file, at the same time, replaced or deleted it.
+    // A concurrent upload of the same file replaced or deleted the object.
     if (object === null || !("body" in object)) return err("interrupted");
     const moved = await putKnownLength(bucket, upload, object.body, object.size);
     if (!moved.ok && moved.error === "interrupted") throw new Error("a collected upload could not be read");
@@ -219,7 +220,7 @@ async function putUnknownLength(
   }
 }
 
-/** Reserves the bytes of a part; undefined, or the fault that ends the upload. */
+/** Reserves the bytes of a part. Returns the fault that ends the upload, if there is one. */
 type Reserve<Fault> = (bytes: number) => Promise<Fault | undefined>;
 
 const reserveNothing = async (): Promise<undefined> => undefined;
@@ -233,7 +234,7 @@ function reserveWithinLimits({ maxBytes, quota }: MasterUpload): Reserve<"too_la
   };
 }
 
-/** One multipart upload, stored as a whole or not at all. */
+/** Stores one multipart upload as a whole or not at all. */
 async function putParts<Fault>(
   bucket: R2Bucket,
   key: string,
@@ -260,7 +261,7 @@ async function putParts<Fault>(
   }
 }
 
-/** If the abort fails, the bucket's lifecycle rule deletes the parts. */
+/** Ends an upload without a result. If the abort fails, the bucket's lifecycle rule deletes the parts. */
 async function abandon<E>(multipart: R2MultipartUpload, more: PartReader, fault: E): Promise<Result<never, E>> {
   await more.cancel();
   await multipart.abort().catch(() => undefined);

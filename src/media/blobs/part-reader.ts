@@ -4,7 +4,7 @@ import { err, ok, type Result } from "../../platform/model/result.ts";
 export class PartReader {
   readonly #reader: ReadableStreamDefaultReader<Uint8Array>;
   readonly #partBytes: number;
-  /** The bytes of the last chunk beyond its part. */
+  /** The bytes of the last chunk that did not fit its part. */
   #rest: Uint8Array = new Uint8Array(0);
   #ended = false;
 
@@ -22,7 +22,7 @@ export class PartReader {
   async next(): Promise<Result<Uint8Array, "interrupted">> {
     const chunks: Uint8Array[] = [];
     let size = 0;
-    // One chunk beyond a full part tells whether this was the last.
+    // The loop reads one chunk beyond a full part, so `ended` knows whether the part was the last.
     while (size <= this.#partBytes) {
       const chunk = await this.#take();
       if (chunk === undefined) return err("interrupted");

@@ -15,7 +15,7 @@ export type S3 = ReturnType<typeof createS3>;
 
 export type Fetch = (request: Request) => Promise<Response>;
 
-/** Error codes for a condition of the copy that was not met. */
+/** S3's error codes if a condition of the copy is not met. */
 const REFUSALS: ReadonlySet<string> = new Set(["PreconditionFailed", "NoSuchKey"]);
 
 export function createS3(access: S3Access, fetchFromS3: Fetch) {
@@ -44,20 +44,20 @@ export function createS3(access: S3Access, fetchFromS3: Fetch) {
     },
 
     /**
-     * Copies an object while the source has this ETag (with its quotes) and the target key is free; else `refused`.
-     * Throws on any other answer or none: the copy may have been made.
+     * Copies an object if the source has this ETag (with its quotes) and the target key is free; otherwise returns
+     * `refused`. Throws if S3 answers anything else or nothing: the copy may have been made.
      */
     async copy(from: string, etag: string, to: string, nowMs: number): Promise<"copied" | "refused"> {
       const conditions = {
         "x-amz-copy-source": `/${access.bucket}/${from}`,
         "x-amz-copy-source-if-match": etag,
-        // R2's own extension of S3.
+        // This header is R2's own extension of S3.
         "cf-copy-destination-if-none-match": "*",
       };
       const signed = await signer({ url: address(to), headers: conditions, nowMs, signQuery: false }).sign();
       const signal = AbortSignal.timeout(LIMITS.copyTimeoutMs);
       const answer = await fetchFromS3(new Request(signed.url, { method: "PUT", headers: signed.headers, signal }));
-      // A copy that fails midway says so in the body of a 200.
+      // If a copy fails midway, S3 answers 200 and reports the error in the body.
       const body = await answer.text();
       if (answer.ok && body.includes("<CopyObjectResult")) return "copied";
       const code = /<Code>(\w+)<\/Code>/.exec(body)?.[1] ?? "";

@@ -1,4 +1,4 @@
-/** Passes a stream on and tells whether its source broke off, which its reader may hide. */
+/** Passes a stream on and records whether its source broke off, which the stream's reader may hide. */
 export interface WatchedStream {
   readonly stream: ReadableStream<Uint8Array>;
   brokeOff(): boolean;

@@ -6,14 +6,15 @@ import { LIMITS } from "../model/limits.ts";
 /**
  * Turns a file's metadata into pairs of key and value for search and sorting. Pure.
  *
- * - Keys are paths with a dot before each part: `.color`, `.size.width`. A key that contains a dot gives the same path.
+ * - Keys are paths with a dot before each part: `.color`, `.size.width`. The member `{"size.width": 1}` has the same
+ *   path as `{"size": {"width": 1}}`.
  * - The elements of an array, nested ones too, are values of the array's key.
- * - Numbers are numbers, booleans the texts `true` and `false`; null is no value.
- * - A number that JavaScript writes differently, or cannot hold exactly, is also a text as it was sent. So `1.50` is
- *   found as `1.50` and `1.5`, and long identifiers stay distinct. It sorts as a number.
- * - Keys of our own: `#type`, the content type with and without its parameters; `#keys`, the set of keys that the file
- *   sorts by; `#more`, for a file with more pairs than the index takes; `#shared`, for a shared file; `#person`, for
- *   a file of a client that keeps people apart.
+ * - Numbers stay numbers, booleans become the texts `true` and `false`, and null is left out.
+ * - A number that JavaScript writes differently, or cannot hold exactly, is also indexed as the text that was sent. So
+ *   `1.50` is found as `1.50` and `1.5`, and long identifiers stay distinct. It sorts as a number.
+ * - The index adds keys of its own: `#type`, the content type with and without its parameters; `#keys`, the set of keys
+ *   that the file sorts by; `#more`, for a file with more pairs than the index takes; `#shared`, for a shared file;
+ *   `#person`, for a file of a client that keeps people apart.
  *
  * Only the first `LIMITS.pairsPerFile` pairs count.
  */
@@ -26,7 +27,7 @@ export interface FileAttributes {
   readonly unindexed: string | null;
 }
 
-/** The last part is 1 in the row that the file sorts by under this key. */
+/** `leads` is 1 in the row that the file sorts by under this key. */
 export type IndexRow = readonly [key: string, value: IndexValue, leads: 0 | 1];
 export type IndexValue = string | number;
 
@@ -78,7 +79,7 @@ interface Pair {
   readonly maySort: boolean;
 }
 
-/** Each pair once, as the index writes it; the first `max` of them. */
+/** Returns the first `max` pairs, each once, as the index writes them. */
 function pairsOf(metadata: string, max: number): readonly Pair[] {
   const pairs = new Map<string, Pair>();
   for (const found of valuesIn("", JSON.parse(metadata, keepSource))) {
@@ -100,7 +101,7 @@ class SourceNumber {
   }
 }
 
-/** A reviver for `JSON.parse`, which passes the source text of each primitive value. */
+/** A reviver that keeps the source text of numbers. `JSON.parse` passes it the text of each primitive value. */
 const keepSource = (_key: string, value: unknown, context?: { source: string }): unknown =>
   typeof value === "number" ? new SourceNumber(value, context!.source) : value;
 
@@ -114,12 +115,12 @@ function* valuesIn(key: string, value: unknown): Generator<Pair> {
 }
 
 function* valuesOfNumber(key: string, { value, text }: SourceNumber): Generator<Pair> {
-  // A number that is too large becomes infinite, which has no place in an order or in JSON.
+  // A number that is too large becomes infinite, which JSON cannot write and an order cannot place.
   if (Number.isFinite(value)) yield { key, value, maySort: true };
   if (!isSpelledBy(value, text)) yield { key, value: text, maySort: false };
 }
 
-/** The text stands for this number and no other text does. Integers of more than 53 bits have several texts. */
+/** True if this text, and no other, stands for the number. Integers of more than 53 bits have several texts. */
 const isSpelledBy = (value: number, text: string): boolean =>
   Number.isFinite(value) && JSON.stringify(value) === text && (!Number.isInteger(value) || Number.isSafeInteger(value));
 
@@ -127,7 +128,7 @@ const isSpelledBy = (value: number, text: string): boolean =>
 export interface Condition {
   readonly key: string;
   readonly values: readonly IndexValue[];
-  /** Digests of the same pairs, for files with more than the index takes. */
+  /** Digests of the same pairs, for files with more pairs than the index takes. */
   readonly digests: readonly string[];
 }
 
@@ -137,14 +138,14 @@ export function metadataCondition(key: string, text: string): Condition {
   return conditionOf(indexText(`.${key}`), [indexText(text), ...(isSpelledBy(number, text) ? [number] : [])]);
 }
 
-/** The file has one of these content types. A type without parameters also matches types with parameters. */
+/** Matches files of one of these content types. A type without parameters also matches types with parameters. */
 export const typeCondition = (types: readonly string[]): Condition =>
   conditionOf(TYPE_KEY, [...new Set(types.map((type) => comparableTypes(type)[0]))]);
 
-/** The file is shared. */
+/** Matches shared files. */
 export const SHARED_CONDITION: Condition = { key: SHARED_KEY, values: [1], digests: [] };
 
-/** The file is this person's. */
+/** Matches the files of this person. */
 export const personCondition = (person: string): Condition => ({
   key: PERSON_KEY,
   values: [indexText(person)],
@@ -160,21 +161,21 @@ const conditionOf = (key: string, values: readonly IndexValue[]): Condition => (
 /** The index key of a metadata attribute to sort by. */
 export const sortKey = (name: string): string => indexText(`.${name}`);
 
-/** JSON path in the record of the row that a file sorts by under this key. */
+/** The JSON path, in `file.attributes`, of the place of the row that a file sorts by under this key. */
 export const leadingRowPath = (key: string): string => `$.at."${digestOf(key)}"`;
 
 /**
- * Cuts a text of more than 256 bytes between characters and appends its digest. So it is longer than any uncut text,
- * equal only to itself, and sorted by its beginning.
+ * Cuts a text of more than 256 bytes between characters and appends its digest. The result is longer than any uncut
+ * text, so it equals only itself, and it sorts by its beginning.
  */
 function indexText(text: string): string {
   const whole = text.toWellFormed();
-  // A unit has three bytes at most, so this decides nearly all texts.
+  // A UTF-16 unit becomes at most three bytes, so nearly all texts end here without being encoded.
   if (whole.length * 3 <= LIMITS.indexedBytes) return whole;
   const bytes = utf8(whole);
   if (bytes.byteLength <= LIMITS.indexedBytes) return whole;
   let end = LIMITS.indexedBytes;
-  // 10xxxxxx is a byte within a character.
+  // A byte 10xxxxxx lies within a character.
   while ((bytes[end]! & 0xc0) === 0x80) end -= 1;
   const beginning = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes.subarray(0, end));
   return `${beginning}\u0001${digestOf(whole)}`;

@@ -1,6 +1,6 @@
 import { ATTRIBUTE_SQL } from "./index-sql.ts";
 
-/** Makes the metadata index of files anew from their own columns, as after a restore. A repeat adds nothing. */
+/** Rebuilds the metadata index of files from their own columns, as after a restore. A repeat adds nothing. */
 export const createReindexStore =
   (db: D1Database) =>
   async (fileIds: readonly string[]): Promise<void> => {

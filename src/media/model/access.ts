@@ -9,7 +9,7 @@ export interface TenantAccess {
   readonly access: ClientAccess;
 }
 
-/** Also tells the tenant of a file. */
+/** `files` looks up the tenant, the person and the sharing of one file. */
 export interface AccessDeps extends TenantAccess {
   readonly files: {
     tenantOf(fileId: string, client: string, visibility: Visibility): Promise<string | undefined>;
@@ -19,7 +19,7 @@ export interface AccessDeps extends TenantAccess {
   readonly names: Names;
 }
 
-/** The person whose files alone the caller reaches; undefined: all of its client's. */
+/** Returns the person to whose files the caller is limited; undefined: it reaches all files of its client. */
 export const personOf = async (
   { access }: TenantAccess,
   { user, subject, clientId }: Principal,
@@ -27,7 +27,7 @@ export const personOf = async (
 ): Promise<string | undefined> =>
   user !== "" && (await access.keepsUsersApart(clientId, nowMs)) ? subject : undefined;
 
-/** The caller of an operation on a tenant's files. The table of rights admits only clients' tokens for a tenant. */
+/** Returns the caller of an operation on a tenant's files. The table of rights admits only tokens of clients. */
 export const callerOf = (principal: Principal, visibility: Visibility, tenant: string): FileCaller => ({
   client: principal.clientName,
   visibility,
@@ -36,8 +36,8 @@ export const callerOf = (principal: Principal, visibility: Visibility, tenant: s
 });
 
 /**
- * A token may act for its own tenant and, unless it names one, for those for which its client could
- * get a token now. Cancelling a subscription ends that.
+ * A token may act for its own tenant. A token that names no tenant may also act for every tenant for which its client
+ * could get a token now; that ends when the tenant cancels its subscription.
  */
 export async function mayActForTenant(
   deps: TenantAccess,
@@ -49,7 +49,7 @@ export async function mayActForTenant(
   return !principal.tenantExplicit && (await deps.access.mayActFor(principal, tenant, nowMs));
 }
 
-/** A file that somebody asks for, by its id. */
+/** A request for one file by its id. */
 interface Asked {
   readonly principal: Principal;
   readonly visibility: Visibility;
@@ -58,8 +58,8 @@ interface Asked {
 }
 
 /**
- * The caller of an operation on one file. If a service's client has a token that names no tenant, the file's row tells
- * the tenant.
+ * Returns the caller of an operation on one file. If a service's client has a token that names no tenant, the tenant
+ * comes from the file's row.
  */
 async function resolveCaller(
   deps: AccessDeps,
@@ -72,7 +72,7 @@ async function resolveCaller(
   return (await mayActForTenant(deps, principal, tenant, nowMs)) ? ok({ ...own, tenant }) : err({ kind: "no_file" });
 }
 
-/** Use of a file that clients of its tenant may make of a shared one; `own`: only the file's own client. */
+/** The use that other clients of the tenant may make of a shared file; `own`: none. */
 export type Use = "own" | "read" | "change";
 
 /**
@@ -82,9 +82,10 @@ export type Use = "own" | "read" | "change";
  *                               no such file, and its tenant changed meanwhile ─▶ once more: a commit gives the tenant
  *                               no such file, and it is shared in the tenant ───▶ once more, as the file's own client
  *
- * A client may keep people's files apart: then a person's token finds the files that it created alone.
- * A shared file is read with the scope to view files, and changed with the scope to administer them. Both ask for a
- * client of the tenant itself: a service that the tenant subscribes to has no part in it.
+ * If a client keeps people's files apart, a person's token finds only the files that this person created. To read a
+ * shared file, a caller needs the scope to view or to administer files; to change it, the scope to administer them. The
+ * caller's client must belong to the tenant: the client of a service that the tenant subscribes to sees no shared
+ * files.
  */
 export async function withCaller<T>(
   deps: AccessDeps,
@@ -108,7 +109,7 @@ async function workOnOwn<T>(
   work: (caller: FileCaller) => Promise<Result<T, MediaFailure>>,
 ): Promise<Result<T, MediaFailure>> {
   const person = await personOf(deps, asked.principal, asked.nowMs);
-  // A file keeps its person, so nothing can come between this and the work.
+  // A file keeps its person, so the answer is still true when `work` runs.
   if (person !== undefined && (await deps.files.personOf(asked.fileId)) !== person) return err({ kind: "no_file" });
   const before = await resolveCaller(deps, asked);
   const done = before.ok ? await work(before.value) : before;
@@ -117,7 +118,7 @@ async function workOnOwn<T>(
   return after.ok && after.value.tenant !== before.value.tenant ? work(after.value) : done;
 }
 
-/** The own client of a file that is shared with the caller. A caller that may not read it gets `no_file`. */
+/** Returns the caller with the client that owns the shared file. A caller that may not read the file gets `no_file`. */
 async function sharedCaller(
   deps: AccessDeps,
   { principal, visibility, fileId, nowMs }: Asked,
@@ -133,7 +134,7 @@ async function sharedCaller(
   return mayChange ? ok({ ...callerOf(principal, visibility, tenant), client }) : err({ kind: "shared_file" });
 }
 
-/** The token is for this tenant, and its client belongs to it. */
+/** True if the token is for this tenant and its client belongs to the tenant. */
 export const seesShared = async (
   { access }: TenantAccess,
   principal: Principal,

@@ -9,7 +9,7 @@ export interface Validators {
 
 export type Precondition = "proceed" | "not_modified" | "failed";
 
-/** Evaluates the request's conditions in the order of RFC 9110 section 13.2.2. `If-Range` belongs to the range. */
+/** Evaluates the request's conditions in the order of RFC 9110 section 13.2.2, except `If-Range` (`rangeApplies`). */
 export function evaluateConditions(headers: Headers, current: Validators, nowMs: number): Precondition {
   const ifMatch = headers.get("if-match");
   if (ifMatch !== null) {
@@ -25,7 +25,7 @@ export function evaluateConditions(headers: Headers, current: Validators, nowMs:
   return unchanged ? "not_modified" : "proceed";
 }
 
-/** A `Range` counts if there is no `If-Range`, or if that names this very representation (section 13.1.5). */
+/** A `Range` counts if there is no `If-Range` or if `If-Range` names this representation (section 13.1.5). */
 export function rangeApplies(headers: Headers, current: Validators, nowMs: number): boolean {
   const ifRange = headers.get("if-range");
   if (ifRange === null) return true;
@@ -34,8 +34,8 @@ export function rangeApplies(headers: Headers, current: Validators, nowMs: numbe
 }
 
 /**
- * Tests a list of entity tags, or `*`. Weak comparison ignores the `W/` mark (section 8.8.3.2). A member without quotes
- * counts as a tag too, because clients send such.
+ * Tests a list of entity tags, or `*`. Weak comparison ignores the prefix `W/` (section 8.8.3.2). A member without
+ * quotes counts as a tag too, because some clients send it so.
  */
 export function matchesAny(list: string, etag: string, comparison: "strong" | "weak"): boolean {
   if (list.trim() === "*") return true;
@@ -46,5 +46,5 @@ export function matchesAny(list: string, etag: string, comparison: "strong" | "w
   return false;
 }
 
-/** HTTP dates have no milliseconds. */
+/** Cuts a time to seconds, because HTTP dates have no milliseconds. */
 const wholeSeconds = (ms: number): number => Math.floor(ms / 1000) * 1000;

@@ -11,7 +11,7 @@ export function parseFileName(header: string | null): string | undefined {
   return name === "" ? undefined : name;
 }
 
-/** `filename` in plain ASCII for old clients and, where it differs, `filename*` for all others. */
+/** Writes `filename` in plain ASCII for old clients and, if that changes the name, `filename*` for all others. */
 export function formatDisposition(kind: "inline" | "attachment", fileName: string | undefined): string {
   if (fileName === undefined) return kind;
   const plain = fileName.replaceAll(/[^\x20-\x7e]/gu, "_").replaceAll(/["\\%]/g, "_");
@@ -19,7 +19,7 @@ export function formatDisposition(kind: "inline" | "attachment", fileName: strin
   return `${kind}; filename="${plain}"${extended}`;
 }
 
-/** Parameters by lower-case name. The first of two with the same name counts. */
+/** Returns the parameters by lower-case name. The first of two with the same name counts. */
 function parametersOf(header: string): Map<string, string> {
   const found = new Map<string, string>();
   for (const [, name = "", quoted, token = ""] of header.matchAll(
@@ -31,7 +31,7 @@ function parametersOf(header: string): Map<string, string> {
   return found;
 }
 
-/** RFC 8187: `UTF-8'<language>'<percent-encoded>`. Other character sets are ignored: nobody sends them. */
+/** Decodes `UTF-8'<language>'<percent-encoded>` (RFC 8187). It ignores other character sets, which nobody sends. */
 function decodeExtended(value: string): string | undefined {
   const encoded = /^utf-8'[^']*'(.*)$/i.exec(value)?.[1];
   if (encoded === undefined) return undefined;
@@ -45,7 +45,7 @@ function decodeExtended(value: string): string | undefined {
 const encodeExtended = (text: string): string =>
   encodeURIComponent(text).replaceAll(/['()*]/g, (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`);
 
-/** A name without path and invisible characters, of limited length; empty if nothing is left. */
+/** Returns the name without path and invisible characters, of limited length; empty if nothing is left. */
 function sanitise(name: string): string {
   const last = name.toWellFormed().split(/[/\\]/).at(-1) ?? "";
   const visible = last.replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, "").trim();
@@ -53,10 +53,10 @@ function sanitise(name: string): string {
   return /^\.*$/.test(kept) ? "" : kept;
 }
 
-/** An extension says how to open a file. A longer ending is part of a sentence. */
+/** A short ending says how to open the file. A longer ending after a dot is rather part of a sentence. */
 const EXTENSION = /(?<=.)\.[^.\s]{1,16}$/u;
 
-/** Cuts a name that is too long before its extension, between characters. */
+/** Shortens a name that is too long: cuts between characters and keeps the extension. */
 function shorten(name: string, maxBytes: number): string {
   if (utf8(name).length <= maxBytes) return name;
   const extension = EXTENSION.exec(name)?.[0] ?? "";

@@ -6,7 +6,7 @@ import type { DigestHeader } from "./upload-digest.ts";
 /** All failures of the media service, and the problem that each becomes. */
 export type MediaFailure =
   | { readonly kind: "no_file" }
-  /** Shared with the caller, who may read it alone. */
+  /** The file is shared with the caller, who may read it but not change it. */
   | { readonly kind: "shared_file" }
   | { readonly kind: "no_variant" }
   | { readonly kind: "no_erasure" }
@@ -69,7 +69,7 @@ export function toProblem(failure: MediaFailure): Problem {
     case "variant_failed":
       return problem("element_resource_non_existing", `This variant could not be made: ${failure.reason}`);
     case "foreign_tenant":
-      // As for an unknown tenant, so that nobody learns which tenants exist.
+      // The answer is the same as for an unknown tenant, so that nobody learns which tenants exist.
       return notFound("tenant");
     case "link_forged":
       return problem("insufficient_permissions", "The link is not valid. Use it exactly as you received it.");
@@ -183,7 +183,7 @@ const DIGEST_EXAMPLES: Readonly<Record<DigestHeader, string>> = {
   "Repr-Digest": "sha-256=:47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=:",
 };
 
-/** Reasons, each with a way around it. */
+/** Texts for each kind of query, each with advice. */
 const TOO_BROAD = {
   terms: "The query matches too many files. Add a term that fewer files have.",
   order: "Sorting would read too many files. Leave out sort, or add a term that fewer files have.",

@@ -5,18 +5,18 @@ import type { VariantType } from "./sizes.ts";
 
 export type Visibility = "private" | "public";
 
-/** How files are shared: the value of the parameter `shared`. */
+/** The values of the parameter `shared`: with whom a file is shared. */
 export const SHARING = ["tenant"] as const;
 
-/** The mark of files that clients of a tenant share. */
+/** The value of the column `shared_in` for files that the clients of a tenant share. */
 export const shareOf = (visibility: Visibility, tenant: string): string => `${visibility} ${tenant}`;
 
-/** A client at work on its private or public files of one tenant. */
+/** A client that works on its private or public files of one tenant. */
 export interface FileCaller {
   readonly client: string;
   readonly visibility: Visibility;
   readonly tenant: string;
-  /** A person's token may change files that its tenant's tokens created, not pending files of other tenants. */
+  /** True for a person's token, which may change only the pending files that were created for its own tenant. */
   readonly isPerson: boolean;
 }
 
@@ -35,7 +35,7 @@ export interface VariantRow {
   readonly reason: string | null;
 }
 
-/** The id of a file or deletion: 4 bytes of time in seconds, 1 byte for the shard, 7 random bytes, in hex. */
+/** Makes the id of a file or deletion: 4 bytes of time in seconds, 1 byte for the shard, 7 random bytes, in hex. */
 export function newFileId(nowMs: number, random: Random, shard: number): string {
   const bytes = new Uint8Array(12);
   new DataView(bytes.buffer).setUint32(0, toSec(nowMs));
@@ -44,10 +44,10 @@ export function newFileId(nowMs: number, random: Random, shard: number): string 
   return toHex(bytes);
 }
 
-/** No id of this time or later comes before it. */
+/** Returns a text that sorts before every id of this time or later, and after every earlier id. */
 export const firstFileId = (atMs: number): string => toSec(Math.max(0, atMs)).toString(16).padStart(8, "0");
 
-/** The shard in an id; 0 for a text that is none. */
+/** Returns the shard that an id names; 0 for a text that is no id. */
 export const shardOfId = (id: string): number => (isFileId(id) ? Number.parseInt(id.slice(8, 10), 16) : 0);
 
 export const isFileId = (text: string): boolean => /^[0-9a-f]{24}$/.test(text);

@@ -5,8 +5,8 @@ import type { Dimensions, VariantType } from "./sizes.ts";
 export interface ImageTransformer {
   /**
    * `target` is the size of the upright result, computed from the master's header (`sizes.ts`), so no side grows. The
-   * result has the master's format, its orientation applied and none of its own. An animated gif stays animated; an
-   * animated png yields its still image.
+   * result has the master's format. Its pixels are upright, and it has no EXIF orientation. An animated gif stays
+   * animated; an animated png yields its still image.
    */
   transform(request: TransformRequest): Promise<Result<TransformedImage, TransformFault>>;
 }
@@ -21,7 +21,7 @@ export interface TransformRequest {
 
 export type ImageFormat = "jpeg" | "png" | "gif";
 
-/** Properties of an image, from its first bytes. */
+/** The properties of an image that its first bytes tell. */
 export interface ImageHeader {
   readonly format: ImageFormat;
   /** As stored, before the orientation is applied. */
@@ -34,7 +34,7 @@ export interface ImageHeader {
 
 /** The orientation tag of EXIF data (TIFF 6.0, tag 0x0112). */
 export interface OrientationField {
-  /** 1 to 8 */
+  /** 1 to 8. */
   readonly value: number;
   /** Offset of the value in the bytes that were read. */
   readonly offset: number;
@@ -47,9 +47,11 @@ export interface TransformedImage {
   readonly encoder: string;
 }
 
-/** `broken_image`, `refused`: the image is at fault, and a retry does not help. `unavailable`: the transformer is. */
+/**
+ * After `broken_image` and `refused` a retry does not help, because the image is at fault. After `unavailable` it may.
+ */
 export type TransformFault =
   | { readonly kind: "broken_image" }
-  /** For the owner of the image. */
+  /** `reason` is a text for the owner of the image. */
   | { readonly kind: "refused"; readonly reason: string }
   | { readonly kind: "unavailable" };

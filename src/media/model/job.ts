@@ -2,23 +2,23 @@ import type { Tracing } from "../../platform/ports/tracing.ts";
 import { LIMITS } from "./limits.ts";
 
 /**
- * Messages of the media queue. They carry ids, not records: the consumer reads the current row, so late and repeated
- * messages do nothing.
+ * A message of the media queue. It carries ids, not records: the consumer reads the current row, so a late or repeated
+ * message does nothing.
  */
 export type MediaJob = (VariantJob | LongJob) & {
   /** The `traceparent` of the request or sweep that sent it, if that has spans. */
   readonly trace?: string;
-  /** The shard with its row, if it is not the first one. */
+  /** The shard that has the row; undefined: the first one. */
   readonly shard?: number;
 };
 
-/** Makes one rendition of a variant. `nonce` also names its key in R2, so no other rendition is touched. */
+/** Makes one rendition of a variant. The key in R2 contains `nonce`, so the job touches no other rendition. */
 export interface VariantJob {
   readonly fileId: string;
   readonly nonce: string;
 }
 
-/** Does the next step of long work. Its row has the progress. */
+/** Does the next step of long work. The row of the work has the progress. */
 export interface LongJob {
   readonly work: LongWork;
   readonly id: string;
@@ -27,10 +27,10 @@ export interface LongJob {
 export const LONG_WORK = ["erase", "compare"] as const;
 export type LongWork = (typeof LONG_WORK)[number];
 
-/** Sends jobs. The sweep sends lost ones again, because their rows are still due. */
+/** Sends jobs. The sweep sends a lost job again, because its row is still due. */
 export type JobQueue = ReturnType<typeof createJobQueue>;
 
-/** The job in a message's body, if it is one. */
+/** Returns the job in a message's body; undefined if the body is not a job. */
 export function parseJob(body: unknown): MediaJob | undefined {
   if (typeof body !== "object" || body === null) return undefined;
   const { fileId, nonce, work, id, trace, shard } = body as Partial<

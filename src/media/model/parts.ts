@@ -1,4 +1,4 @@
-/** Splits a list into parts of at most this size together, or of one item that is larger. */
+/** Splits a list into parts of at most this total size. An item that is larger is a part of its own. */
 export function inParts<T>(items: readonly T[], most: number, sizeOf: (item: T) => number): readonly (readonly T[])[] {
   const parts: T[][] = [];
   let size = Infinity;

@@ -1,7 +1,7 @@
 import { err, ok, type Result } from "../../platform/model/result.ts";
 import { LIMITS } from "./limits.ts";
 
-/** Sizes of variants: how they are written, and how large the image becomes. Pure. */
+/** This file reads the sizes of variants and computes how large the image becomes. Pure. */
 export const VARIANT_TYPES = ["clip", "crop"] as const;
 export type VariantType = (typeof VARIANT_TYPES)[number];
 
@@ -16,7 +16,7 @@ export interface VariantName {
   readonly size: string;
 }
 
-/** `300x200,64x64`: at least one, without repeats, in the order given. The error describes the mistake. */
+/** Reads a list such as `300x200,64x64` and drops repeated sizes. The error describes the mistake. */
 export function parseSizes(text: string): Result<readonly string[], string> {
   const sizes = text.split(",").map((item) => item.trim());
   if (sizes.length > LIMITS.variantsPerRequest) return err(`names more than ${LIMITS.variantsPerRequest} sizes`);
@@ -30,15 +30,15 @@ function isSize(text: string): boolean {
   return width <= LIMITS.variantMaxSide && height <= LIMITS.variantMaxSide;
 }
 
-/** The dimensions of a size that `parseSizes` accepted. */
+/** Returns the dimensions of a size that `parseSizes` accepted. */
 export function dimensionsOf(size: string): Dimensions {
   const [width = 0, height = 0] = size.split("x").map(Number);
   return { width, height };
 }
 
 /**
- * The dimensions of a variant. It is never enlarged: a clip of a smaller master has the master's size, and a crop is
- * cut only where the master is larger than the box.
+ * Returns the dimensions of a variant. An image is never enlarged: a clip of a smaller master has the master's size,
+ * and a crop cuts a side only if it is longer than the box.
  */
 export function variantDimensions(type: VariantType, box: Dimensions, master: Dimensions): Dimensions {
   const ratios = [box.width / master.width, box.height / master.height];

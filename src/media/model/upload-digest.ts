@@ -1,7 +1,7 @@
 import { fromBase64 } from "../../platform/text/encoding.ts";
 import { err, ok, type Result } from "../../platform/model/result.ts";
 
-/** The digest that an upload's headers name. R2 checks the bytes against one digest. */
+/** A digest that an upload's headers name. R2 checks the bytes against one digest. */
 export interface UploadDigest {
   readonly header: DigestHeader;
   readonly algorithm: "md5" | "sha256" | "sha512";
@@ -10,7 +10,9 @@ export interface UploadDigest {
 
 export type DigestHeader = "Content-MD5" | "Content-Digest" | "Repr-Digest";
 
-/** The strongest of several; undefined if there is none. The error is the name of a malformed header. */
+/**
+ * Returns the longest digest of all headers; undefined if there is none. The error is the name of a malformed header.
+ */
 export function readUploadDigest(headers: Headers): Result<UploadDigest | undefined, DigestHeader> {
   const digests: UploadDigest[] = [];
   for (const header of ["Content-Digest", "Repr-Digest", "Content-MD5"] as const) {
@@ -23,7 +25,7 @@ export function readUploadDigest(headers: Headers): Result<UploadDigest | undefi
   return ok(digests.toSorted((a, b) => b.bytes.length - a.bytes.length)[0]);
 }
 
-/** RFC 1864. */
+/** Reads a `Content-MD5` (RFC 1864). */
 function readMd5(text: string): readonly UploadDigest[] | undefined {
   const bytes = fromBase64(text.trim());
   return bytes?.length === 16 ? [{ header: "Content-MD5", algorithm: "md5", bytes }] : undefined;
@@ -35,8 +37,8 @@ const SHA = {
 } as const;
 
 /**
- * RFC 9530: `sha-256=:<base64>:, …`. Both headers mean the same for a whole file without a Content-Encoding. Unknown
- * and deprecated algorithms are ignored.
+ * Reads `sha-256=:<base64>:, …` (RFC 9530). Both headers mean the same for a whole file without a Content-Encoding.
+ * Unknown and deprecated algorithms are ignored.
  */
 function readDictionary(header: DigestHeader, text: string): readonly UploadDigest[] | undefined {
   const digests: UploadDigest[] = [];

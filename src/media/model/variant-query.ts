@@ -4,7 +4,7 @@ import type { MediaFailure } from "./failure.ts";
 import { LIMITS } from "./limits.ts";
 import { parseSizes, VARIANT_TYPES, type VariantName } from "./sizes.ts";
 
-/** `clip=300x200,64x64` */
+/** Reads the value of `clip=300x200,64x64`. */
 const sizeList = z.pipe(
   z.string(),
   z.transform((text: string, context): readonly string[] => {
@@ -28,7 +28,7 @@ export function namedVariants(query: VariantParameters): Result<readonly Variant
   return names.length > LIMITS.variantsPerRequest ? err({ kind: "too_many_variants" }) : ok(names);
 }
 
-/** For the fetch of a file, which takes at most one. */
+/** Returns the variant for the fetch of a file, which takes at most one. */
 export function namedVariant(query: VariantParameters): Result<VariantName | undefined, MediaFailure> {
   const names = namedVariants(query);
   if (!names.ok) return names;
