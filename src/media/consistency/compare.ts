@@ -12,7 +12,7 @@ export interface CompareDeps {
 }
 
 export interface ComparedPage {
-  /** Objects seen in R2, and objects that the rows expect there. */
+  /** The number of objects seen in R2, and of objects that the rows expect there. */
   readonly objects: number;
   readonly places: number;
   readonly findings: readonly Finding[];
@@ -21,8 +21,8 @@ export interface ComparedPage {
 }
 
 /**
- * Compares a page of R2's keys behind `after` with a page of rows in the same order. Both end where the shorter one
- * does, or at the last suspect that one step may check.
+ * Compares a page of R2's keys after `after` with a page of rows in the same order. The comparison ends where the
+ * shorter page ends, or at the last suspect that one step may check.
  */
 export async function comparePage(
   deps: CompareDeps,
@@ -53,7 +53,7 @@ export async function comparePage(
   };
 }
 
-/** Rows do not expect objects in `incoming/`, so they have no order there. */
+/** Returns the expected objects of a page. No row expects an object in `incoming/`, so the listed keys lead there. */
 async function expectedOf(
   store: ExpectedStore,
   keyspace: Keyspace,
@@ -69,16 +69,16 @@ async function expectedOf(
 }
 
 export interface Confirmed {
-  /** By key. */
+  /** The findings by key. */
   readonly findings: ReadonlyMap<string, Finding>;
   /** Keys that exist in R2. */
   readonly present: ReadonlySet<string>;
 }
 
 /**
- * Confirms suspects: reads the rows, then R2, then the rows again, and reports only findings that both reads of the
- * rows agree on. States of a row change in one direction only, so a fact that both reads show was true in between, too.
- * An object from `heldFrom` on is no orphan.
+ * Confirms suspects: reads the rows, then R2, then the rows again, and reports only findings on which both reads of the
+ * rows agree. A row's state changes in one direction only, so a state that both reads show was also true in between. An
+ * object that was written at `heldFrom` or later is no orphan.
  */
 export async function confirm(
   { blobs, expected, limits }: CompareDeps,

@@ -4,15 +4,17 @@ import type { ExpectedObject, KeyspaceName } from "./keyspaces.ts";
 /** The objects that the rows expect in R2. */
 export type ExpectedStore = ReturnType<typeof createExpectedStore>;
 
-/** The row of a retired owner may be deleted before the last of its files. */
+/** SQL: the file is committed and not deleted. A retired owner's row may go before the rows of its removed files. */
 const LIVES = `(file.state = 'committed' AND owner.id IS NOT NULL AND owner.erasure_id IS NULL)`;
 const VARIANT_KEY = `'variant/' || variant.file_id || '/' || variant.nonce`;
 const ROW = `file.id AS fileId, owner.client, owner.tenant`;
 
-/** All objects of a removed file are deleted with it, with or without rows of variants. */
+/** `any` for a removed file: its erasure deletes all its objects, with or without rows of variants. */
 const VARIANT_NEED = `CASE WHEN NOT ${LIVES} THEN 'any' WHEN variant.state = 'ready' THEN 'bytes'
   WHEN variant.state IS NULL OR variant.state = 'failed' THEN 'none' ELSE 'any' END`;
-/** Nobody reads these once the file is committed. A `due_at` says that its upload link may still write there. */
+/**
+ * Nobody reads an incoming object of a committed file. While the file has a `due_at`, its link may still write there.
+ */
 const INCOMING_NEED = `CASE WHEN ${LIVES} AND file.due_at IS NULL THEN 'none' ELSE 'any' END`;
 
 const MASTER = `SELECT file.id AS rowKey, ${MASTER_KEY} AS key, CASE WHEN ${LIVES} THEN 'bytes' ELSE 'any' END AS need,
@@ -22,11 +24,11 @@ const variant = (rowKey: string): string => `SELECT ${rowKey} AS rowKey, ${VARIA
 const INCOMING = `SELECT file.id AS rowKey, '' AS key, ${INCOMING_NEED} AS need,
   NULL AS sizeBytes, NULL AS etag, NULL AS nonce, ${ROW}`;
 
-/** CROSS JOIN fixes the order, so that a page is read along a primary key. */
+/** CROSS JOIN fixes the order of the tables, so a page is read along a primary key. */
 const OWNER = `LEFT JOIN owner ON owner.id = file.owner_id`;
 const NAMED_FILES = `FROM json_each(?1) AS named CROSS JOIN file ON file.id = named.value ${OWNER}`;
 
-/** ?1 is where the walk begins, ?2 the exact key: a page may end between the objects of one file. ?4: the last key. */
+/** ?1 is the first file, ?2 the key to begin after (a page may end between objects of one file), ?4 the last key. */
 const PAGES = {
   files: `${MASTER} FROM file ${OWNER} WHERE file.id >= ?1 AND ${MASTER_KEY} > ?2
     AND (?4 IS NULL OR file.id <= substr(?4, 6, 24) AND ${MASTER_KEY} <= ?4) ORDER BY file.id LIMIT ?3`,
@@ -46,7 +48,7 @@ const NAMED = {
 
 export function createExpectedStore(db: D1Database) {
   return {
-    /** Expected objects with a key behind `after` and not behind `until`, in the order of keys, from a file on. */
+    /** Returns the expected objects with keys after `after` up to `until`, in key order. `after` is of `fromFileId`. */
     async page(
       keyspace: "files" | "variants",
       after: string,
@@ -61,7 +63,7 @@ export function createExpectedStore(db: D1Database) {
           .all<ExpectedObject>()
       ).results;
     },
-    /** The objects that these rows expect; rows that do not exist are left out. */
+    /** Returns the objects that these rows expect, without rows that do not exist. */
     async named(keyspace: KeyspaceName, rowKeys: readonly string[]): Promise<readonly ExpectedObject[]> {
       if (rowKeys.length === 0) return [];
       return (await db.prepare(NAMED[keyspace]).bind(JSON.stringify(rowKeys)).all<ExpectedObject>()).results;

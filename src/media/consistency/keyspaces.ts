@@ -11,21 +11,21 @@ export type Keyspace = (typeof KEYSPACES)[number];
 
 const FILE_ID_CHARS = 24;
 
-/** The row that a key belongs to: a file, or in `variant/` a rendition (`{file}/{nonce}`). */
+/** Returns the row that a key belongs to: a file, or in `variant/` a rendition (`{file}/{nonce}`). */
 export function rowKeyOf({ name, prefix }: Keyspace, key: string): string {
   const rest = key.slice(prefix.length);
   return name === "variants" ? rest : rest.slice(0, FILE_ID_CHARS);
 }
 
-/** The file that a key belongs to, if the key is one of ours. */
+/** Returns the file that a key belongs to, if this service wrote the key. */
 export const fileIdOf = ({ prefix }: Keyspace, key: string): string =>
   key.slice(prefix.length, prefix.length + FILE_ID_CHARS);
 
 /**
- * The finding about one key, if any. `expected` is the content of the key's row.
+ * Returns the finding about one key, if there is one. `expected` comes from the key's row.
  *
- * Some states are normal: a pending or removed file with or without bytes, a variant in the making, and any object
- * written after `oldUntilMs`, since work in progress may still write or delete it.
+ * Some states are normal: a pending or removed file with or without bytes, a variant that is being made, and any object
+ * written after `oldUntilMs`, because its row may follow.
  */
 export function classify(
   keyspace: Keyspace,
@@ -45,7 +45,7 @@ export function classify(
   return object.uploaded.getTime() <= oldUntilMs ? "orphan_object" : undefined;
 }
 
-/** The order of R2 and SQLite, by bytes of UTF-8. JavaScript orders surrogates below the last characters of 16 bits. */
+/** Compares by the bytes of UTF-8, as R2 and SQLite do. JavaScript sorts surrogates before U+E000 to U+FFFF. */
 export function compareKeys(a: string, b: string): number {
   for (let at = 0; at < Math.min(a.length, b.length); at++) {
     const difference = rank(a.charCodeAt(at)) - rank(b.charCodeAt(at));
@@ -56,19 +56,19 @@ export function compareKeys(a: string, b: string): number {
 
 const rank = (unit: number): number => (unit >= 0xe000 ? unit - 0x800 : unit >= 0xd800 ? unit + 0x2000 : unit);
 
-/** Names of the keyspaces; also a run's progress. */
+/** The names of the keyspaces. A run's row has the one that it compares. */
 export type KeyspaceName = "files" | "variants" | "incoming";
 
 /** The object that a row expects in R2. */
 export interface ExpectedObject {
   /** A file's id; for a variant `{file}/{nonce}`. */
   readonly rowKey: string;
-  /** Its key, if it has one. */
+  /** The object's key; empty in `incoming/`, where rows name no key. */
   readonly key: string | null;
-  /** `bytes`: the object must exist. `any`: it may exist, because work is in progress. `none`: nothing reads it. */
+  /** `bytes`: the object must exist. `any`: it may exist, because work is in progress. `none`: nobody reads it. */
   readonly need: "bytes" | "any" | "none";
   readonly sizeBytes: number | null;
-  /** The object's ETag; null if the row does not know it, as for variants. */
+  /** The object's ETag; null if the row does not have it, as for variants. */
   readonly etag: string | null;
   readonly fileId: string;
   readonly nonce: string | null;

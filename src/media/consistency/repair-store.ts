@@ -3,13 +3,15 @@ import { OWNER_LIVES } from "../files/file-store.ts";
 /** Changes of files and variants by a repair. */
 export interface RepairWork {
   readonly nowMs: number;
-  /** When the repair of this run began. */
+  /** The time at which the repair of this run began. */
   readonly sinceMs: number;
-  /** When a job that makes a variant again counts as lost. */
+  /** The time at which a job that makes a variant again counts as lost. */
   readonly variantsDueAt: number;
-  /** Files that have no bytes. Those that are to be removed are still so. */
+  /** Files that had no bytes. `isToRemove`: they still have none. */
   readonly files: readonly { readonly seq: number; readonly fileId: string; readonly isToRemove: boolean }[];
-  /** Variants that have no bytes, likewise, and the nonce of the rendition that replaces each. */
+  /**
+   * Variants that had no bytes, with the nonce of the rendition that replaces each. `isToRemake`: they still have none.
+   */
   readonly variants: readonly {
     readonly seq: number;
     readonly fileId: string;
@@ -22,7 +24,7 @@ export interface RepairWork {
 /** Repairs the rows of a shard. */
 export type RepairStore = ReturnType<typeof createRepairStore>;
 
-/** Only a repair removes a committed file without a name: a deletion has one. */
+/** A committed file that is removed without the id of a deletion was removed by a repair. */
 const SQL = {
   removeFiles: `UPDATE file SET state = 'removed', removed_at = ?2, due_at = ?2
     WHERE id IN (SELECT value ->> 'fileId' FROM json_each(?1) WHERE value ->> 'isToRemove') AND state = 'committed'
@@ -45,9 +47,9 @@ export function createRepairStore(db: D1Database, shard = 0) {
   const prepared = (sql: string, ...values: unknown[]) => db.prepare(sql).bind(...values);
   return {
     /**
-     * Removes files and starts renditions anew, each only if it is as it was found. Returns the findings that are
-     * repaired, by this call or by an earlier one of the same step, which may have broken off before it was noted; each
-     * with the shard where it was.
+     * Removes files and replaces renditions, each only if its state is unchanged. Returns the repaired findings, each
+     * with its shard. They include repairs of an earlier attempt of this step that broke off before the run recorded
+     * it.
      */
     async repair({ nowMs, sinceMs, variantsDueAt, files, variants }: RepairWork): Promise<ReadonlyMap<number, number>> {
       if (files.length === 0 && variants.length === 0) return new Map();

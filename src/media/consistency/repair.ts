@@ -10,21 +10,24 @@ import type { Finding, KeptFinding, Outcome, Run, RunStore } from "./run-store.t
 export interface RepairDeps extends CompareDeps {
   readonly log: Log;
   readonly runs: RunStore;
-  /** Changes the rows of files, in whichever shard they are. */
+  /** Changes the rows of files in all shards. */
   readonly rows: RepairStore;
-  /** After a restore of the database, objects younger than this may be all that is left of a file; undefined: none. */
+  /**
+   * After a restore of the database, objects from this time on may be the last copy of a file; undefined: no restore.
+   */
   readonly heldFrom: () => Promise<number | undefined>;
 }
 
 /**
- * Repairs findings of a run, each only if it is still true. Objects and rows change before the run says so, since they
- * are in other places; a step that broke off in between is done again, and finds what it changed:
- * - `orphan_object`: the object is deleted. While objects are held after a restore, it is left, and has no outcome.
+ * Repairs findings of a run, each only if it is still true. Objects and rows change before the run records it, because
+ * they lie in other stores. If a step breaks off in between, it is repeated and recognizes its own changes:
+ * - `orphan_object`: the object is deleted. An object that is held after a restore stays, and its finding has no
+ *   outcome.
  * - `missing_variant`: its row gets a new rendition, and a message asks for it.
  * - `missing_bytes`: the file is removed, since nobody can restore its bytes.
  * - `size_differs`, `etag_differs`: left alone, since nothing says which side is right.
  *
- * Returns the messages to send; undefined: another one did this step.
+ * Returns the messages to send; undefined: another attempt did this step.
  */
 export async function repairPage(
   deps: RepairDeps,
@@ -63,7 +66,7 @@ export async function repairPage(
   });
 }
 
-/** The rows to change. A rendition has the same new nonce whenever the step is done. */
+/** Returns the rows to change. A repeated step gives a rendition the same new nonce. */
 async function workOf(
   run: Run,
   findings: readonly KeptFinding[],
@@ -90,7 +93,7 @@ async function workOf(
   };
 }
 
-/** As random ones have. */
+/** The length of a random nonce. */
 const NONCE_CHARS = 32;
 
 async function confirmAll(
@@ -109,7 +112,7 @@ async function confirmAll(
   return { findings: all, present };
 }
 
-/** The outcome of a finding; undefined: it cannot be repaired. */
+/** Returns the outcome of a finding; undefined: it was not repaired and may still be true. */
 function outcomeOf(
   { kind }: Finding,
   {
@@ -121,7 +124,7 @@ function outcomeOf(
 ): Outcome["outcome"] | undefined {
   switch (kind) {
     case "orphan_object":
-      // A missing object may have been deleted by an earlier attempt of this repair.
+      // An earlier attempt of this step may have deleted the object.
       if (isStill || isGone) return "repaired";
       return isHeld ? undefined : "obsolete";
     case "missing_bytes":

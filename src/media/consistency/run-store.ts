@@ -2,7 +2,7 @@ import type { FindingKind, KeyspaceName } from "./keyspaces.ts";
 
 /**
  * Runs of the consistency report, and their findings. A step writes everything in one batch, on condition that the run
- * is still where the step began: if two do the same step, one of them writes.
+ * is still where the step began. If two invocations do the same step, only one of them writes.
  */
 export type RunStore = ReturnType<typeof createRunStore>;
 
@@ -10,7 +10,7 @@ export type RepairableKind = "orphan_object" | "missing_bytes" | "missing_varian
 
 interface Times {
   readonly nowMs: number;
-  /** When the run counts as stalled. */
+  /** The time at which the run counts as stalled. */
   readonly dueAt: number;
 }
 
@@ -42,7 +42,7 @@ export interface Progress extends Pick<Run, "keyspace" | "position" | "checked" 
   readonly nowMs: number;
 }
 
-/** A key in R2 whose object is not as D1 says. Fields of the row are null if the object has none. */
+/** A key in R2 whose object differs from the rows in D1. The fields of the row are null if the object has no row. */
 export interface Finding {
   readonly kind: FindingKind;
   readonly key: string;
@@ -58,7 +58,7 @@ export interface Finding {
 
 export interface KeptFinding extends Finding {
   readonly seq: number;
-  /** `obsolete`: no longer true when the repair ran. */
+  /** `obsolete`: the finding was no longer true when the repair ran. */
   readonly outcome: "repaired" | "obsolete" | null;
 }
 
@@ -70,9 +70,9 @@ export interface Outcome {
 /** The end of a step of repairing. */
 export interface RepairStep {
   readonly dueAt: number;
-  /** For each finding of this step that can be repaired. */
+  /** The outcomes of the findings that this step could decide. */
   readonly outcomes: readonly Outcome[];
-  /** The last finding of this step. */
+  /** `seq` of the last finding of this step. */
   readonly through: number;
 }
 
@@ -86,13 +86,13 @@ const RUN = `SELECT id, state, started_at AS startedAt, finished_at AS finishedA
     'etag_differs', found_etag_differs) AS found,
   json_object('orphan_object', repaired_orphan_object, 'missing_bytes', repaired_missing_bytes,
     'missing_variant', repaired_missing_variant) AS repaired FROM consistency_run`;
-/** Only a run under way has a due time; this condition uses the index of it. */
+/** SQL: the run is under way. Only then it has a due time, and the condition uses the index of that column. */
 const UNDER_WAY = `due_at >= 0`;
 const NONE_UNDER_WAY = `NOT EXISTS (SELECT 1 FROM consistency_run WHERE ${UNDER_WAY})`;
-/** The run ?1 is still at step ?2. */
+/** SQL: the run ?1 is still at step ?2. */
 const isAt = (state: Run["state"]): string =>
   `EXISTS (SELECT 1 FROM consistency_run WHERE id = ?1 AND step = ?2 AND state = '${state}')`;
-/** The number of findings of this step that were repaired. */
+/** SQL: the number of findings that this step repaired. */
 const repairedNow = (kind: RepairableKind): string => `(SELECT count(*) FROM consistency_finding AS done
   WHERE done.run_id = ?1 AND done.seq > consistency_run.repaired_through AND done.seq <= ?3
   AND done.kind = '${kind}' AND done.outcome = 'repaired')`;
@@ -139,7 +139,7 @@ export function createRunStore(db: D1Database) {
   const firstRun = (found: D1Result | undefined): Run | undefined => ((found?.results ?? []) as RunRow[]).map(toRun)[0];
   const hasChanged = (result: D1Result | undefined): boolean => result?.meta.changes === 1;
   return {
-    /** Starts a run unless one is under way; the run under way then. `audit` is written only with a new run. */
+    /** Starts a run unless one is under way. Returns the run under way. `audit` is written only with a new run. */
     async start({ id, nowMs, dueAt }: { readonly id: string } & Times, audit: D1PreparedStatement): Promise<Run> {
       const results = await db.batch([prepared(SQL.start, id, nowMs, dueAt), audit, prepared(SQL.underWay)]);
       const run = firstRun(results[2]);
@@ -147,7 +147,9 @@ export function createRunStore(db: D1Database) {
       return run;
     },
 
-    /** Done → repairing unless another run is under way; the run as it is then. `audit` is written with the change. */
+    /**
+     * Done → repairing unless another run is under way. Returns the run afterwards. `audit` is written with the change.
+     */
     async startRepair(
       id: string,
       { nowMs, dueAt, actor, requestId }: { readonly actor: string; readonly requestId: string } & Times,
@@ -159,18 +161,18 @@ export function createRunStore(db: D1Database) {
 
     find: async (id: string): Promise<Run | undefined> => firstRun(await prepared(SQL.find, id).all()),
 
-    /** Runs behind `before`, newest first. */
+    /** Lists the runs that started before `before`, newest first. */
     async page(before: RunKey | undefined, limit: number, skip: number): Promise<readonly Run[]> {
       const [startedAt, id] = [before?.startedAt ?? Number.MAX_SAFE_INTEGER, before?.id ?? ""];
       return (await prepared(SQL.page, startedAt, id, limit, skip).all<RunRow>()).results.map(toRun);
     },
 
-    /** The findings of a run, oldest first. */
+    /** Lists the findings of a run, oldest first. */
     async findings(id: string, afterSeq: number, limit: number, skip: number): Promise<readonly KeptFinding[]> {
       return (await prepared(SQL.findings, id, afterSeq, limit, skip).all<KeptFinding>()).results;
     },
 
-    /** Ends a step of comparing. False: another one did this step. */
+    /** Ends a step of comparing. False: another attempt has ended it. */
     async advance(
       { id, step }: Run,
       { keyspace, position, dueAt, nowMs, checked, found }: Progress,
@@ -184,7 +186,7 @@ export function createRunStore(db: D1Database) {
       return hasChanged((await db.batch([...keep, update])).at(-1));
     },
 
-    /** Ends a step of repairing, after its changes. False: another one did this step. */
+    /** Ends a step of repairing, after its changes. False: another attempt has ended it. */
     async repair({ id, step }: Run, { dueAt, outcomes, through }: RepairStep): Promise<boolean> {
       const results = await db.batch([
         prepared(SQL.recordOutcomes, id, step, JSON.stringify(outcomes)),
@@ -197,19 +199,19 @@ export function createRunStore(db: D1Database) {
       return hasChanged((await db.batch([prepared(SQL.finishRepair, id, step, nowMs), audit]))[0]);
     },
 
-    /** Stalled runs, each once until `dueAt`. */
+    /** Takes stalled runs, each once until `dueAt`. */
     async takeStalled(nowMs: number, dueAt: number): Promise<readonly string[]> {
       return (await prepared(SQL.takeStalled, nowMs, dueAt).all<{ id: string }>()).results.map(({ id }) => id);
     },
 
-    /** Deletes one run that started before this time, with its findings. */
+    /** Deletes the oldest ended run that started up to this time, with its findings. */
     async deleteOld(startedUntil: number): Promise<void> {
       await prepared(SQL.deleteOld, startedUntil).run();
     },
   };
 }
 
-/** The counts come as JSON. */
+/** The counts are JSON. */
 interface RunRow extends Omit<Run, "checked" | "found" | "repaired"> {
   readonly checked: string;
   readonly found: string;

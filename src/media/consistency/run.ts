@@ -1,17 +1,17 @@
 /**
- * The operator's consistency report: whether R2 holds exactly the objects that D1 expects. The run and its findings are
- * rows of the directory, the files those of all shards.
+ * The operator's consistency report shows whether R2 holds exactly the objects that D1 expects. It compares the files
+ * of all shards. The run and its findings are rows of the directory.
  *
  * States of a run, in its row; only one run is under way at a time:
  *
  *   POST consistency → running ──→ done ── POST repair ──→ repairing ──→ repaired
  *
- * - Keys of `blob/` have the order of files, keys of `variant/` that of variants. So a page of a listing is compared
- *   with a page of rows, in steps of limited size (compare.ts).
- * - Other work goes on: each suspect is checked again before it is recorded, and once more before it is repaired
- *   (repair.ts).
- * - A step ends with one conditional write, and the writer sends the message for the next step. A repeated message
- *   repeats at most one step; the sweep replaces lost ones.
+ * - Keys of `blob/` sort as the files do, keys of `variant/` as the variants do. So each step compares a page of R2's
+ *   list with a page of rows (compare.ts).
+ * - Other work continues during a run. So each suspect is checked again before it is recorded, and once more before it
+ *   is repaired (repair.ts).
+ * - A step ends with one conditional write, and whoever wrote sends the message for the next step. A repeated message
+ *   repeats at most one step; the sweep replaces lost messages.
  */
 import type { AuditRecord, AuditTrail } from "../../platform/ports/audit.ts";
 import { describeError } from "../../platform/runtime/log.ts";
@@ -44,7 +44,7 @@ export function createConsistency(deps: ConsistencyDeps) {
   const { runs, queue, log, limits } = deps;
   const dueAfter = (nowMs: number): number => nowMs + limits.stalledMs;
 
-  /** If the message is lost, the sweep sends another one. */
+  /** Sends the message for the next step. If the message is lost, the sweep sends another. */
   async function wake(id: string): Promise<void> {
     try {
       await queue.send([nextStep(id)]);
@@ -64,7 +64,7 @@ export function createConsistency(deps: ConsistencyDeps) {
       return ok(run);
     },
 
-    /** Repairs the findings of a run. Repeating it changes nothing. */
+    /** Starts the repair of a run's findings. A repeated call changes nothing. */
     async repair(id: string, by: Operator): Promise<Result<Run, "unknown" | "running" | "other_run">> {
       const audit = deps.audit.statement("if changed", auditRecord(by, "repair", id, "started"));
       const run = await runs.startRepair(id, { ...by, dueAt: dueAfter(by.nowMs) }, audit);
@@ -86,7 +86,7 @@ export function createConsistency(deps: ConsistencyDeps) {
       if (run?.state === "repairing") await queue.send(await repairStep(deps, run, nowMs));
     },
 
-    /** Resumes stalled runs and deletes an old one; how many it resumed. */
+    /** Resumes stalled runs, and deletes one old run. Returns the number of stalled runs. */
     async sweep(nowMs: number): Promise<number> {
       const stalled = await runs.takeStalled(nowMs, dueAfter(nowMs));
       await queue.send(await deps.deadWork.sendable(stalled.map(nextStep), nowMs));
@@ -96,7 +96,7 @@ export function createConsistency(deps: ConsistencyDeps) {
   };
 }
 
-/** The messages to send: none if the run is done, or if another one did this step. */
+/** Returns the messages to send: none if the run is done or if another attempt did this step. */
 async function compareStep(deps: ConsistencyDeps, run: Run, nowMs: number): Promise<readonly MediaJob[]> {
   const at = KEYSPACES.findIndex(({ name }) => name === run.keyspace);
   const keyspace = KEYSPACES[at]!;
@@ -120,7 +120,7 @@ async function compareStep(deps: ConsistencyDeps, run: Run, nowMs: number): Prom
   return written && next !== undefined ? [nextStep(run.id)] : [];
 }
 
-/** The messages to send, as above. The last step finds nothing left to repair, so its counts are final. */
+/** Returns the messages to send, as `compareStep` does. The last step has no finding left, so its counts are final. */
 async function repairStep(deps: ConsistencyDeps, run: Run, nowMs: number): Promise<readonly MediaJob[]> {
   const findings = await deps.runs.findings(run.id, run.repairedThrough, deps.limits.repairs, 0);
   if (findings.length > 0) {

@@ -4,9 +4,9 @@ import { LIMITS } from "../model/limits.ts";
 /**
  * Byte ranges of a request (RFC 9110 section 14). Pure.
  *
- * Returns the parts that a `Range` header asks for, in its order, without those beyond the end. `unsatisfiable`: all
- * are beyond it. `whole`: there is no range, or one that section 14.2 allows to ignore: another unit, malformed, too
- * many parts, or overlapping ones.
+ * Returns the parts that a `Range` header asks for, in its order, without parts beyond the end. `unsatisfiable`: all
+ * parts are beyond the end. `whole`: there is no range, or section 14.2 allows to ignore it: another unit, a malformed
+ * range, too many parts, or overlapping parts.
  */
 export function parseRanges(
   header: string | null,
@@ -14,7 +14,7 @@ export function parseRanges(
 ): readonly [ByteRange, ...ByteRange[]] | "whole" | "unsatisfiable" {
   const set = /^bytes=(.*)$/i.exec(header?.trim() ?? "")?.[1];
   if (set === undefined) return "whole";
-  // Empty members of a list are ignored (section 5.6.1.2).
+  // A recipient ignores empty members of a list (section 5.6.1.2).
   const members = set.split(",").map((member) => member.trim());
   const specs = members.filter((member) => member !== "");
   if (specs.length === 0 || members.length > LIMITS.rangesPerRequest) return "whole";
@@ -48,11 +48,11 @@ function overlap(ranges: readonly ByteRange[]): boolean {
   });
 }
 
-/** `bytes 0-99/1000`, the value of `Content-Range`. */
+/** Returns the value of `Content-Range`, such as `bytes 0-99/1000`. */
 export const contentRange = ({ offset, length }: ByteRange, sizeBytes: number): string =>
   `bytes ${offset}-${offset + length - 1}/${sizeBytes}`;
 
-/** A part of a stream. The rest is not read. */
+/** Returns a part of a stream. The source is not read further than the end of the part. */
 export function sliceStream(
   body: ReadableStream<Uint8Array>,
   { offset, length }: ByteRange,

@@ -9,15 +9,15 @@ import type { VariantName } from "../model/sizes.ts";
  * the Worker still evaluates conditions and ranges itself.
  *
  * A copy is fresh for 300 s from the moment at which the Worker began to read D1. So no data centre serves content for
- * longer than that after its deletion, and the data centre of the deletion stops at once: before the deletion is
- * answered, a marker of the file or its owner is written here, and copies begun before the marker are stale, even those
- * that are still being stored. If anything fails here, the answer comes from D1 and R2.
+ * more than 300 s after its deletion. The data centre of the deletion stops at once: before the deletion is answered,
+ * the Worker writes a marker for the file or its owner. A copy that was begun before the marker is stale, even if it is
+ * still being stored. If the cache fails, the answer comes from D1 and R2.
  */
 export interface EdgeCache {
   find(address: ContentAddress, nowMs: number): Promise<CachedContent | undefined>;
   /**
-   * Copies a body while it is sent; the stream to send instead. Content that is too large, or too much at once, is not
-   * copied.
+   * Copies a body while it is sent, and returns the stream to send. It copies nothing if the content is too large or if
+   * the isolate copies too much already.
    */
   store(
     address: ContentAddress,
@@ -25,9 +25,9 @@ export interface EdgeCache {
     body: ReadableStream<Uint8Array>,
     waitUntil: (work: Promise<unknown>) => void,
   ): ReadableStream<Uint8Array>;
-  /** Ends the copies of a file and all its variants. */
+  /** Makes the copies of a file and all its variants stale. */
   invalidateFile(fileId: string): Promise<void>;
-  /** Ends the copies of all public files of a client's tenant. */
+  /** Makes the copies of all public files of a client in a tenant stale. */
   invalidateOwner(owner: ContentOwner): Promise<void>;
 }
 
@@ -44,7 +44,7 @@ export interface ContentOwner {
 
 export interface AboutContent {
   readonly owner: ContentOwner;
-  /** When the Worker began to read D1. */
+  /** The time at which the Worker began to read D1. */
   readonly readAtMs: number;
   /** With its quotes. */
   readonly etag: string;
@@ -56,7 +56,7 @@ export interface AboutContent {
 
 export interface CachedContent {
   readonly about: AboutContent;
-  /** Read or cancelled by the caller. */
+  /** The caller must read or cancel it. */
   readonly body: ReadableStream<Uint8Array>;
 }
 
@@ -68,14 +68,16 @@ export const noEdgeCache: EdgeCache = {
   invalidateOwner: async () => undefined,
 };
 
-/** Header of a copy with its `AboutContent`, as percent-encoded JSON: a file's name may be in any script. */
+/**
+ * The header of a copy with its `AboutContent`. The JSON is percent-encoded, since a file's name may be in any script.
+ */
 const ABOUT = "content-about";
-/** Header of a marker with the time, in ms, until which copies are stale. */
+/** The header of a marker: copies begun until this time, in ms, are stale. */
 const STALE_UNTIL = "stale-until";
 
 export interface EdgeCacheDeps {
   readonly cache: Cache;
-  /** One origin for all keys, though requests come by several hosts. */
+  /** The origin of all keys, although requests come to several hosts. */
   readonly origin: string;
   readonly clock: Clock;
   readonly log: Log;
@@ -111,7 +113,7 @@ export function createEdgeCache({ cache, origin, clock, log }: EdgeCacheDeps): E
     if (found === undefined || found.body === null) return undefined;
     const about = readAbout(found.headers);
     const ageMs = nowMs - about.readAtMs;
-    // A negative age means that the clock was set back.
+    // The age is negative if the clock was set back.
     const isFresh = ageMs >= 0 && ageMs < LIMITS.publicMaxAgeSec * 1000;
     if (isFresh && !(await isStale(marker, about)) && !(await isStale(cache.match(ownerMarker(about.owner)), about)))
       return { about, body: found.body };
@@ -128,7 +130,7 @@ export function createEdgeCache({ cache, origin, clock, log }: EdgeCacheDeps): E
       const release = reserve(key, about.sizeBytes, about.readAtMs);
       if (release === undefined) return body;
       const [sent, copied] = body.tee();
-      // A tee keeps what the slower reader has not read in memory, so the bytes are reserved until both are done.
+      // A tee holds the bytes that the slower reader has not read, so the reservation lasts until both are done.
       const { readable, writable } = new FixedLengthStream(about.sizeBytes);
       const sending = sent.pipeTo(writable).catch(() => undefined);
       const copying = logFailure(cache.put(key, new Response(copied, { headers: headersOf(about) })));

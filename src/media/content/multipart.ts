@@ -2,7 +2,7 @@ import { utf8 } from "../../platform/text/encoding.ts";
 import type { ByteRange } from "../blobs/blob-store.ts";
 import { contentRange } from "./byte-range.ts";
 
-/** Several ranges in one answer, `multipart/byteranges` (RFC 9110 section 14.6). */
+/** An answer with several ranges: `multipart/byteranges` (RFC 9110 section 14.6). */
 export interface MultipartRanges {
   readonly body: ReadableStream<Uint8Array>;
   /** Headers that differ from an answer with one part. */
@@ -17,8 +17,8 @@ export interface RangeSource {
 }
 
 /**
- * Undefined if the bytes are missing. Parts are read one at a time. `boundary` is random, so that no content contains
- * it.
+ * Reads the parts one at a time. Returns undefined if the bytes are missing. `boundary` must be random, so that no
+ * content contains it.
  */
 export async function multipartRanges(
   source: RangeSource,
@@ -52,7 +52,7 @@ export async function multipartRanges(
     await write(end);
     await writable.close();
   };
-  // If the reader left, this ends the stream; otherwise the reader sees an answer that breaks off.
+  // The abort makes the answer break off, so that a reader does not take a part for the whole.
   send().catch((thrown: unknown) => writable.abort(thrown).catch(() => undefined));
   const headers = {
     "content-type": `multipart/byteranges; boundary=${boundary}`,

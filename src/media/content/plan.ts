@@ -7,7 +7,7 @@ import { dispositionOf } from "../model/content-type.ts";
 import { toProblem } from "../model/failure.ts";
 import { contentRange, parseRanges } from "./byte-range.ts";
 
-/** Properties of content that are known before its bytes are read. */
+/** The properties of content that are known before its bytes are read. */
 export interface Content {
   /** Strong, with its quotes. */
   readonly etag: string;
@@ -50,7 +50,7 @@ export function planContent(
     "content-type": contentType,
     "content-disposition": formatDisposition(dispositionOf(contentType), fileName),
     "accept-ranges": "bytes",
-    // Content comes from strangers: a browser that shows it must run nothing of it.
+    // Strangers upload the content, so a browser that shows it must not run it.
     "content-security-policy": "sandbox",
   };
   const wholeHeaders = { ...headers, "content-length": String(sizeBytes) };

@@ -29,7 +29,7 @@ interface ContentDeps {
 const query = z.object({ expires: z.optional(z.string()), signature: z.optional(z.string()) });
 type ContentCall = Call<{ fileId: string }, z.infer<typeof query>, undefined, undefined>;
 
-/** `GET` of content addresses: public files, and private ones by a signed link. */
+/** `GET` of content addresses: public files, and private files by a signed link. */
 export const contentRoutes = (deps: ContentDeps): readonly Route[] => [
   defineRoute({
     method: "GET",
@@ -74,10 +74,10 @@ const isSigned = ({ query: { expires, signature } }: ContentCall): boolean =>
 const PUBLIC = { "cache-control": `public, max-age=${LIMITS.publicMaxAgeSec}` };
 const PRIVATE = { "cache-control": "private, no-store" };
 
-/** Undefined if the copy cannot serve the request: several ranges are read from R2. */
+/** Returns undefined if the copy cannot serve the request: several ranges are read from R2. */
 async function answerFromEdge({ about, body }: CachedContent, call: ContentCall): Promise<Answer | undefined> {
-  // RFC 9111 section 5.1: browsers may keep it for the rest of the 300 s.
   call.attributeTo(about.owner.tenant);
+  // With an `Age` (RFC 9111 section 5.1), browsers keep the copy only for the rest of the 300 s.
   const shared = { ...PUBLIC, age: String(Math.floor((call.nowMs - about.readAtMs) / 1000)) };
   const plan = planContent(call.request, about, shared, call.nowMs);
   switch (plan.send) {
@@ -129,7 +129,7 @@ async function readContent(deps: ContentDeps, found: Representation, plan: Bytes
   if (!answered.ok) return toProblem({ kind: "content_unavailable", reason: describeError(answered.error) });
   const read = answered.value;
   if (read === undefined) {
-    // Removed after the row was read; otherwise the consistency report finds it.
+    // The file was removed after its row was read, or the consistency report will find it.
     deps.log.error("a committed file has no bytes", { key: found.key });
     return toProblem({ kind: "no_content" });
   }

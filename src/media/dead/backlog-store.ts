@@ -1,14 +1,14 @@
-/** Rows that wait, counted up to a limit, and the time of the oldest one. */
+/** The number of waiting rows, counted up to a limit, and the time of the oldest one. */
 export interface Backlog {
   readonly rows: number;
   readonly sinceMs: number | null;
 }
 
-/** Counts no further. */
+/** A count ends at this number. */
 const MOST = 1_000;
-/** A deletion of many files is due again within a day until it is proven, and its report long after that. */
+/** An unproven deletion is due again within a day. A proven one is due when its report expires, which is much later. */
 const ERASURE_DUE_MS = 26 * 3_600_000;
-/** A deletion is proven a day after the request, if nothing is in its way. */
+/** A deletion is normally proven a day after the request. */
 const ERASURE_MS = 48 * 3_600_000;
 
 const JOBS = `
@@ -22,13 +22,13 @@ const ERASURES = `
   FROM (SELECT requested_at FROM erasure
     WHERE due_at <= ?1 AND verified_at IS NULL AND requested_at <= ?2 ORDER BY due_at LIMIT ${MOST})`;
 
-/** Work of this service that is due and not done. Reads a bounded number of rows. */
+/** Counts overdue work of this service. Each method reads a limited number of rows. */
 export function createBacklogStore(db: D1Database) {
   return {
-    /** Variants to make or to remove that the sweep should have sent on. */
+    /** Counts due variants that the sweep should make or remove. */
     dueJobs: async (nowMs: number): Promise<Backlog> =>
       (await db.prepare(JOBS).bind(nowMs).first<Backlog>()) ?? { rows: 0, sinceMs: null },
-    /** Removed files whose next step was due before this time, and deletions that are not proven after two days. */
+    /** Counts removed files whose next step was due before this time, and deletions without a proof after two days. */
     async overdueErasures(dueBeforeMs: number, nowMs: number): Promise<Backlog> {
       const found = await db.batch<Backlog>([
         db.prepare(FILES).bind(dueBeforeMs),

@@ -2,8 +2,8 @@ import type { LongJob } from "../model/job.ts";
 import { LIMITS } from "../model/limits.ts";
 
 /**
- * Long work whose message failed in every attempt and came to the dead-letter queue. Its own row stays due, so the
- * sweep sends it again: after 15 minutes, then after twice the time at each failure, at least once a day.
+ * Long work whose message failed in every attempt and became a dead letter. The row of the work stays due, so the sweep
+ * sends it again: 15 minutes after the first failure. The delay doubles with each failure, up to a day.
  */
 export type DeadWorkStore = ReturnType<typeof createDeadWorkStore>;
 
@@ -18,18 +18,18 @@ const SQL = {
 
 export function createDeadWorkStore(db: D1Database) {
   return {
-    /** Counts a failure and returns the number of them. */
+    /** Counts a failure. Returns the number of failures of this work. */
     async record({ work, id }: LongJob, nowMs: number): Promise<number> {
       const statement = db.prepare(SQL.record).bind(work, id, nowMs, LIMITS.workResendMs, LIMITS.deadWork.mostMs);
       return (await statement.first<number>("failures")) ?? 1;
     },
-    /** The jobs that may be sent again now. */
+    /** Returns the jobs that may be sent again now. */
     async sendable(jobs: readonly LongJob[], nowMs: number): Promise<readonly LongJob[]> {
       if (jobs.length === 0) return jobs;
       const { results } = await db.prepare(SQL.waiting).bind(JSON.stringify(jobs), nowMs).all<LongJob>();
       return jobs.filter((job) => !results.some(({ work, id }) => work === job.work && id === job.id));
     },
-    /** Forgets failures of work that has not failed for long. */
+    /** Deletes the counts of work that has not failed for `LIMITS.deadWork.keptMs`. */
     deleteOld: async (nowMs: number): Promise<void> =>
       void (await db
         .prepare(SQL.deleteOld)

@@ -25,8 +25,8 @@ interface DeleteFileDeps extends AccessDeps, EraseDeps {
 }
 
 /**
- * `DELETE P/{fileId}`: nobody can read the file any more once this is answered. Its bytes are deleted afterwards;
- * `Location` is the report.
+ * `DELETE P/{fileId}`: after the answer D1 and R2 serve the file to nobody. Copies of public content elsewhere end
+ * within 300 s (content/edge-cache.ts). The bytes are deleted afterwards; `Location` is the report.
  */
 export const deleteFile = (deps: DeleteFileDeps, visibility: Visibility): Route =>
   defineRoute({
@@ -62,8 +62,8 @@ const query = z.object({
 });
 
 /**
- * `DELETE P`: deletes all files of a tenant, or those that `q` matches, in one write. Nobody can read them any more
- * once this is answered; `Location` is the report. `dryRun=true` only counts them.
+ * `DELETE P`: deletes all files of a tenant, or those that `q` matches, in one write, with the same effect as the
+ * deletion of one file. `Location` is the report. `dryRun=true` only counts the files.
  */
 export const deleteFiles = (deps: DeleteFilesDeps, visibility: Visibility): Route =>
   defineRoute({
@@ -93,7 +93,7 @@ export const deleteFiles = (deps: DeleteFilesDeps, visibility: Visibility): Rout
 
 const NOT_A_PARAMETER = "is not a parameter of a deletion. It takes tenant, q and dryRun.";
 
-/** The files to delete; undefined: none match. */
+/** The files to delete; undefined: no file matches. */
 type Chosen = SelectedFiles | "all" | undefined;
 
 async function select(

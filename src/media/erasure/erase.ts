@@ -19,9 +19,10 @@ import type { RemovedFile, RemovedFileStore } from "./removed-store.ts";
  *   looked for ── nothing found ──→ verified, and the row deleted
  *              ── found: recorded, deleted ──→ looked for again
  *
- * The proof asks for each place where the file can have bytes. Rows name all of them for most files: the master, an
- * upload on its way, and each rendition. Else it lists what is below the file's prefixes, which costs more: of files
- * that a link to the bucket brought, that had a rendition removed, or that an older release made.
+ * The proof asks R2 for each place where the file can have bytes. For most files, rows name all places: the master, an
+ * unfinished upload and each rendition. For other files the proof lists the file's prefixes, which costs more: files
+ * uploaded by a presigned link, files with a removed rendition, files with more than `LIMITS.namedPlaces` renditions,
+ * files that moved to this shard and files of an older release.
  */
 interface PurgeDeps {
   readonly blobs: BlobStore;
@@ -34,7 +35,7 @@ export interface EraseDeps extends PurgeDeps {
 }
 
 /**
- * Does one step of a deletion: some pages of its files, as many as one invocation can. May be repeated, run twice at
+ * Does one step of a deletion: as many pages of its files as fit an invocation. A step may be repeated, run twice at
  * once or break off anywhere: unfinished work stays due, and the sweep sends the deletion again.
  */
 export async function eraseStep(deps: EraseDeps, id: string, nowMs: number): Promise<undefined> {
@@ -50,25 +51,25 @@ export async function eraseStep(deps: EraseDeps, id: string, nowMs: number): Pro
   return undefined;
 }
 
-/** The bucket is asked for this file: whether it is gone, or where its bytes are. */
+/** True if this file needs requests to the bucket: whether its bytes are gone, or where they are. */
 const asks = ({ purgedAt, knownPlaces }: RemovedFile): boolean => purgedAt !== null || knownPlaces === null;
 
-/** The first files, up to the one too many that asks. */
+/** Returns the first files, of which at most `LIMITS.erasePage` need requests to the bucket. */
 function withFewAsking(files: readonly RemovedFile[]): readonly RemovedFile[] {
   let asking = 0;
   const end = files.findIndex((file) => asks(file) && ++asking > LIMITS.erasePage);
   return end === -1 ? files : files.slice(0, end);
 }
 
-/** Starts the work after the answer: few files at once, many by the queue. */
+/** Starts the work after the answer: erases few files here, and sends many to the queue. */
 export const startErasure = (deps: EraseDeps, erasure: Erasure, nowMs: number): Promise<unknown> =>
   erasure.files <= LIMITS.erasePage
     ? eraseStep(deps, erasure.id, nowMs)
     : deps.queue.send([{ work: "erase", id: erasure.id }]);
 
 /**
- * Deletes the bytes of a file that was deleted alone, after the answer. The file is due when its proof is. If this
- * fails it is due at once; if it breaks off, the bytes are deleted before the proof.
+ * Deletes the bytes of a file that was deleted alone, after the answer. Its row is due at the time of the proof. If the
+ * deletion of the bytes fails, the row becomes due at once; if it breaks off, the bytes are deleted before the proof.
  */
 export async function purgeAlone(deps: PurgeDeps, fileId: string, nowMs: number): Promise<void> {
   try {
@@ -80,9 +81,9 @@ export async function purgeAlone(deps: PurgeDeps, fileId: string, nowMs: number)
 }
 
 /**
- * Works on removed files that are due: deletes their bytes; later, when nobody can write any more, proves that none are
- * left, and deletes the row. May be repeated, run twice at once or break off anywhere: unfinished files stay due. The
- * number of statements does not depend on the number of files.
+ * Works on removed files that are due. First it deletes their bytes. Later, when nobody can write bytes any more, it
+ * proves that none are left and deletes the rows. It may be repeated, run twice at once or break off anywhere:
+ * unfinished files stay due. The number of statements does not depend on the number of files.
  */
 export async function processRemoved(deps: PurgeDeps, files: readonly RemovedFile[], nowMs: number): Promise<void> {
   const fresh = files.filter(({ purgedAt }) => purgedAt === null);
@@ -91,7 +92,7 @@ export async function processRemoved(deps: PurgeDeps, files: readonly RemovedFil
   if (purged.length > 0) await verifyErased(deps, purged, nowMs);
 }
 
-/** Deletes the bytes that the rows know of, and unfinished uploads. */
+/** Deletes the bytes that the rows name, and unfinished uploads. */
 async function purgeFiles(deps: PurgeDeps, files: readonly RemovedFile[], nowMs: number): Promise<void> {
   if (files.length === 0) return;
   const unknown = files.filter(({ knownPlaces }) => knownPlaces === null);
@@ -101,8 +102,8 @@ async function purgeFiles(deps: PurgeDeps, files: readonly RemovedFile[], nowMs:
 }
 
 /**
- * Proves the deletion, at a time when its upload link has ended and every job that began before the removal is over.
- * Objects that it finds are recorded, deleted and looked for again.
+ * Proves the deletion after the upload link has ended and every job that began before the removal is over. It records
+ * and deletes the objects that it finds, and looks again.
  */
 async function verifyErased(deps: PurgeDeps, files: readonly RemovedFile[], nowMs: number): Promise<void> {
   const late = await filesWithBytes(deps, files);
@@ -131,7 +132,9 @@ async function filesWithBytes(deps: PurgeDeps, files: readonly RemovedFile[]): P
   return found.filter(({ keys }) => keys.length > 0);
 }
 
-/** Rows name all places of the file. A commit may have begun copies that only the bucket knows. */
+/**
+ * True if rows name all places of the file. After a pin they do not: a commit may have begun copies in other places.
+ */
 const isKnown = ({ knownPlaces, pinnedEtag, blobKey, nonces }: RemovedFile): boolean =>
   knownPlaces !== null && pinnedEtag === null && blobKey === null && nonces.length <= LIMITS.namedPlaces;
 

@@ -6,8 +6,8 @@ import type { Selected } from "../search/filter-store.ts";
 import { provableAt, REMOVED_FILE, toRemoved, type RemovedFile, type RemovedRow } from "./removed-store.ts";
 
 /**
- * Deletions and their reports. A removal and its report are written in one batch. It does nothing if the report is
- * there already, so a removal whose answer was lost can be repeated under the same id.
+ * Deletions and their reports. A removal and its report are written in one batch, which does nothing if the report
+ * exists already. So a removal whose answer was lost can be repeated under the same id.
  */
 export type ErasureStore = ReturnType<typeof createErasureStore>;
 
@@ -18,7 +18,7 @@ export interface NewErasure {
 
 export type SelectedFiles = Extract<Selected, { readonly kind: "selected" }>;
 
-/** Committed files, and the bytes of their masters. */
+/** The number of committed files, and the bytes of their masters. */
 export interface FileCount {
   readonly files: number;
   readonly bytes: number;
@@ -45,20 +45,20 @@ const ERASURE = `SELECT id, tenant, visibility, kind, requested_at AS requestedA
   deleted_files AS deletedFiles, deleted_bytes AS deletedBytes, deleted_at AS deletedAt,
   verified_files AS verifiedFiles, verified_at AS verifiedAt, late_objects AS lateObjects FROM erasure`;
 
-/** The deletion has no row yet. */
+/** SQL: the deletion has no row yet. */
 const isNew = (id: string): string => `NOT EXISTS (SELECT 1 FROM erasure WHERE erasure.id = ${id})`;
 
-/** The file belongs to this owner, and the owner is not retired. */
+/** SQL: the file belongs to this owner, and the owner is not retired. */
 const isLive = (ownerId: string): string =>
   `EXISTS (SELECT 1 FROM owner WHERE owner.id = file.owner_id AND owner.id = ${ownerId} AND owner.erasure_id IS NULL)`;
 
-/** The owner has no committed file left. */
+/** SQL: the owner has no committed file left. */
 const IS_EMPTY = `NOT EXISTS (SELECT 1 FROM file WHERE file.owner_id = owner.id AND file.state = 'committed')`;
 
 /** The client of this name. Triggers on the table of clients rename and delete it with the client. */
 const requester = (client: string): string => `(SELECT id FROM requester WHERE client = ${client})`;
 
-/** The caller's file, ?1 to ?5 as in OWNED, that no deletion has removed; ?6 is a new one. */
+/** SQL: the file is the caller's (?1 to ?5 as in OWNED) and not removed, and the deletion ?6 has no row yet. */
 const REMOVABLE = `${OWNED} AND file.state <> 'removed' AND ${isNew("?6")}`;
 
 const NEW_COLUMNS =
@@ -66,7 +66,7 @@ const NEW_COLUMNS =
 
 const SQL = {
   ensureRequester: `INSERT INTO requester (client) SELECT ?1 WHERE NOT EXISTS (SELECT 1 FROM requester WHERE client = ?1)`,
-  // Together with the index rows, so that the row changes once. It is due when its proof is.
+  // The index rows go in the same batch, so the file's row changes once. It is due at the time of its proof.
   removeFile: `UPDATE file SET state = 'removed', removed_at = ?7, due_at = ${provableAt("created_at", "?7")},
     erased_by = ?6, file_name = NULL, commit_digest = NULL, metadata = NULL, attributes = NULL, unindexed_pairs = NULL
     WHERE ${REMOVABLE}`,
@@ -80,7 +80,7 @@ const SQL = {
     WHERE file.id = (SELECT id FROM file WHERE ${REMOVABLE}) AND pair.value ->> 0 = '${KEYS_KEY}' AND NOT EXISTS (SELECT 1 FROM attribute
       WHERE attribute.owner_id = file.owner_id AND attribute.key = '${KEYS_KEY}'
         AND attribute.value = key_set.digest))`,
-  // The file's row is due, not this one. A pending file counts for the caller's tenant.
+  // The report has no due time, because the file's row has one. A pending file counts for the caller's tenant.
   recordFile: `INSERT INTO erasure (${NEW_COLUMNS})
     SELECT ?1, ${requester("?4")}, iif(owner.tenant = '', ?3, owner.tenant), owner.visibility, 'file', ?2, NULL,
       1, coalesce(file.size_bytes, 0), NULL, NULL
@@ -124,7 +124,7 @@ const SQL = {
   deleteOwner: `DELETE FROM owner WHERE erasure_id = ?1 AND ${IS_EMPTY}
     AND NOT EXISTS (SELECT 1 FROM attribute WHERE attribute.owner_id = owner.id)
     AND NOT EXISTS (SELECT 1 FROM key_set WHERE key_set.owner_id = owner.id)`,
-  // The next file that is due, else the end of the report; not before a lost message counts as lost.
+  // Due with its next file, or else when the report expires, but not before a message of this step counts as lost.
   scheduleNext: `UPDATE erasure SET due_at = max(?2, coalesce(
       (SELECT min(file.due_at) FROM file WHERE file.erasure_id = ?1 AND erasure.kind <> 'file'), requested_at + ?3))
     WHERE id = ?1`,
@@ -133,14 +133,14 @@ const SQL = {
   postponeListed: `UPDATE erasure SET due_at = ?2 WHERE id IN (SELECT value FROM json_each(?1))`,
   deleteExpired: `DELETE FROM erasure WHERE id IN (SELECT id FROM erasure
     WHERE due_at <= ?1 AND requested_at <= ?2 AND verified_at IS NOT NULL ORDER BY due_at LIMIT ?3) RETURNING id`,
-  // Ids begin with the time.
+  // Ids begin with the time, so the oldest reports come first.
   deleteExpiredAlone: `DELETE FROM erasure WHERE id IN (SELECT id FROM erasure
     WHERE id < ?1 AND due_at IS NULL AND requested_at <= ?3 AND verified_at IS NOT NULL ORDER BY id LIMIT ?2) RETURNING id`,
 } as const;
 
 export function createErasureStore(db: D1Database) {
   const prepared = (sql: string, ...values: unknown[]) => db.prepare(sql).bind(...values);
-  /** Runs the statements; the deletion's row after them. */
+  /** Runs the statements and returns the deletion's row after them. */
   const recorded = async (
     id: string,
     client: string,
@@ -152,8 +152,8 @@ export function createErasureStore(db: D1Database) {
   };
   return {
     /**
-     * Pending or committed → removed; undefined: the caller has no such file. The report is the requester's, which may
-     * be another client that the file is shared with.
+     * Pending or committed → removed. Undefined: the caller has no such file. The report belongs to the client that
+     * requested the deletion, which may be another client that the file is shared with.
      */
     removeFile: (
       { id, requestedAt }: NewErasure,
@@ -170,7 +170,7 @@ export function createErasureStore(db: D1Database) {
       ]);
     },
 
-    /** Committed → removed, all that match in one write. */
+    /** Committed → removed, for all matching files in one write. */
     async removeMatching(
       { id, requestedAt }: NewErasure,
       { client, tenant, visibility }: FileCaller,
@@ -190,24 +190,24 @@ export function createErasureStore(db: D1Database) {
       return expectRow(await recorded(id, client, removal));
     },
 
-    /** The files that `removeMatching` would remove. */
+    /** Counts the files that `removeMatching` would remove. */
     async countMatching(files: SelectedFiles | undefined): Promise<FileCount> {
       if (files === undefined) return NONE;
       const counting = prepared(SQL.countMatching(files.idsSql), files.parameter, files.ownerId);
       return (await counting.first<FileCount>()) ?? NONE;
     },
 
-    /** The files that `removeAll` would remove. */
+    /** Counts the files that `removeAll` would remove. */
     async countAll({ client, tenant, visibility }: FileCaller): Promise<FileCount> {
       return (await prepared(SQL.countAll, client, tenant, visibility).first<FileCount>()) ?? NONE;
     },
 
-    /** A deletion of a client, by the client's present name. */
+    /** Finds a deletion of a client by the client's current name. */
     async find(id: string, client: string): Promise<Erasure | undefined> {
       return (await prepared(SQL.find, id, client).first<Erasure>()) ?? undefined;
     },
 
-    /** The deletions of a client in one tenant, newest first. */
+    /** Lists the deletions of a client in one tenant, newest first. */
     async list(
       client: string,
       tenant: string,
@@ -218,7 +218,7 @@ export function createErasureStore(db: D1Database) {
       return (await prepared(SQL.list, client, tenant, beforeId, maxRows, skip).all<Erasure>()).results;
     },
 
-    /** The next page of files that are due. Files of a retired owner become removed page by page. */
+    /** Removes a page of files of a retired owner, and returns the next page of removed files that are due. */
     async takePage(id: string, nowMs: number, maxRows: number): Promise<readonly RemovedFile[]> {
       const [, due] = await db.batch<RemovedRow>([
         prepared(SQL.removePage, id, nowMs, maxRows),
@@ -228,7 +228,7 @@ export function createErasureStore(db: D1Database) {
       return (due?.results ?? []).map(toRemoved);
     },
 
-    /** After the last page that was due: deletes rows of the retired owner, and says whether any are left. */
+    /** Runs after the last page that was due. Deletes rows of the retired owner, and returns whether any are left. */
     async finishPages(id: string, nowMs: number): Promise<boolean> {
       const results = await db.batch([
         prepared(SQL.deleteAttributes, id, LIMITS.rowsPerDelete),
@@ -240,15 +240,17 @@ export function createErasureStore(db: D1Database) {
       return results.at(-1)?.results.length === 1;
     },
 
-    /** Deletions that are due, each once until its message counts as lost. */
+    /** Takes deletions that are due, each once until its message counts as lost. */
     async takeDue(nowMs: number, maxRows: number): Promise<readonly string[]> {
       const due = (await prepared(SQL.due, nowMs, maxRows).all<{ id: string }>()).results.map((row) => row.id);
-      // Before the messages are sent, so a send that fails is repeated later.
+      // They are postponed before the messages are sent, so a failed send is repeated later.
       if (due.length > 0) await prepared(SQL.postponeListed, JSON.stringify(due), nowMs + LIMITS.workResendMs).run();
       return due;
     },
 
-    /** Deletes reports that have expired; how many. */
+    /**
+     * Deletes a page of each kind of expired reports. Returns the larger number: if it is `maxRows`, more may be left.
+     */
     async deleteExpired(nowMs: number, maxRows: number): Promise<number> {
       const keptFromMs = nowMs - LIMITS.erasureKeptMs;
       const [due, alone] = await db.batch([

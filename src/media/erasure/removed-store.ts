@@ -4,9 +4,9 @@ import { firstFileId } from "../model/file.ts";
 import { LIMITS } from "../model/limits.ts";
 
 /**
- * Rows of removed files, from the removal to the proof that they are gone. Works on sets of files: the number of
- * statements does not depend on the number of files. Each change tests the state that it counts, so a repeated one
- * counts once.
+ * Rows of removed files, from the removal to the proof that their bytes are gone. The methods work on sets of files:
+ * the number of statements does not depend on the number of files. Each change tests the state that it counts, so a
+ * repeated change counts once.
  */
 export type RemovedFileStore = ReturnType<typeof createRemovedFileStore>;
 
@@ -16,21 +16,21 @@ export interface RemovedFile {
   readonly blobKey: string | null;
   /** The ETag of a copy that a commit may have begun. */
   readonly pinnedEtag: string | null;
-  /** When its bytes were deleted; then only the proof is due. */
+  /** The time at which its bytes were deleted; after that only the proof is due. */
   readonly purgedAt: number | null;
-  /** 1: rows name all places where it can have bytes. */
+  /** 1: rows name all places where the file can have bytes. */
   readonly knownPlaces: number | null;
   /** 1: a deletion of this file alone removed it, and its row changed then (erasure-store.ts). */
   readonly isAlone: 0 | 1;
-  /** 1: it came from another shard. */
+  /** 1: the file came from another shard. */
   readonly hasMoved: 0 | 1;
-  /** All renditions that it has rows of. */
+  /** All renditions that have a row. */
   readonly nonces: readonly string[];
 }
 
 export type RemovedRow = Omit<RemovedFile, "nonces"> & { readonly nonces: string };
 
-/** The report of a file that was deleted alone says when its bytes were deleted. */
+/** If a file was deleted alone, its report has the time at which its bytes were deleted. */
 export const REMOVED_FILE = `id, blob_key AS blobKey, pinned_etag AS pinnedEtag, known_places AS knownPlaces,
   erased_by IS NOT NULL AS isAlone, EXISTS (SELECT 1 FROM moved_file WHERE moved_file.id = file.id) AS hasMoved,
   coalesce(purged_at, (SELECT deleted_at FROM erasure WHERE erasure.id = file.erased_by)) AS purgedAt,
@@ -44,15 +44,15 @@ const LISTED = "IN (SELECT value FROM json_each(?1))";
 const NOT_PURGED = "file.state = 'removed' AND file.purged_at IS NULL AND file.erased_by IS NULL";
 const PURGED = "file.state = 'removed' AND (file.purged_at IS NOT NULL OR file.erased_by IS NOT NULL)";
 const ERASURE_OF = "coalesce(file.erased_by, file.erasure_id)";
-/** From then on nobody can write bytes of the file any more. */
+/** SQL: the time from which on nobody can write bytes of the file any more. */
 export const provableAt = (createdAt: string, removedAt: string): string =>
   `max(${createdAt} + ${LIMITS.uncommittedTtlMs}, ${removedAt} + ${LIMITS.lastWriteMs})`;
 
-/** A restore may have undone the commits of older files. The directory has its time in a row, other shards get ?5. */
+/** SQL: no restore may have undone the file's commit. The directory reads the time of the restore, others get ?5. */
 const NOT_HELD = `created_at > coalesce(?5, (SELECT restored_to FROM restore_point WHERE id = 1 AND held = 1), -1)`;
 
 const SQL = {
-  // Files of the release before, and those given up, have a time; the ids of the others say when they were made.
+  // Files of the previous release and abandoned files have a due time. All others are found by the time in their ids.
   expirePending: `UPDATE file SET state = 'removed', removed_at = ?1, due_at = ?1 WHERE id IN (
     SELECT id FROM (SELECT id FROM file WHERE due_at <= ?1 AND state = 'pending' AND ${NOT_HELD}
       ORDER BY due_at LIMIT ?2)
@@ -70,7 +70,7 @@ const SQL = {
     FROM (SELECT file.erasure_id, count(*) AS files, sum(coalesce(file.size_bytes, 0)) AS bytes
       FROM ${EACH_LISTED} WHERE ${NOT_PURGED} AND file.erasure_id IS NOT NULL GROUP BY file.erasure_id) AS page
     WHERE erasure.id = page.erasure_id`,
-  // No job is sent for them any more. Where the proof asks for places, their rows name some.
+  // No job is sent for these variants any more. Their rows stay if the proof needs the places that they name.
   endVariants: `UPDATE variant SET due_at = NULL WHERE file_id ${LISTED} AND due_at IS NOT NULL`,
   deleteUnasked: `DELETE FROM variant WHERE file_id IN (
     SELECT file.id FROM ${EACH_LISTED} WHERE file.state = 'removed' AND file.known_places IS NULL)`,
@@ -78,7 +78,7 @@ const SQL = {
   markPurged: `UPDATE file SET purged_at = ?2, due_at = ${provableAt("created_at", "removed_at")}, file_name = NULL,
     commit_digest = NULL, metadata = NULL, attributes = NULL, unindexed_pairs = NULL
     WHERE id ${LISTED} AND ${NOT_PURGED}`,
-  // A union, so that no key counts twice.
+  // The UNION drops duplicates, so no key counts twice.
   recordLate: `UPDATE file SET late_keys = (SELECT json_group_array(value) FROM (
       SELECT value FROM json_each(coalesce(file.late_keys, '[]')) UNION SELECT value FROM json_each(found.keys)))
     FROM (SELECT value ->> 'fileId' AS file_id, value -> 'keys' AS keys FROM json_each(?1)) AS found
@@ -96,7 +96,7 @@ const SQL = {
     AND NOT EXISTS (SELECT 1 FROM file WHERE file.id = moved_file.id)`,
 } as const;
 
-/** `forgetMoves`: removes what other shards know of files that came from them. */
+/** `forgetMoves` deletes the rows of other shards about files that came from them. */
 export function createRemovedFileStore(
   db: D1Database,
   forgetMoves: (fileIds: readonly string[]) => Promise<void> = async () => {},
@@ -104,8 +104,8 @@ export function createRemovedFileStore(
   const prepared = (sql: string, ...values: unknown[]) => db.prepare(sql).bind(...values);
   return {
     /**
-     * Pending → removed for files without a commit after a day, unless a restore may have undone their commit. Then
-     * the removed files that are due, oldest first.
+     * Pending → removed for files without a commit after a day, unless a restore may have undone their commit. Returns
+     * the removed files that are due, in the order of their due time.
      */
     async due(nowMs: number, maxRows: number, heldFrom?: number): Promise<readonly RemovedFile[]> {
       const createdBeforeMs = nowMs - LIMITS.uncommittedTtlMs;
@@ -117,12 +117,12 @@ export function createRemovedFileStore(
       return (due?.results ?? []).map(toRemoved);
     },
 
-    /** Those of the files that are removed. */
+    /** Returns those of the files that are removed. */
     async named(fileIds: readonly string[]): Promise<readonly RemovedFile[]> {
       return (await prepared(SQL.named, JSON.stringify(fileIds)).all<RemovedRow>()).results.map(toRemoved);
     },
 
-    /** After the bytes are deleted: counts the files as deleted, and deletes all that the rows say of their content. */
+    /** Runs after the bytes are deleted. Counts the files as deleted, and clears the columns about their content. */
     async markPurged(files: readonly RemovedFile[], nowMs: number): Promise<void> {
       const idsOf = (some: readonly RemovedFile[]): string => JSON.stringify(some.map(({ id }) => id));
       const alone = files.filter(({ isAlone }) => isAlone === 1);
@@ -146,7 +146,7 @@ export function createRemovedFileStore(
       ]);
     },
 
-    /** Records keys that the proof found, before they are deleted. */
+    /** Records keys that the proof found, before their objects are deleted. */
     async recordLate(found: readonly FileKeys[]): Promise<void> {
       await prepared(SQL.recordLate, JSON.stringify(found)).run();
     },
@@ -156,8 +156,8 @@ export function createRemovedFileStore(
     },
 
     /**
-     * After a proof that found no bytes: counts the files as verified, and deletes their rows. Notes of moves go before
-     * them: while the row is there, this is repeated.
+     * Runs after a proof that found no bytes. Counts the files as verified and deletes their rows. It deletes the rows
+     * of other shards first: if it breaks off, the file's row is still there and the sweep repeats it.
      */
     async markVerified(files: readonly RemovedFile[], nowMs: number): Promise<void> {
       const ids = JSON.stringify(files.map(({ id }) => id));

@@ -12,7 +12,7 @@ interface ReportDeps extends TenantAccess {
   readonly erasures: ErasureStore;
 }
 
-/** Reports of deletions, for the client that requested them and the tenants that it may act for. */
+/** A client reads the reports of the deletions that it requested, for the tenants that it may act for. */
 export const erasureRoutes = (deps: ReportDeps): readonly Route[] => [
   defineRoute({
     method: "GET",
@@ -50,7 +50,7 @@ export const erasureRoutes = (deps: ReportDeps): readonly Route[] => [
   }),
 ];
 
-/** Ids consist of hex digits, so this follows all of them. */
+/** Ids consist of hex digits, so this text sorts after all of them. */
 const AFTER_ALL_IDS = "g";
 
 const idBefore = ({ cursor }: Paging): string | undefined => {
@@ -58,7 +58,7 @@ const idBefore = ({ cursor }: Paging): string | undefined => {
   return typeof before === "string" ? before : undefined;
 };
 
-/** Times in ms; `bytes` are those of the masters. */
+/** Times are in ms; `bytes` counts the masters. */
 const toJson = (erasure: Erasure): object => ({
   id: erasure.id,
   kind: erasure.kind,
