@@ -68,7 +68,7 @@ export async function commitAs(
   return ok(undefined);
 }
 
-/** The tenant of the request: the one that it names, else the token's. A token for one tenant can name no other one. */
+/** Returns the tenant that the request names, or else the token's. A token that names a tenant may name no other. */
 export async function tenantOf(
   deps: CommitDeps,
   principal: Principal,
@@ -88,8 +88,8 @@ export interface CommitRequest {
 }
 
 /**
- * Returns the nonces of the variants to make. A repeated commit, whose first answer was lost, changes nothing.
- * `seenPins` collects the pins of all uploads that this call saw.
+ * Returns the nonces of the variants to make. A repeated commit changes nothing. `seenPins` collects the pins that this
+ * call saw.
  */
 async function commit(
   deps: CommitDeps,
@@ -105,10 +105,10 @@ async function commit(
     const variantsDueAt = nowMs + LIMITS.variantResendMs;
     const file = { pinnedEtag, key, sizeBytes, etag, fileName, contentType, person };
     const given = { tenant, isShared, committedAt: nowMs, digest, metadata, attributes, variantsDueAt };
-    // The write may be repeated: it is conditional, so only the first commit of a file changes the row.
+    // The write may be repeated, because it changes the row only while the file is pending.
     return retryOnce(() => deps.files.commit(fileId, caller, { ...file, ...given }));
   };
-  // The fast path: the upload says all that is in the row of nearly every file, so the row is not read first.
+  // The fast path: the upload's metadata equals the row of nearly every file, so the row need not be read first.
   const fixed = await deps.uploads.fixed(fileId).catch(() => undefined);
   if (fixed !== undefined) {
     const committed = await write(fixed, fixed.contentType, null);
@@ -116,7 +116,7 @@ async function commit(
   }
   let failure: MediaFailure | undefined;
   for (let round = 0; ; round++) {
-    // Each failure needs a new read: another commit, a deletion, the sweep or a lost answer of this one came first.
+    // A failed write needs a new read: another commit, a deletion, the sweep or this call itself changed the row.
     const file = await deps.files.findOwned(fileId, caller);
     if (file?.state !== "pending") return answerRepeat(deps, fileId, file, digest);
     if (failure !== undefined && (failure.kind !== "upload_changed" || round > LIMITS.commitRounds))
@@ -137,8 +137,8 @@ async function commit(
 type Committed = Awaited<ReturnType<FileStore["commit"]>>;
 
 /**
- * Counts the bytes of an upload for the file's tenant. Only the commit can: an upload by a link has no token, and one
- * to a presigned link does not pass through the Worker.
+ * Counts the bytes of an upload for the file's tenant. Only the commit can count them: an upload by a link has no
+ * token, and an upload to a presigned link does not pass through the Worker.
  */
 function counted<T>(deps: CommitDeps, tenant: string, { sizeBytes }: PinnedUpload, committed: T): T {
   deps.meter.add("received_bytes", { service: "media", tenant }, sizeBytes);
@@ -158,9 +158,9 @@ async function pin(
 }
 
 /**
- * Answers a commit of a file that is not pending: committed with the same body, with another one, or gone. The queue
- * messages of the first commit may be lost, so a repeat sends those of pending variants again. A repeated job does
- * nothing.
+ * Answers a commit of a file that is not pending: it was committed with the same body or with another, or it is gone.
+ * The queue messages of the first commit may be lost, so a repeat sends the messages of pending variants again. A
+ * repeated job does nothing.
  */
 async function answerRepeat(
   deps: CommitDeps,

@@ -25,7 +25,7 @@ interface CreateDeps extends PendingDeps {
   readonly links: Links;
 }
 
-/** Parameters of the commit. A request that brings the bytes creates, stores and commits the file at once. */
+/** The parameters of a commit, for a request that brings the bytes: it creates, stores and commits the file at once. */
 export interface CommitQuery {
   readonly tenant?: string | undefined;
   readonly shared?: string | undefined;

@@ -25,7 +25,7 @@ const query = z.object({
 
 type FetchCall<W> = Call<z.infer<typeof params>, z.infer<typeof query>, undefined, W>;
 
-/** `GET /files/{fileId}`: a link to the content, valid for some minutes. */
+/** `GET /files/{fileId}`: answers with a link to the content, which is valid for some minutes. */
 export const fetchPrivateFile = (deps: FetchDeps): Route =>
   defineRoute({
     method: "GET",
@@ -53,7 +53,7 @@ export const fetchPrivateFile = (deps: FetchDeps): Route =>
     },
   });
 
-/** `GET /public/files/{fileId}`: a redirection to the content, for everybody. */
+/** `GET /public/files/{fileId}`: redirects everybody to the content. */
 export const fetchPublicFile = (deps: FetchDeps): Route =>
   defineRoute({
     method: "GET",

@@ -7,7 +7,7 @@ import { LIMITS } from "../model/limits.ts";
 import type { VariantName } from "../model/sizes.ts";
 import { overQuota } from "./usage-store.ts";
 
-/** Rows of files. Every change of state is one conditional write, whose answer says whether it happened. */
+/** Rows of files. Every change of state is one conditional write that reports whether it happened. */
 export type FileStore = ReturnType<typeof createFileStore>;
 
 export interface OwnedFile {
@@ -28,7 +28,7 @@ export interface CommittedFile {
   readonly contentType: string;
   readonly committedAt: number;
   readonly sizeBytes: number;
-  /** The ETag as R2 has it, without quotes. */
+  /** R2's ETag, without quotes. */
   readonly etag: string;
   readonly fileName: string | null;
   /** The master's key in R2. */
@@ -36,7 +36,7 @@ export interface CommittedFile {
   readonly variant: VariantRow | undefined;
 }
 
-/** Why nothing was committed. `over_quota` leaves open whether the file is still pending. */
+/** The reason why nothing was committed. After `over_quota` the file may be pending or not. */
 export type CommitFault = "over_quota" | "not_pending";
 
 export interface Commit {
@@ -48,9 +48,9 @@ export interface Commit {
   readonly sizeBytes: number;
   readonly etag: string;
   readonly fileName: string | undefined;
-  /** The commit fails if the row has another value by now. */
+  /** The commit fails if the row has another value. */
   readonly pinnedEtag: string | null;
-  /** The commit fails if the row has other values of these two, since `attributes` contains both. */
+  /** The commit fails if the row has another `person` or `contentType`, because `attributes` was made from both. */
   readonly person: string | null;
   readonly contentType: string;
   readonly digest: string;
@@ -66,8 +66,8 @@ export const MASTER_KEY = `coalesce(file.blob_key, '${masterKey("")}' || file.id
 export const OWNER_LIVES = `EXISTS (SELECT 1 FROM owner WHERE owner.id = file.owner_id AND owner.erasure_id IS NULL)`;
 
 /**
- * SQL: the file belongs to the caller. `ownedBy` gives its parameters, ?1 to ?5. A pending file has no tenant yet: its
- * client may change it with a token for any tenant, a person only with one for the tenant that it was created for.
+ * SQL: the file belongs to the caller. `ownedBy` returns the parameters ?1 to ?5. A pending file has no tenant yet: its
+ * client may change it with a token for any tenant, a person only with a token for the tenant that it was created for.
  */
 export const OWNED = `id = ?1 AND EXISTS (
   SELECT 1 FROM owner WHERE owner.id = file.owner_id AND owner.client = ?2 AND owner.visibility = ?3
@@ -82,19 +82,21 @@ export const ownedBy = (fileId: string, { client, visibility, tenant, isPerson }
   isPerson ? 1 : 0,
 ];
 
-/** SQL: makes the owner if there is none. It looks first: an insert with a conflict still writes the counter of ids. */
+/**
+ * SQL: creates the owner if there is none. It reads first, since an insert with a conflict still writes the id counter.
+ */
 export const ENSURE_OWNER = `INSERT INTO owner (client, tenant, visibility) SELECT ?1, ?2, ?3
   WHERE NOT EXISTS (SELECT 1 FROM owner WHERE client = ?1 AND tenant = ?2 AND visibility = ?3 AND erasure_id IS NULL)`;
 
 /**
- * SQL: makes the owner of the caller's pending file in the tenant ?6. It makes none for a file that is not pending:
- * the tenant may have left this shard, where a new owner would be refused.
+ * SQL: creates the owner in the tenant ?6 if the caller's file is pending. For any other file it creates none, because
+ * the tenant may have left this shard, and a trigger would refuse the new owner.
  */
 const ENSURE_OWNER_OF_PENDING = `INSERT INTO owner (client, tenant, visibility) SELECT ?2, ?6, ?3
   WHERE NOT EXISTS (SELECT 1 FROM owner WHERE client = ?2 AND tenant = ?6 AND visibility = ?3 AND erasure_id IS NULL)
     AND EXISTS (SELECT 1 FROM file WHERE ${OWNED} AND state = 'pending')`;
 
-/** Changes of `state` use RETURNING, since the count of D1 includes rows that triggers changed. */
+/** Changes of `state` use RETURNING, because D1's count of changes includes rows that triggers changed. */
 const SQL = {
   tenantOf: `SELECT owner.tenant FROM file JOIN owner ON owner.id = file.owner_id
     WHERE file.id = ?1 AND owner.client = ?2 AND owner.visibility = ?3 AND owner.erasure_id IS NULL
@@ -135,29 +137,29 @@ const SQL = {
 export function createFileStore(db: D1Database) {
   const prepared = (sql: string, ...values: unknown[]) => db.prepare(sql).bind(...values);
   return {
-    /** The tenant of a client's file; empty while the file is pending. Undefined if there is no such file any more. */
+    /** Returns the tenant of a client's file, empty while the file is pending. Undefined: there is no such file. */
     async tenantOf(fileId: string, client: string, visibility: Visibility): Promise<string | undefined> {
       return (await prepared(SQL.tenantOf, fileId, client, visibility).first<string>("tenant")) ?? undefined;
     },
 
-    /** The person whose token created the file, if its client kept people apart then. */
+    /** Returns the person whose token created the file, if its client kept people apart then. */
     async personOf(fileId: string): Promise<string | undefined> {
       return (await prepared(SQL.personOf, fileId).first<string>("owner_user")) ?? undefined;
     },
 
-    /** The client that shares this file in the tenant. Undefined if it is not shared there. */
+    /** Returns the client that shares this file in the tenant. Undefined: the file is not shared there. */
     async sharedBy(fileId: string, visibility: Visibility, tenant: string): Promise<string | undefined> {
       return (await prepared(SQL.sharedBy, fileId, shareOf(visibility, tenant)).first<string>("client")) ?? undefined;
     },
 
-    /** The caller's pending or committed file. */
+    /** Returns the caller's pending or committed file. */
     async findOwned(fileId: string, caller: FileCaller): Promise<OwnedFile | undefined> {
       return (await prepared(SQL.findOwned, ...ownedBy(fileId, caller)).first<OwnedFile>()) ?? undefined;
     },
 
     /**
-     * A committed file of an enabled tenant, with the variant asked for. This does not check who may read it: the
-     * caller of the method does.
+     * Returns a committed file of an enabled tenant, with the variant that is asked for. It does not check who may read
+     * the file; its caller must.
      */
     async findCommitted(fileId: string, variant: VariantName | undefined): Promise<CommittedFile | undefined> {
       const values = [fileId, variant?.type ?? null, variant?.size ?? null];
@@ -205,7 +207,7 @@ export function createFileStore(db: D1Database) {
       return replaced?.results.length === 1;
     },
 
-    /** The text of a committed file's metadata. */
+    /** Returns the text of a committed file's metadata. */
     async readMetadata(fileId: string, caller: FileCaller): Promise<string | undefined> {
       return (await prepared(SQL.readMetadata, ...ownedBy(fileId, caller)).first<string>("metadata")) ?? undefined;
     },

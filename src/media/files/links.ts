@@ -13,8 +13,8 @@ export const filePath = (visibility: Visibility): string => (visibility === "pub
 export const ERASURES_PATH = "/erasures";
 
 /**
- * Addresses of the media service. Links to uploads and private content are signed: the signature (HMAC-SHA-256) covers
- * the purpose of the link, the file, the variant or content type, and the expiry.
+ * Addresses of the media service. Links to uploads and private content are signed (HMAC-SHA-256). The signature covers
+ * the file, the variant or content type, and the expiry; each purpose has keys of its own.
  */
 export type Links = ReturnType<typeof createLinks>;
 
@@ -43,7 +43,7 @@ export function createLinks(sealer: Sealer, contentUrl: string) {
     file: (publicBase: string, visibility: Visibility, fileId: string): string =>
       `${publicBase}${MEDIA_PATH}${filePath(visibility)}/${fileId}`,
 
-    /** The address of a deletion's report. */
+    /** Returns the address of a deletion's report. */
     erasure: (publicBase: string, erasureId: string): string =>
       `${publicBase}${MEDIA_PATH}${ERASURES_PATH}/${erasureId}`,
 
@@ -56,7 +56,7 @@ export function createLinks(sealer: Sealer, contentUrl: string) {
     verifyUpload: (fileId: string, given: UploadSignature, nowMs: number): Promise<Result<void, LinkFault>> =>
       verify(sealer, "upload-link", [fileId, given.contentType], given, nowMs),
 
-    /** The content address of a public file. It is valid as long as the file exists. */
+    /** Returns the content address of a public file. It is valid as long as the file exists. */
     content: (publicBase: string, fileId: string, variant: VariantName | undefined): string =>
       contentAddress(publicBase, fileId, variant).href,
 
@@ -79,12 +79,12 @@ export function createLinks(sealer: Sealer, contentUrl: string) {
   };
 }
 
-/** `clip-300x200`, the last segment of a variant's content address. */
+/** Returns the last segment of a variant's content address, such as `clip-300x200`. */
 const variantSegment = (variant: VariantName): string => `${variant.type}-${variant.size}`;
 
 type Purpose = "upload-link" | "content-link";
 
-/** The signed text is JSON, so that parts with any characters stay apart. */
+/** Returns the text to sign. It is JSON, so that no two lists of parts give the same text. */
 const signedText = (parts: readonly string[], expires: string): Uint8Array<ArrayBuffer> =>
   utf8(JSON.stringify([...parts, expires]));
 
@@ -97,7 +97,7 @@ async function sign(
 ): Promise<string> {
   const expires = String(toSec(expiresAtMs));
   const [current] = await sealer.macKeys(purpose);
-  if (current === undefined) throw new Error("a sealer has a key");
+  if (current === undefined) throw new Error("the sealer has no key");
   const mac = await crypto.subtle.sign("HMAC", current, signedText(parts, expires));
   url.searchParams.set("expires", expires);
   url.searchParams.set("signature", toBase64Url(new Uint8Array(mac)));

@@ -33,7 +33,7 @@ export interface NewPending {
   readonly variants: readonly VariantName[];
 }
 
-/** Returns the id of a new pending file. */
+/** Creates a pending file and returns its id. */
 export async function createPending(
   deps: PendingDeps,
   visibility: Visibility,

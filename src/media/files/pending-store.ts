@@ -7,7 +7,7 @@ import type { VariantName } from "../model/sizes.ts";
 import { ENSURE_OWNER, OWNER_LIVES } from "./file-store.ts";
 import { bytesLeft, isFull } from "./usage-store.ts";
 
-/** Pending files. Each counts as one file of its tenant's quota, and reserves bytes of it as they arrive. */
+/** Pending files. Each counts as one file in its tenant's quota, and reserves bytes of the quota as they arrive. */
 export type PendingStore = ReturnType<typeof createPendingStore>;
 
 export interface NewFile {
@@ -15,9 +15,9 @@ export interface NewFile {
   readonly client: string;
   /** The tenant whose quota the file counts against until its commit. */
   readonly reservedFor: string;
-  /** The file is created in that tenant's shard. False: in another one, of the tenant that it is committed for. */
+  /** True: the file is created in the shard of `reservedFor`. False: in the shard of the tenant of its commit. */
   readonly isAtHome: boolean;
-  /** The person, if the client keeps people apart. */
+  /** The person who creates the file, if the client keeps people apart. */
   readonly person: string | undefined;
   readonly visibility: Visibility;
   readonly contentType: string;
@@ -25,10 +25,10 @@ export interface NewFile {
   readonly createdAt: number;
 }
 
-/** `too_many_pending`: the client has as many pending files as a client may have. */
+/** `too_many_pending`: the client has `LIMITS.pendingFilesPerClient` pending files. */
 export type CreationFault = "over_quota" | "too_many_pending";
 
-/** SQL: the tenant leaves this shard, has left it, or has not come yet, so its files do not add up here. */
+/** SQL: the tenant has left this shard or is moving to it, so this shard cannot count its files. */
 const isAway = (tenant: string): string => `(
   EXISTS (SELECT 1 FROM departed_tenant WHERE departed_tenant.tenant = ${tenant})
   OR EXISTS (SELECT 1 FROM moving_tenant WHERE moving_tenant.tenant = ${tenant} AND moving_tenant.state <> 'leaving'))`;
@@ -45,19 +45,19 @@ const SQL = {
   declareVariants: `INSERT INTO variant (file_id, nonce, type, size, state, created_at)
     SELECT ?1, value ->> 'nonce', value ->> 'type', value ->> 'size', 'declared', ?2 FROM json_each(?3)
     WHERE EXISTS (SELECT 1 FROM file WHERE file.id = ?1)`,
-  // Parallel uploads of one file add up, so that the end of one does not release the bytes of another.
+  // The reservations of parallel uploads of one file add up, so the end of one does not release the bytes of another.
   reserve: `UPDATE file SET reserved_bytes = coalesce(reserved_bytes, 0) + ?2
     WHERE id = ?1 AND state = 'pending' AND ${OWNER_LIVES} AND EXISTS (SELECT 1 FROM tenant
       WHERE tenant.id = file.reserved_for AND tenant.quota_bytes IS NOT NULL AND ?2 <= ${bytesLeft("file.reserved_for")})
     RETURNING id`,
-  // A file without a reservation: its tenant had no quota when the upload began.
+  // A file has no reservation if its tenant had no quota when the upload began.
   release: `UPDATE file SET reserved_bytes = max(0, reserved_bytes - ?2)
     WHERE id = ?1 AND state = 'pending' AND reserved_bytes IS NOT NULL`,
   abandon: `UPDATE file SET due_at = ?2 WHERE id = ?1 AND state = 'pending'`,
   alive: `SELECT file.state, tenant.quota_bytes IS NOT NULL AS isLimited FROM file
     LEFT JOIN tenant ON tenant.id = file.reserved_for
     WHERE file.id = ?1 AND file.state <> 'removed' AND ${OWNER_LIVES}`,
-  // A file that is moving to another shard is alive: `moved_file` has its row.
+  // A file that is moving to another shard is alive, and `moved_file` has its row.
   isAlive: `SELECT 1 FROM file WHERE id = ?1 AND state <> 'removed' AND ${OWNER_LIVES}
     UNION ALL SELECT 1 FROM moved_file WHERE id = ?1 LIMIT 1`,
 } as const;
@@ -86,7 +86,7 @@ export function createPendingStore(db: D1Database) {
       return err(refusal === "full" ? "over_quota" : "too_many_pending");
     },
 
-    /** Reserves all of these bytes of the tenant's quota, or none. Writes nothing if there is no quota of bytes. */
+    /** Reserves all of these bytes, or none, in the tenant's quota. Writes nothing if there is no quota of bytes. */
     async reserve(fileId: string, bytes: number): Promise<"reserved" | "not_limited" | ReservationFault> {
       const [reserved, alive] = await db.batch<{ state?: string; isLimited?: number }>([
         prepared(SQL.reserve, fileId, bytes),
@@ -99,7 +99,7 @@ export function createPendingStore(db: D1Database) {
       return reserved?.results.length === 1 ? "reserved" : "over_quota";
     },
 
-    /** Releases reserved bytes. Commit and removal release what is left. */
+    /** Releases reserved bytes. Commit and removal release the rest. */
     async release(fileId: string, bytes: number): Promise<void> {
       await prepared(SQL.release, fileId, bytes).run();
     },

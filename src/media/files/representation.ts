@@ -4,7 +4,7 @@ import type { MediaFailure } from "../model/failure.ts";
 import type { VariantName } from "../model/sizes.ts";
 import type { CommittedFile } from "./file-store.ts";
 
-/** The bytes that a fetch returns: the master's or a variant's. Bytes of a key never change, nor does their ETag. */
+/** The bytes that a fetch returns, of the master or a variant. The bytes of a key and their ETag never change. */
 export interface Representation {
   readonly key: string;
   /** The ETag with its quotes. */

@@ -1,13 +1,13 @@
 /**
- * Files and bytes of tenants. Triggers count committed files in the rows of their owners. Pending files are counted by
- * each query, from an index that has only them.
+ * Files and bytes of tenants. Triggers count committed files in the rows of their owners. Each query counts the pending
+ * files, from an index that has only pending files.
  */
 export type UsageStore = ReturnType<typeof createUsageStore>;
 
 export interface Usage {
   readonly files: number;
   readonly bytes: number;
-  /** Files without a commit, and the bytes reserved for them if the tenant has a quota of bytes. */
+  /** The number of files without a commit, and the bytes reserved for them if the tenant has a quota of bytes. */
   readonly pending: { readonly files: number; readonly bytes: number };
 }
 
@@ -19,7 +19,7 @@ export interface NearQuota {
   readonly mostBytes: number | null;
 }
 
-/** Something that keeps a client or tenant from being removed. */
+/** An object that prevents the removal of a client or tenant. */
 export interface Dependent {
   readonly kind: string;
   readonly id: string;
@@ -38,8 +38,8 @@ const reservedOf = (column: Column, tenant: string): string =>
 
 /**
  * SQL: one more committed file of this size exceeds the tenant's quota. The arguments are parameters or columns of the
- * statement around it. A file that was created for this tenant replaces its own reservation, so then reservations are
- * not added.
+ * surrounding statement. The file of `reservedFor` reserved its place and bytes within the quota of that tenant when it
+ * was created and uploaded, so its commit does not add the reservations.
  */
 export const overQuota = (tenant: string, sizeBytes: string, reservedFor: string): string => {
   const stored = (column: Column): string =>
@@ -55,7 +55,7 @@ export const isFull = (tenant: string): string => `EXISTS (
   SELECT 1 FROM tenant WHERE tenant.id = ${tenant} AND quota_files IS NOT NULL
   AND quota_files < 1 + ${sumOf("files", tenant)} + ${reservedOf("files", tenant)})`;
 
-/** SQL: the bytes left of a tenant's quota of bytes. */
+/** SQL: the bytes that are left in a tenant's quota of bytes. */
 export const bytesLeft = (tenant: string): string =>
   `tenant.quota_bytes - ${sumOf("bytes", tenant)} - ${reservedOf("bytes", tenant)}`;
 
@@ -86,17 +86,17 @@ export const createUsageStore = (db: D1Database) => ({
     const { files = 0, bytes = 0, pendingFiles = 0, pendingBytes = 0 } = row ?? {};
     return { files, bytes, pending: { files: pendingFiles, bytes: pendingBytes } };
   },
-  /** Committed files and their bytes, of all tenants. */
+  /** Counts committed files and their bytes, of all tenants. */
   total: async (): Promise<{ readonly files: number; readonly bytes: number }> =>
     (await db.prepare(USAGE_SQL.total).first<{ files: number; bytes: number }>()) ?? { files: 0, bytes: 0 },
-  /** Tenants that have used at least this share of a quota. Looks only at the first `among` tenants by id. */
+  /** Returns tenants that have used at least this share of a quota. It reads only the first `among` tenants by id. */
   nearQuota: async (share: number, among: number, limit: number) =>
     (await db.prepare(USAGE_SQL.nearQuota).bind(share, among, limit).all<NearQuota>()).results,
-  /** Files and bytes of each tenant with files, for ids from `from` on and before `before`. */
+  /** Returns the files and bytes of each tenant with files and an id of at least `from` and below `before`. */
   byTenant: async (from: string, before: string) =>
     (await db.prepare(USAGE_SQL.byTenant).bind(from, before).all<{ tenant: string; files: number; bytes: number }>())
       .results,
-  /** One entry for each tenant and visibility with files of the client. `id` is a text for people. */
+  /** Returns an entry for each tenant and visibility with files of the client. `id` is a text for people. */
   filesOfClient: async (client: string, limit: number, tenant?: string): Promise<readonly Dependent[]> =>
     (
       await db
@@ -104,7 +104,7 @@ export const createUsageStore = (db: D1Database) => ({
         .bind(client, limit, tenant ?? null)
         .all<Dependent>()
     ).results,
-  /** One entry for each client and visibility with files in the tenant. */
+  /** Returns an entry for each client and visibility with files in the tenant. */
   filesOfTenant: async (tenant: string, limit: number): Promise<readonly Dependent[]> =>
     (await db.prepare(USAGE_SQL.filesOfTenant).bind(tenant, limit).all<Dependent>()).results,
 });

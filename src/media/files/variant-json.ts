@@ -2,7 +2,7 @@ import type { Visibility, VariantRow } from "../model/file.ts";
 import type { Links } from "./links.ts";
 import { quoted } from "./representation.ts";
 
-/** Variants as the HTTP interface shows them. Values that are not known yet are null. */
+/** Returns variants as the HTTP interface shows them. Values that are not known yet are null. */
 export function variantsToJson(
   deps: { readonly links: Links },
   publicBase: string,

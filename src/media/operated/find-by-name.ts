@@ -2,10 +2,10 @@ import { mapInParallel } from "../../platform/runtime/parallel.ts";
 import { SHARDS_AT_ONCE } from "../../platform/storage/shards.ts";
 import { FIND_LIMITS, uniqueById, type FindStore, type FoundFile, type FoundFiles } from "./find-store.ts";
 
-/** `tenants` undefined: files of all. */
+/** Finds files of these tenants; undefined: of all tenants. */
 export type FindByName = (text: string, tenants: readonly string[] | undefined) => Promise<FoundFiles>;
 
-/** In several databases, some at a time. */
+/** Searches several databases, some at a time. */
 export async function findInAll(
   stores: readonly FindStore[],
   text: string,

@@ -3,10 +3,10 @@ import type { FileOwner } from "./operated-store.ts";
 /**
  * Finds files of all clients by the beginning of their name, which is the member `name` of their metadata.
  *
- * The index of the metadata has each name below its owner, so a search looks once at each owner of each shard: it reads
- * a row for each owner and a row for each file that it finds, and no upload writes a row more for it. Whole names come
- * before names that only begin with the text. Names are in the index as they were sent, so a text is also looked for in
- * small letters, in capitals and with a capital first.
+ * The metadata index has each name below its owner, so a search visits each owner of each shard, once for each spelling
+ * of the text. Uploads write no extra row for it. Whole names come before names that only begin with the text. The
+ * index has names as they were sent, so a search also tries the text in lower case, in upper case and with a capital
+ * first.
  */
 export interface FoundFile extends FileOwner {
   readonly id: string;
@@ -15,16 +15,16 @@ export interface FoundFile extends FileOwner {
 
 export interface FoundFiles {
   readonly files: readonly FoundFile[];
-  /** There may be others: more than these begin with the text, or a shard has more owners than a search looks at. */
+  /** True if there may be others: more names begin with the text, or a shard has more owners than a search visits. */
   readonly more: boolean;
 }
 
 export type FindStore = ReturnType<typeof createFindStore>;
 
-/** Our choice: of a shard with more owners, a tenant has to be named. */
+/** Our choice. For a shard with more owners, the search must name a tenant. */
 export const FIND_LIMITS = { owners: 10_000, files: 20 } as const;
 
-/** A file has a row for each spelling of the text that it begins with, and one for its whole name. */
+/** A file may have several rows: for a whole name, for the beginning of a name, and for each further name. */
 const ROWS = 4 * FIND_LIMITS.files;
 
 const OWNERS = `FROM owner WHERE erasure_id IS NULL AND`;
@@ -48,7 +48,7 @@ export const FIND_SQL = {
   owners: { everywhere: ownersOf(everywhere), ofTenants: ownersOf(ofTenants) },
 } as const;
 
-/** In one database. `tenants` undefined: those of all. */
+/** Searches one database. `tenants` undefined: the files of all tenants. */
 export const createFindStore = (db: D1Database) => ({
   async byName(text: string, tenants: readonly string[] | undefined): Promise<FoundFiles> {
     const where = tenants === undefined ? "everywhere" : "ofTenants";
@@ -63,7 +63,7 @@ export const createFindStore = (db: D1Database) => ({
   },
 });
 
-/** First and last name of each range: the text itself in each spelling, then what begins with it. Pure. */
+/** Returns the first and last name of each range: each spelling itself, then the names that begin with it. Pure. */
 function rangesOf(text: string): readonly (readonly [from: string, to: string])[] {
   const small = text.toLowerCase();
   const [first = "", ...rest] = small;
@@ -71,6 +71,6 @@ function rangesOf(text: string): readonly (readonly [from: string, to: string])[
   return [...spelled.map((one) => [one, one] as const), ...spelled.map((one) => [one, `${one}\u{10FFFF}`] as const)];
 }
 
-/** A file may have several names, and be on its way from one shard to another. */
+/** Keeps the first row of each file. A file may have several names, and two shards have it while it moves. */
 export const uniqueById = (files: readonly FoundFile[]): readonly FoundFile[] =>
   [...new Map(files.toReversed().map((file) => [file.id, file])).values()].toReversed();

@@ -12,8 +12,8 @@ import { previewsOf } from "./preview.ts";
 import { showFile, type ShowDeps } from "./show.ts";
 
 /**
- * Files of all clients, for the operator service. It checks who may ask, and for which tenants; here the operator acts
- * as the client that owns the files:
+ * Files of all clients, for the operator service. The operator service checks who may ask, and for which tenants. Here
+ * the operator acts as the client that owns the files:
  *
  *   run ──▶ the operation of the media service itself, called by the owner, with the same input and answer
  *   list ──▶ the owner's own list, and a link to a small picture of each image
@@ -24,23 +24,23 @@ import { showFile, type ShowDeps } from "./show.ts";
  * log, which the operator service writes, says who acted.
  */
 export interface OperatedFiles {
-  /** The interface of one of the client's own operations: what it takes, without the tenant. */
+  /** Returns the parameters and body of one of the client's own operations, without the tenant and the sharing. */
   shape(operation: OwnOperation): Shape;
   run(operation: OwnOperation, owner: FileOwner, call: AnyCall): Promise<Answer>;
   readonly listQuery: NonNullable<Route["query"]>;
   list(owner: FileOwner, call: AnyCall): Promise<Answer>;
   show(fileId: string, owner: FileOwner, call: AnyCall): Promise<Answer>;
-  /** The owner of a pending or committed file. A pending one counts for the tenant that it was created for. */
+  /** Returns the owner of a pending or committed file. A pending file counts for the tenant that it was created for. */
   ownerOf(fileId: string): Promise<FileOwner | undefined>;
-  /** The client that deleted, and the tenant whose files these were. */
+  /** Returns the client that requested the deletion, and the tenant whose files it deleted. */
   requesterOf(erasureId: string): Promise<FileOwner | undefined>;
-  /** The clients that have files in the tenant. */
+  /** Lists the clients that have files in the tenant. */
   owners(tenant: string): Promise<readonly StoredFiles[]>;
-  /** Variants that are not made yet. */
+  /** Counts the variants that are not made yet. */
   waiting(owner: FileOwner): Promise<Answer>;
 }
 
-/** Operations of a client on its own files that an operator may do, too. */
+/** The operations of a client on its own files that an operator may do too. */
 const OWN_OPERATIONS = [
   "createFile",
   "commitFile",
@@ -102,13 +102,13 @@ export function operatedFiles(deps: Deps, routes: readonly Route[]): OperatedFil
   };
 }
 
-/** The path names the tenant, and the operator acts as one client. */
+/** Drops `tenant`, because the path names it, and `shared`, because the operator acts as the own client. */
 const withoutOwner = (query: z.ZodMiniObject) => {
   const named = ["tenant", "shared"].filter((name) => Object.hasOwn(query.shape, name));
   return z.omit(query, Object.fromEntries(named.map((name) => [name, true])));
 };
 
-/** The client's own token for this tenant, as far as its files are concerned. It names no person, so it finds all. */
+/** Returns a principal like the client's own token for this tenant. It names no person, so it reaches all files. */
 const asOwner = (operator: Principal, { client, tenant }: FileOwner): Principal => ({
   ...operator,
   clientId: "",

@@ -10,7 +10,7 @@ export interface FileOwner {
   readonly visibility: Visibility;
 }
 
-/** The size of a client's files in a tenant. */
+/** The number of a client's files in a tenant, and their bytes. */
 export interface StoredFiles {
   readonly client: string;
   readonly visibility: Visibility;
@@ -20,11 +20,11 @@ export interface StoredFiles {
 
 export interface WaitingVariants {
   readonly waiting: number;
-  /** There may be more: only so many due variants of the platform are looked at. */
+  /** True if there may be more, because the count reads only the first pending variants of the shard. */
   readonly more: boolean;
 }
 
-/** Our choice: a tenant has few clients, and a backlog of thousands is a number that nobody reads to the last digit. */
+/** Our choice: a tenant has few clients, and nobody needs the exact size of a backlog of thousands. */
 const OPERATED_LIMITS = { owners: 200, waiting: 5_000 } as const;
 
 export const OPERATED_SQL = {

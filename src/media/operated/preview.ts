@@ -4,28 +4,28 @@ import type { VariantName } from "../model/sizes.ts";
 import type { ListedFile, ListedVariant } from "../search/listing-store.ts";
 
 /**
- * The picture that stands for an image in a grid: the smallest variant that is large enough, else the image itself if
- * it is small. Otherwise none: a page of originals would be hundreds of megabytes.
+ * The preview of an image in a grid is the smallest variant that is large enough, or else the image itself if it is
+ * small. Otherwise there is none, because a page of originals could have hundreds of megabytes.
  */
 const ENOUGH_PIXELS = 160;
 const SMALL_BYTES = 200_000;
-/** Images that browsers show. */
+/** The types of images that browsers show. */
 const SHOWN = /^image\/(jpeg|png|gif|webp|avif|svg\+xml)\b/i;
 
 type Pictured = Pick<ListedFile, "contentType" | "sizeBytes" | "variants">;
 
-/** A variant, `master`, or nothing. Pure. */
+/** Chooses the preview: a variant, `master`, or none. Pure. */
 export function previewOf({ contentType, sizeBytes, variants }: Pictured): VariantName | "master" | undefined {
   const [smallest] = variants.filter(isEnough).toSorted((a, b) => (a.sizeBytes ?? 0) - (b.sizeBytes ?? 0));
   if (smallest !== undefined) return smallest;
   return SHOWN.test(contentType) && sizeBytes <= SMALL_BYTES ? "master" : undefined;
 }
 
-/** A variant of a smaller image may have fewer pixels than its size says. */
+/** Tests the size that was asked for. A variant of a smaller image may have fewer pixels. */
 const isEnough = ({ state, size }: ListedVariant): boolean =>
   state === "ready" && Math.max(...size.split("x").map(Number)) >= ENOUGH_PIXELS;
 
-/** Links to the pictures of files, by their ids; those of private files are valid for some minutes. */
+/** Returns links to the previews of files, by their ids. Links of private files are valid for some minutes. */
 export async function previewsOf(
   links: Links,
   publicBase: string,
@@ -43,7 +43,7 @@ export async function previewsOf(
   return new Map(found.filter((one) => one !== undefined));
 }
 
-/** The address of the bytes: of public files for ever, of private ones signed. */
+/** Returns the address of the bytes. For a private file it is signed and expires. */
 export async function contentLink(
   links: Links,
   publicBase: string,

@@ -14,7 +14,7 @@ export interface ShowDeps {
   readonly links: Links;
 }
 
-/** A committed file with its metadata, as the text that was sent, and its variants with links to their bytes. */
+/** Shows a committed file with its metadata, as the text that was sent, and its variants with links to their bytes. */
 export async function showFile(
   { files, variants, links }: ShowDeps,
   fileId: string,

@@ -2,7 +2,7 @@ import { MASTER_KEY, OWNED, ownedBy } from "../files/file-store.ts";
 import type { FileCaller } from "../model/file.ts";
 import type { PendingFile } from "../model/uploads.ts";
 
-/** Uploads by presigned links: which one a commit chose ("pinned"), and which copies of them are kept. */
+/** Uploads by presigned links: the upload that a commit pinned, and the copy that the file keeps. */
 export type PinnedUploadStore = ReturnType<typeof createPinnedUploadStore>;
 
 const SQL = {
@@ -15,19 +15,19 @@ const SQL = {
 export function createPinnedUploadStore(db: D1Database) {
   const prepared = (sql: string, ...values: unknown[]) => db.prepare(sql).bind(...values);
   return {
-    /** Pins the upload with this ETag. False: the file is not pending, or another commit pinned another upload. */
+    /** Pins the upload with this ETag. False: the file is not pending, or another commit has changed the pin. */
     async pin(file: PendingFile, caller: FileCaller, etag: string): Promise<boolean> {
       return (await prepared(SQL.pin, ...ownedBy(file.id, caller), etag, file.pinnedEtag).first()) !== null;
     },
 
-    /** The master's final key; undefined: the file is removed or gone. */
+    /** Returns the master's final key; `key` is undefined if the file is removed or gone. */
     async masterKey(fileId: string): Promise<"pending" | { readonly key: string | undefined }> {
       const row = await prepared(SQL.masterKey, fileId).first<{ state: string; key: string }>();
       if (row?.state === "pending") return "pending";
       return { key: row?.state === "committed" ? row.key : undefined };
     },
 
-    /** Committed files whose presigned link has ended since the last call of `markLinksEnded`. */
+    /** Returns committed files whose presigned link has ended and that `markLinksEnded` has not marked. */
     async endedLinks(nowMs: number, maxRows: number): Promise<readonly string[]> {
       return (await prepared(SQL.endedLinks, nowMs, maxRows).all<{ id: string }>()).results.map(({ id }) => id);
     },

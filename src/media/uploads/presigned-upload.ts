@@ -19,15 +19,15 @@ export interface PresignedUploadsDeps {
 }
 
 /**
- * Uploads by a presigned link to `incoming/{file}`. Its holder may write there until the link ends, even during and
- * after a commit. So the commit copies the upload to a key that never changes:
+ * Uploads by a presigned link to `incoming/{file}`. The holder of the link may write there until it ends, even during
+ * and after a commit. So the commit copies the upload to a key whose bytes never change:
  *
  *   HEAD incoming → pin its ETag in the row → copy it to blob/{file}.{etag} while it still has that ETag → commit
  *
  * - The row names the copy before it is made. A copy that nobody commits is deleted with the file.
- * - A key only ever holds bytes of the ETag in its name, whichever commit copies them, and however late.
+ * - A key only ever holds the bytes of the ETag in its name, whichever commit copies them, and however late.
  * - The commit's write tests the pin. If several commits saw different uploads, one wins and the others try again.
- * - R2 decides whether a copy was made, since the answer to the copy may be lost.
+ * - The answer to the copy may be lost, so the commit asks R2 whether the copy exists.
  */
 export function createPresignedUploads({
   s3,

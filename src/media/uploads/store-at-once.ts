@@ -14,13 +14,14 @@ import type { MasterUpload } from "../blobs/blob-store.ts";
 import { announcedBody, storeMaster, type UploadDeps } from "./worker.ts";
 
 /**
- * `POST P` with the bytes: the three steps of an upload in one request.
+ * `POST P` with the bytes does the three steps of an upload in one request:
  *
  *   checked ──row──▶ pending ──bytes──▶ uploaded ──▶ committed: 202
- *                       └── refused, or broken off: the file ends at the next sweep, with what it has ──▶ removed
+ *                       └── refused, or broken off: a sweep removes the file and its bytes ──▶ removed
  *
- * Everything that can be checked is checked before there is a row. The body is the bytes, streamed, or a multipart form
- * with the parts `file` and, if wanted, `metadata`, which is read whole. A repeated request stores another file.
+ * Everything that can be checked is checked before there is a row. The body is either the bytes, which are streamed, or
+ * a multipart form with the part `file` and optionally `metadata`, which is held in memory. A repeated request stores
+ * another file.
  */
 type Deps = CommitDeps & PendingDeps & UploadDeps;
 
@@ -48,11 +49,11 @@ export const createStoreAtOnce =
       return commitAs(deps, principal, visibility, commit, waitUntil);
     };
     const working = work().then(async (done) => {
-      // Where this fails, the sweep removes the file a day later.
+      // If this fails, the sweep removes the file a day later.
       if (!done.ok) await deps.pending.abandon(fileId, nowMs).catch(() => undefined);
       return done;
     });
-    // If the caller disconnects, the request ends, but cleaning up must not.
+    // If the caller disconnects, the request ends, but this work must go on.
     waitUntil(working);
     const done = await working;
     if (!done.ok) return refusal(done.error);
@@ -94,7 +95,7 @@ async function fromForm(form: FormData): Promise<Result<Given, Problem>> {
 
 const DEFAULT_TYPE = "application/octet-stream";
 
-/** The part as the body of a commit is read. */
+/** Reads the part in the same way as the body of a commit. */
 async function metadataOf(part: File | string): Promise<Result<string, Problem>> {
   const body = new Request("https://form.invalid", { method: "POST", body: part, headers: JSON_TYPE });
   const read = await readJson(body, LIMITS.metadataMaxBytes);
@@ -107,7 +108,7 @@ async function metadataOf(part: File | string): Promise<Result<string, Problem>>
 
 const JSON_TYPE = { "content-type": "application/json" };
 
-/** There is no link to upload to again. */
+/** Words failures for a request without a link: the client can only send it again. */
 function refusal(failure: MediaFailure): Problem {
   const refused = toProblem(failure);
   switch (failure.kind) {
@@ -120,7 +121,7 @@ function refusal(failure: MediaFailure): Problem {
       const message = "The tenant's quota has no space for these bytes. Nothing was stored.";
       return problem("bad_payload_size", message, { details: [{ type: "quota_exceeded", field: "", message }] });
     }
-    // It was made by this request: it moves to another shard with its tenant.
+    // This request created the file, so a missing file has moved to another shard.
     case "no_file":
       return problem("service_temporarily_unavailable", "The tenant moves. Nothing was stored. Send it again.", {
         headers: { "retry-after": "5" },

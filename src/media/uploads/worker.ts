@@ -20,7 +20,7 @@ import { toProblem, type MediaFailure } from "../model/failure.ts";
 import { readUploadDigest, type UploadDigest } from "../model/upload-digest.ts";
 import type { Uploads } from "../model/uploads.ts";
 
-/** Uploads through the Worker. The first one takes the master's key, so nothing needs to be pinned. */
+/** Uploads through the Worker. The first one takes the master's key for good, so nothing needs to be pinned. */
 export function createWorkerUploads(links: Links, blobs: BlobStore): Uploads {
   return {
     makeLink: (publicBase, fileId, contentType, nowMs) => links.upload(publicBase, fileId, contentType, nowMs),
@@ -54,12 +54,12 @@ export interface UploadDeps {
   readonly maxUploadBytes: number;
 }
 
-/** An upload that takes no longer does not look at its row again: one round trip less. */
+/** A shorter upload does not read its row again, which saves a round trip. */
 const SHORT_UPLOAD_MS = 1_000;
 
 /**
- * `PUT` to the upload link: the bytes of a pending file, once. Exactly one upload wins, because R2 writes the master
- * only if its key is free. A failed upload leaves nothing, and the link works until it expires.
+ * `PUT` to the upload link stores the bytes of a pending file, once. At most one upload wins, because R2 writes the
+ * master only if its key is free. A failed upload leaves no master, and the link works until it expires.
  */
 export const uploadFile = (deps: UploadDeps): Route =>
   defineRoute({
@@ -85,14 +85,14 @@ export const uploadFile = (deps: UploadDeps): Route =>
       const fileName = parseFileName(request.headers.get("content-disposition"));
       const body = { body: request.body, ...accepted.value, contentType: type, fileName };
       const storing = storeMaster(deps, params.fileId, body);
-      // If the caller disconnects, the request ends, but cleaning up must not.
+      // If the caller disconnects, the request ends, but this work must go on.
       waitUntil(storing);
       const stored = await storing;
       return stored.ok ? empty(200, { etag: quoted(stored.value) }) : toProblem(stored.error);
     },
   });
 
-/** The body as its headers announce it. */
+/** The properties of a body that its headers announce. */
 export interface AnnouncedBody {
   readonly lengthBytes: number | undefined;
   readonly digest: UploadDigest | undefined;
@@ -106,7 +106,7 @@ function checkHeaders(headers: Headers, contentType: string, maxBytes: number): 
 
 export function announcedBody(headers: Headers, maxBytes: number): Result<AnnouncedBody, MediaFailure> {
   if (!isIdentity(headers.get("content-encoding"))) return err({ kind: "content_encoding" });
-  // RFC 9110 section 14.5: a part of a file would be stored as the whole.
+  // Without this check, a part of a file would be stored as the whole (RFC 9110 section 14.5).
   if (headers.has("content-range")) return err({ kind: "partial_upload" });
   const digest = readUploadDigest(headers);
   if (!digest.ok) return err({ kind: "malformed_digest", header: digest.error });
@@ -116,7 +116,7 @@ export function announcedBody(headers: Headers, maxBytes: number): Result<Announ
   return ok({ lengthBytes, digest: digest.value });
 }
 
-/** Returns the master's ETag. A failed upload gives its reservation back. */
+/** Stores the master and returns its ETag. A failed upload releases its reservation. */
 export async function storeMaster(
   deps: UploadDeps,
   fileId: string,
@@ -140,15 +140,15 @@ async function putMaster(deps: UploadDeps, upload: MasterUpload): Promise<Result
   const { fileId, lengthBytes, quota } = upload;
   const key = masterKey(fileId);
   const begunAtMs = deps.clock.nowMs();
-  // A quick check before the body is read. The conditional write decides.
+  // This check saves reading a body that is refused. The conditional write decides.
   const [full, present] = await Promise.all([quota.reserve(lengthBytes ?? 0), deps.blobs.head(key)]);
   if (full === "gone") return err(full);
   if (present !== null) return err("exists");
   if (full !== undefined) return err(full);
   const stored = await deps.blobs.putMaster(upload);
   if (!stored.ok) return stored;
-  // If the file was removed during the upload, its removal found no bytes to delete. Where the upload was too short for
-  // that to be likely, the proof of the removal finds them.
+  // If the file was removed during the upload, its removal may have found no bytes to delete, so this upload deletes
+  // them. After a short upload that is unlikely, and the proof of the removal finds the bytes.
   if (deps.clock.nowMs() - begunAtMs < SHORT_UPLOAD_MS) return ok(stored.value.etag);
   if (await deps.pending.isAlive(fileId)) return ok(stored.value.etag);
   await deps.blobs.delete([key]);
@@ -185,7 +185,7 @@ class UploadQuota {
     this.#fileId = fileId;
   }
 
-  /** Undefined, or the fault if the quota has no room for these bytes. */
+  /** Reserves bytes. Returns the fault if they cannot be reserved. */
   async reserve(bytes: number): Promise<ReservationFault | undefined> {
     if (!this.#isLimited) return undefined;
     const outcome = await this.#pending.reserve(this.#fileId, bytes);
@@ -196,7 +196,8 @@ class UploadQuota {
   }
 
   /**
-   * Not retried: a second release could give back the bytes of another upload. The end of the file releases the rest.
+   * Releases the reservation. It is not retried, because a second release could release the bytes of another upload.
+   * Commit and removal of the file release the rest.
    */
   async release(): Promise<void> {
     if (this.#reservedBytes > 0) await this.#pending.release(this.#fileId, this.#reservedBytes);
