@@ -4,7 +4,9 @@ const TAG_ORIENTATION = 0x0112;
 const TYPE_SHORT = 3;
 const ENTRY_BYTES = 12;
 
-/** Searches the first directory of the TIFF structure from `start` to `end`. Ignores a malformed one. */
+/**
+ * Searches the first directory of the TIFF structure from `start` to `end`. A malformed structure has no orientation.
+ */
 export function readOrientation(bytes: Uint8Array, start: number, end: number): OrientationField | undefined {
   if (end - start < 8) return undefined;
   const tiff = new DataView(bytes.buffer, bytes.byteOffset + start, end - start);
@@ -24,7 +26,7 @@ export function readOrientation(bytes: Uint8Array, start: number, end: number): 
   return undefined;
 }
 
-/** Makes an image with this orientation upright: turn it clockwise, then mirror it left to right. */
+/** The steps that make an image of this orientation upright: turn it clockwise, then mirror it left to right. */
 export const UPRIGHT: Readonly<Record<number, { readonly rotate: 0 | 90 | 180 | 270; readonly mirror: boolean }>> = {
   1: { rotate: 0, mirror: false },
   2: { rotate: 0, mirror: true },
@@ -36,5 +38,5 @@ export const UPRIGHT: Readonly<Record<number, { readonly rotate: 0 | 90 | 180 | 
   8: { rotate: 270, mirror: false },
 };
 
-/** Images with orientations from 5 on lie on their side: upright, width and height change places. */
+/** True for orientations from 5 on: these images lie on their side, and upright their width and height are swapped. */
 export const isSideways = (orientation: number): boolean => orientation >= 5;

@@ -1,15 +1,15 @@
 /**
- * Reads format, dimensions and orientation from an image's first bytes, without decoding it. So a file that claims to
- * be enormous costs nothing. Pure; never throws.
+ * This file reads format, dimensions and orientation from an image's first bytes without decoding it. So a file that
+ * claims to be enormous costs nothing. Pure; never throws.
  */
 import type { ImageFormat, ImageHeader, OrientationField } from "../model/image-transformer.ts";
 import { readOrientation } from "./exif.ts";
 
 export type HeaderOutcome =
   | { readonly kind: "header"; readonly header: ImageHeader }
-  /** The bytes end too early: read more, if there is more. */
+  /** The bytes end too early: the caller should read more. */
   | { readonly kind: "incomplete" }
-  /** An unknown format. */
+  /** The bytes have no known format. */
   | { readonly kind: "unknown" }
   | { readonly kind: "broken" };
 
@@ -25,7 +25,7 @@ const PNG_SIGNATURE = [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a];
 const INCOMPLETE: HeaderOutcome = { kind: "incomplete" };
 const BROKEN: HeaderOutcome = { kind: "broken" };
 
-/** Big-endian reads. Beyond the end they return NaN, which makes every comparison false. */
+/** Reads big-endian numbers. Beyond the end it returns NaN, and most comparisons with NaN are false. */
 class Reader {
   readonly bytes: Uint8Array;
   readonly view: DataView;
@@ -72,8 +72,8 @@ function imageOf(
 }
 
 /**
- * ITU T.81 annex B: markers with a length, up to the frame header. Bytes between them are skipped, as browsers do,
- * because some cameras and programs write them.
+ * Reads markers with a length up to the frame header (ITU T.81 annex B). It skips bytes between markers, as browsers
+ * do, because some cameras and programs write them.
  */
 function readJpeg(reader: Reader): HeaderOutcome {
   let orientation: OrientationField | undefined;
@@ -104,14 +104,16 @@ const MARKER = { startOfScan: 0xda, endOfImage: 0xd9, app1: 0xe1 } as const;
 
 const isMarker = (first: number, second: number): boolean => first === 0xff && second !== 0xff && second !== 0;
 
-/** TEM and the restart markers have no length. */
+/** True for TEM and the restart markers, which have no length. */
 const isBareMarker = (marker: number): boolean => marker === 0x01 || (marker >= 0xd0 && marker <= 0xd7);
 
-/** SOF0 to SOF15 without the tables in that range (DHT, JPG, DAC). */
+/** True for SOF0 to SOF15, without the other markers in that range (DHT, JPG, DAC). */
 const isFrameHeader = (marker: number): boolean =>
   marker >= 0xc0 && marker <= 0xcf && marker !== 0xc4 && marker !== 0xc8 && marker !== 0xcc;
 
-/** PNG: IHDR comes first. eXIf may stand anywhere before IEND; only the part before the pixels is searched. */
+/**
+ * Reads IHDR, which comes first. eXIf may stand anywhere before IEND; only the chunks before the pixels are searched.
+ */
 function readPng(reader: Reader): HeaderOutcome {
   if (!reader.has(24)) return INCOMPLETE;
   if (reader.u32(8) !== 13 || reader.text(12, 4) !== "IHDR") return BROKEN;

@@ -4,16 +4,16 @@ import { readGifStructure } from "./gif/structure.ts";
 import { readImageHeader } from "./header.ts";
 
 /**
- * Finds out what the Images binding can do by letting it do it: versions differ, and the local one can do less. Every
+ * Finds the abilities of the Images binding by trying them: versions differ, and the local one can do less. Every
  * answer is undefined if the binding does not answer.
  */
 export type ImagesProbe = ReturnType<typeof createImagesProbe>;
 
-/** Formats that have an orientation. */
+/** The formats that have an orientation. */
 export type OrientedFormat = "jpeg" | "png";
 
 export function createImagesProbe(images: ImagesBinding) {
-  /** Results are stored as values, because a promise belongs to the request that made it. */
+  /** Results are stored as values, because a promise is bound to the request that created it. */
   const applied = new Map<OrientedFormat, boolean>();
   let keepsFrames: boolean | undefined;
 
@@ -28,19 +28,21 @@ export function createImagesProbe(images: ImagesBinding) {
   const isUp = async (): Promise<boolean> => (await probeOrientation("jpeg")) !== undefined;
   const probeAnimation = async (): Promise<boolean | undefined> => {
     const made = await attempt(() => images.input(streamOf(TWO_FRAMES)).output({ format: "image/gif", anim: true }));
-    // Error texts vary. A good image tells whether only gifs fail, or everything.
+    // Error texts vary. A good image shows whether only gifs fail or everything does.
     if (made === undefined && !(await isUp())) return undefined;
     keepsFrames = made !== undefined && readGifStructure(made, 3)?.frames.length === 2;
     return keepsFrames;
   };
 
   return {
-    /** It transforms a good image now. */
+    /** True if the binding transforms a good image now. */
     isUp,
-    /** It applies the orientation of images in this format by itself. Turning twice would be as wrong as never. */
+    /**
+     * True if the binding applies the orientation of this format by itself; then the caller must not turn the image.
+     */
     appliesOrientation: async (format: OrientedFormat): Promise<boolean | undefined> =>
       applied.get(format) ?? probeOrientation(format),
-    /** It writes gifs with all their frames. */
+    /** True if the binding writes gifs with all their frames. */
     keepsAnimations: async (): Promise<boolean | undefined> => keepsFrames ?? probeAnimation(),
   };
 }
@@ -59,7 +61,7 @@ const streamOf = (base64: string): ReadableStream<Uint8Array> =>
 
 const PROBE_RESULT_BYTES = 64 * 1024;
 
-/** 4 x 2 pixels, red, then blue. */
+/** A gif of 4 x 2 pixels with a red frame and a blue one. */
 const TWO_FRAMES =
   "R0lGODlhBAACAJAAAP8AAAAA/yH/C05FVFNDQVBFMi4wAwEAAAAh+QQACgAAACwAAAAABAACAAACA4RvBQAh+QQACgAAACwAAAAABAACAID/" +
   "AAAAAP8CA4xvBQA7";

@@ -4,7 +4,9 @@ import { UPRIGHT } from "./exif.ts";
 import { createGifTransformer } from "./gif/transformer.ts";
 import { createImagesProbe, type ImagesProbe } from "./probe.ts";
 
-/** Uses the Images binding, and for gifs our own transformer if the binding does not keep animations. */
+/**
+ * Transforms with the Images binding, or, for gifs, with our own transformer if the binding does not keep animations.
+ */
 export function createTransformer(images: ImagesBinding): ImageTransformer {
   const probe = createImagesProbe(images);
   const binding = createImagesBinding(images, probe);
@@ -29,7 +31,7 @@ function createImagesBinding(images: ImagesBinding, probe: ImagesProbe): ImageTr
       try {
         return ok({ stream: await run(images, request, isUpright), encoder: "images-1" });
       } catch {
-        // Error texts vary. A good image tells whether the image or the binding is at fault.
+        // Error texts vary. A good image shows whether the image or the binding is at fault.
         return err((await probe.isUp()) ? { kind: "broken_image" } : { kind: "unavailable" });
       }
     },

@@ -5,12 +5,12 @@ import { rarestCollectable, rowsPerCollected, type Counts } from "./plan.ts";
 /**
  * Finds the files of an owner that meet all conditions of a query, by the index table `attribute`.
  *
- * The condition with the fewest files leads: its files are the candidates, and each of them is tested for the other
+ * The condition with the fewest files leads: its files are the candidates, and each candidate is tested for the other
  * conditions. So the cost grows with the rarest condition, not with the number of files. A file with more pairs than
- * the index takes has a row under `#more` there; it is a candidate of every query, and tested by the digests in its
- * record.
+ * the index takes has an index row under `#more`. It is a candidate of every query, and is also tested by the digests
+ * in its record.
  *
- * Statements read the conditions from one JSON parameter, so their text is as short for twenty terms as for one: D1
+ * Statements read the conditions from one JSON parameter, so twenty terms make them no longer than one term does. D1
  * limits a statement to 100 KB.
  */
 export type FilterStore = ReturnType<typeof createFilterStore>;
@@ -27,7 +27,7 @@ export type Selected =
   | {
       readonly kind: "selected";
       readonly ownerId: number;
-      /** `SELECT` of the ids, each once. Its `?1` is `parameter`. */
+      /** A `SELECT` of the ids, each once. Its `?1` is `parameter`. */
       readonly idsSql: string;
       readonly parameter: string;
     }
@@ -37,10 +37,12 @@ export type Selected =
 /** A limit that no number of files reaches. */
 export const EVERY_FILE = Number.MAX_SAFE_INTEGER;
 
-/** With more sets of keys than this a listing does not look at each of them. */
+/** If an owner has more key sets than this, a listing does not read them. */
 export const MAX_KEY_SETS = 32;
 
-/** Limits of successive counts. They grow, so a rare condition ends the count before common ones are counted far. */
+/**
+ * Returns the limits of successive counts. They grow, so a rare condition ends the count before common ones cost much.
+ */
 function countLimits(maxRows: number): number[] {
   const limits: number[] = [];
   for (let limit = 16; limit < maxRows; limit *= 4) limits.push(limit);
@@ -48,8 +50,8 @@ function countLimits(maxRows: number): number[] {
 }
 
 /**
- * The condition of ?4 with the fewest candidates, if these are fewer than `limit`. No count goes beyond the root of
- * `?5 * files`: finding ?5 files by a walk over all files reads less than collecting so many.
+ * SQL: the condition of ?4 with the fewest candidates, if they are fewer than `limit`. No limit exceeds the square root
+ * of `?5 * files`: with so many candidates, a walk over all files finds ?5 files with fewer reads than collecting does.
  */
 const rarestBelow = (limit: number): string => `CASE WHEN ${limit} <= 16 OR ${limit * limit} <= ?5 * owner.files THEN (
   SELECT CASE WHEN files < ${limit} THEN json_object('place', place, 'files', files) END FROM (
@@ -61,14 +63,16 @@ const rarestBelow = (limit: number): string => `CASE WHEN ${limit} <= 16 OR ${li
         LIMIT ${limit}))) AS files
     FROM json_each(?4) AS condition)) END`;
 
-/** ?1 to ?3 the caller, ?4 the conditions, ?5 how many files are looked for. */
+/** ?1 to ?3 are the caller, ?4 the conditions, ?5 the number of wanted files. */
 const countSql = (maxRows: number): string => `SELECT owner.id AS ownerId, owner.files,
   CASE WHEN json_array_length(?4) > 0 THEN coalesce(${countLimits(maxRows).map(rarestBelow).join(", ")}, NULL) END AS rarest,
   EXISTS (SELECT 1 FROM attribute WHERE owner_id = owner.id AND key = '${MORE_KEY}') AS hasMore,
   (SELECT count(*) FROM (SELECT 1 FROM key_set WHERE owner_id = owner.id LIMIT ${MAX_KEY_SETS + 1})) AS keySets
   FROM owner WHERE client = ?1 AND tenant = ?2 AND visibility = ?3 AND erasure_id IS NULL`;
 
-/** SQL: the file meets the conditions. `file`, its record, is read only if files have more than the index takes. */
+/**
+ * SQL: the file meets the conditions. `file`, its record, is read only if files have more pairs than the index takes.
+ */
 export function meetsConditions(fileId: string, hasMore: boolean): string {
   const indexed = `SELECT 1 FROM json_each(condition.value, '$.values') AS wanted CROSS JOIN attribute AS has
     WHERE has.owner_id = ?1 ->> 'owner' AND has.key = condition.value ->> 'key' AND has.value = wanted.value
@@ -79,14 +83,14 @@ export function meetsConditions(fileId: string, hasMore: boolean): string {
     WHERE NOT EXISTS (${indexed}) ${hasMore ? `AND NOT EXISTS (${more})` : ""})`;
 }
 
-/** Each candidate that meets the conditions, once, in no order. */
+/** SQL: each candidate that meets the conditions, once, in no order. */
 export const matchingIds = (hasMore: boolean): string => `SELECT DISTINCT file.id
   FROM json_each(?1, '$.candidates') AS list CROSS JOIN attribute AS lead CROSS JOIN file
   WHERE lead.owner_id = ?1 ->> 'owner' AND lead.key = list.value ->> 'key' AND lead.value = list.value ->> 'value'
     AND ${meetsConditions("lead.file_id", hasMore)}
     AND file.id = lead.file_id AND file.owner_id = lead.owner_id AND file.state = 'committed'`;
 
-/** `leading`: the condition whose files are the candidates. */
+/** Returns the parameter. `leading` is the condition whose files are the candidates. */
 export function boundFilter(
   { ownerId, hasMore }: Counts,
   conditions: readonly Condition[],
@@ -96,15 +100,15 @@ export function boundFilter(
   return {
     owner: ownerId,
     candidates: [...values.map((value) => ({ key, value })), ...(hasMore ? [{ key: MORE_KEY, value: 1 }] : [])],
-    // A candidate by `#more` may lack the leading condition, so that one is tested too.
+    // A candidate by `#more` may fail the leading condition, so that condition is tested too.
     conditions: hasMore ? conditions : conditions.filter((condition) => condition !== leading),
   };
 }
 
 export function createFilterStore(db: D1Database, rowBudget: number) {
   /**
-   * The counts that a plan is chosen by; undefined: the caller has no files. `budget` limits the rows that collecting
-   * the files may read; no count goes further than that, or than is of use to find `wantedFiles` files.
+   * Returns the counts from which a plan is chosen; undefined: the caller has no files. `budget` limits the rows that
+   * collecting the files may read. No count exceeds what this budget allows, or what helps to find `wantedFiles` files.
    */
   async function count(
     { client, tenant, visibility }: FileCaller,
@@ -124,7 +128,9 @@ export function createFilterStore(db: D1Database, rowBudget: number) {
 
   return {
     count,
-    /** The files that meet all of at least one condition. `too_broad`: finding them would read more than the budget. */
+    /**
+     * Selects the files that meet all conditions, of which there must be one. `too_broad`: it would exceed the budget.
+     */
     async select(caller: FileCaller, conditions: readonly Condition[]): Promise<Selected> {
       const counts = await count(caller, conditions, rowBudget, EVERY_FILE);
       if (counts === undefined) return { kind: "nothing" };

@@ -39,7 +39,7 @@ export interface ListFilesDeps extends ListingDeps {
   readonly links: Links;
 }
 
-/** `GET P`: the files of a tenant, page by page. */
+/** `GET P`: lists the files of a tenant, page by page. */
 export const listFiles = (deps: ListFilesDeps, visibility: Visibility): Route =>
   defineRoute({
     method: "GET",
@@ -69,16 +69,16 @@ export const listFiles = (deps: ListFilesDeps, visibility: Visibility): Route =>
 interface Answered {
   readonly visibility: Visibility;
   readonly tenant: string;
-  /** Shown with each file, in a list of shared files. */
+  /** The client that shares the files, shown with each file in a list of shared files. */
   readonly client?: string | undefined;
   readonly publicBase: string;
   readonly url: URL;
   readonly paging: Paging;
-  /** Links to small pictures of the files, by their ids. */
+  /** Links to previews of the files, by their ids. */
   readonly previews?: ReadonlyMap<string, string>;
 }
 
-/** A page of files as the interface shows it, with links to the pages beside it. */
+/** Answers with a page of files, and with links to the pages before and after it. */
 export async function answerPage(deps: ListFilesDeps, answered: Answered, page: Page<ListedFile>): Promise<Response> {
   const { visibility, tenant, client, publicBase, url, paging, previews } = answered;
   const toText = (file: ListedFile, metadata: string) =>
@@ -97,12 +97,12 @@ export interface FilesWanted extends FilterParameters {
   readonly tenant: string;
   readonly sort: readonly SortKey[];
   readonly paging: Paging;
-  /** The tenant's shared files, of all clients or of one. Absent: the caller's own. */
+  /** Present: the tenant's shared files, of all clients or of `client`. Absent: the caller's own files. */
   readonly shared?: (typeof SHARING)[number] | undefined;
   readonly client?: string | undefined;
 }
 
-/** The index finds files of one client; those of all clients are listed by their ids alone. */
+/** Refuses filters over shared files of all clients: the index has the files by client, so these are listed by id. */
 function misusedParameter(
   query: Pick<FilesWanted, "shared" | "client"> & Readonly<Record<string, unknown>>,
 ): Problem | undefined {
@@ -116,7 +116,7 @@ function misusedParameter(
   return invalid("missing_query_parameter", "client", message);
 }
 
-/** One page of the caller's files of a tenant. The cursor must have passed `isCursor`. */
+/** Returns one page of the files. The cursor must have passed `isCursor`. */
 export async function pageOfFiles(
   deps: ListingDeps,
   principal: Principal,
@@ -127,7 +127,7 @@ export async function pageOfFiles(
   if (!(await mayActForTenant(deps, principal, tenant, nowMs))) return err({ kind: "foreign_tenant" });
   const own = callerOf(principal, visibility, tenant);
   const { shared, client } = wanted;
-  // A service of another tenant sees none of the files that the tenant's own clients share.
+  // The client of another tenant's service sees no files that the tenant's own clients share.
   if (shared !== undefined && !(await seesShared(deps, principal, tenant, nowMs)))
     return ok(toPage<ListedFile>([], paging, ({ cursor }) => cursor));
   const caller = client === undefined ? own : { ...own, client };
@@ -148,19 +148,19 @@ export async function pageOfFiles(
   }
   const readBefore = async ({ skip, limit }: RowRange) => {
     const before = await read({ skip, pageSize: limit, cursor: undefined });
-    // A page before this one that is too broad gets no link.
+    // If the page before this one is too broad, there is no link to it.
     return before === "too_broad" ? [] : before.items;
   };
   return ok(await checkPreviousPage(page, paging, readBefore));
 }
 
-/** A cursor fits this order if it has a value or null for each key, and an id. */
+/** True if the cursor fits this order: it has a value or null for each key, and an id. */
 export const isCursor = (sort: readonly SortKey[], cursor: Paging["cursor"]): boolean =>
   cursor === undefined || (cursor.length === sort.length + 1 && typeof cursor.at(-1) === "string");
 
 /**
- * A file as the interface shows it. Metadata is the text that was sent, since numbers and repeated members are the
- * client's.
+ * Returns a file as the interface shows it. Metadata is inserted as the text that was sent, because parsing would
+ * change numbers and drop repeated members.
  */
 function fileToJson(
   deps: Pick<ListFilesDeps, "links">,
@@ -193,9 +193,9 @@ function fileToJson(
 type ToText = (file: ListedFile, metadata: string) => string;
 
 /**
- * The files of a page as a JSON array. An ordinary page is one text. Long metadata is streamed in parts, each read when
- * the client has taken the part before, to limit memory. A file that is removed meanwhile is left out. If a later part
- * cannot be read, the answer breaks off, so that it is not valid JSON.
+ * Returns the files of a page as a JSON array. An ordinary page is one text. Long metadata is streamed in parts to
+ * limit memory: each part is read after the client has taken the one before. A file with long metadata that is removed
+ * meanwhile is left out. If a later part cannot be read, the answer breaks off and is not valid JSON.
  */
 async function pageBody(
   deps: Pick<ListFilesDeps, "log" | "listing">,
@@ -208,7 +208,7 @@ async function pageBody(
   return streamOf(chunksOf(deps, first, later, toText));
 }
 
-/** Produces nothing before it is asked for. */
+/** The stream asks for a chunk only when the client reads. */
 const streamOf = (chunks: AsyncGenerator<Uint8Array, undefined>): ReadableStream<Uint8Array> =>
   new ReadableStream<Uint8Array>(
     {
@@ -243,7 +243,7 @@ async function* chunksOf(
   return undefined;
 }
 
-/** Each part has at most as much long metadata as may be in memory, or one file. */
+/** Splits a page: each part has one file, or at most `LIMITS.metadataPartBytes` of long metadata. */
 const partsOf = (files: readonly ListedFile[]): readonly (readonly ListedFile[])[] =>
   inParts(files, LIMITS.metadataPartBytes, ({ metadata, metadataBytes }) => (metadata === null ? metadataBytes : 0));
 

@@ -7,10 +7,10 @@ import { CUT, walkSql } from "./walk-sql.ts";
 
 /**
  * Pages of the files of one owner. A page takes two statements: one counts the files of each condition, the other reads
- * the page by the plan chosen from the counts. A walk that the budget cut short is followed by a second count: the
- * rarest condition may have few enough files to be collected.
+ * the page by the plan that the counts suggest. If the budget cuts a walk short, a second count follows: the rarest
+ * condition may have few enough files to be collected.
  *
- * Long metadata is not part of the page: a thousand files may have 64 MB of it.
+ * Long metadata is not part of the page, because a thousand files may have 64 MB of it.
  */
 export type ListingStore = ReturnType<typeof createListingStore>;
 
@@ -23,9 +23,9 @@ export interface ListedFile {
   readonly fileName: string | null;
   readonly createdAt: number;
   readonly committedAt: number;
-  /** In lists of shared files alone. */
+  /** Present only in lists of shared files. */
   readonly client?: string;
-  /** A JSON object, as it was sent; null: it is long, and read by `metadataOf`. */
+  /** A JSON object as it was sent; null if it is long: `metadataOf` reads it. */
   readonly metadata: string | null;
   readonly metadataBytes: number;
   readonly variants: readonly ListedVariant[];
@@ -37,7 +37,7 @@ export type ListedVariant = Omit<VariantRow, "nonce" | "contentType">;
 export function createListingStore(db: D1Database, filters: FilterStore, rowBudget: number) {
   const budget = { walk: rowBudget * 0.75, collect: rowBudget * 0.25 };
 
-  /** Undefined: the budget was too small. */
+  /** Reads a page. Undefined: the budget was too small. */
   async function read(plan: Plan, counts: Counts, query: ListQuery): Promise<readonly ListedFile[] | undefined> {
     const sql = plan.kind === "collect" ? collectSql(counts, query) : walkSql(plan, counts, query);
     const { results } = await db
@@ -48,14 +48,14 @@ export function createListingStore(db: D1Database, filters: FilterStore, rowBudg
   }
 
   return {
-    /** `too_broad`: the page would read more rows than the budget. */
+    /** Returns a page. `too_broad`: the page would read more rows than the budget. */
     async page(caller: FileCaller, query: ListQuery): Promise<Page<ListedFile> | "too_broad"> {
       const { conditions, sort, paging } = query;
       const toAnswer = (files: readonly ListedFile[], skippable: number) => ({
         ...toPage(files, paging, ({ cursor }) => cursor),
         maxSkip: skippable,
       });
-      // One condition without a sort key has the order of its index entries, and needs no count.
+      // With one condition and no sort key, the index entries are in the order of the page, so no count is needed.
       const counted = sort.length === 0 && conditions.length === 1 ? [] : conditions;
       const counts = await filters.count(caller, counted, budget.collect, paging.pageSize + paging.skip);
       if (counts === undefined) return toAnswer([], Infinity);
@@ -69,7 +69,7 @@ export function createListingStore(db: D1Database, filters: FilterStore, rowBudg
       return collected === undefined ? "too_broad" : toAnswer(collected, Infinity);
     },
 
-    /** Shared files of all clients of the tenant, by id. */
+    /** Returns a page of the shared files of all clients of the tenant, by id. */
     async sharedPage(
       { visibility, tenant }: FileCaller,
       paging: ListQuery["paging"],
@@ -83,7 +83,7 @@ export function createListingStore(db: D1Database, filters: FilterStore, rowBudg
       return { ...toPage(files, paging, ({ cursor }) => cursor), maxSkip };
     },
 
-    /** The metadata of files of a page by their ids. A file that was removed meanwhile has none. */
+    /** Returns the metadata of files by their ids. A file that was removed meanwhile has none. */
     async metadataOf(ids: readonly string[]): Promise<ReadonlyMap<string, string>> {
       const { results } = await db.prepare(METADATA).bind(JSON.stringify(ids)).all<{ id: string; metadata: string }>();
       return new Map(results.map(({ id, metadata }) => [id, metadata]));
@@ -91,7 +91,7 @@ export function createListingStore(db: D1Database, filters: FilterStore, rowBudg
   };
 }
 
-/** Rows read to pass one shared file: its index entry, its record and its owner. */
+/** The rows that passing one shared file reads: its index entry, its record and its owner. */
 const ROWS_PER_SHARED = 3;
 
 const METADATA = `SELECT file.id, file.metadata FROM json_each(?1) AS chosen

@@ -3,19 +3,22 @@ import { LIMITS } from "../model/limits.ts";
 import { boundFilter, matchingIds, type BoundFilter } from "./filter-store.ts";
 import type { Counts, ListQuery, Plan } from "./plan.ts";
 
-/** Text and parameter that the statements of all pages share. Attributes and values stand in the parameter alone. */
+/**
+ * The parameter that the statements of all pages share. Attributes and values stand only in it, not in the SQL text.
+ */
 interface BoundPage extends BoundFilter {
-  /** Sort keys, and the path in a file's record that says which row leads under them. */
+  /** The sort keys. `path` is where a file's record has the place of the row that the file sorts by. */
   readonly sort: readonly { readonly key: string; readonly path: string }[];
   readonly cursor: ListQuery["paging"]["cursor"];
-  /** Files of the page and one more. */
+  /** The number of files of the page and one more. */
   readonly limit: number;
   readonly skip: number;
   readonly maxRows: number;
 }
 
 /**
- * The parameter `?1` of a page's statement. Numbers come from JSON, as those of the index do, so large ones are equal.
+ * Returns the parameter `?1` of a page's statement. SQLite reads its numbers from JSON, as it does those of the index,
+ * so large numbers are equal.
  */
 export function pageParameter(plan: Plan, counts: Counts, query: ListQuery): string {
   const { conditions, sort, paging } = query;
@@ -25,32 +28,32 @@ export function pageParameter(plan: Plan, counts: Counts, query: ListQuery): str
     sort: sort.map(({ key }) => ({ key, path: leadingRowPath(key) })),
     cursor: paging.cursor,
     limit: paging.pageSize + 1,
-    // No need to skip more than all segments have.
+    // All segments together have no more rows than this.
     skip: plan.kind === "walk" ? Math.min(paging.skip, maxRows * (sort.length + 1)) : paging.skip,
     maxRows,
   };
   return JSON.stringify(page);
 }
 
-/** A part of the parameter, such as `limit` or `sort[0].key`. */
+/** SQL: a part of the parameter, such as `limit` or `sort[0].key`. */
 export const bound = (path: string): string => `(?1 ->> '$.${path}')`;
 
-/** The value that a file sorts by, from its record. */
+/** SQL: the value that a file sorts by, from its record. */
 export const valueAt = (at: number): string =>
   `file.attributes ->> ('$.rows[' || (file.attributes ->> ${bound(`sort[${at}].path`)}) || '][1]')`;
 
-/** Columns of a `SELECT`, one for each sort key. */
+/** SQL: the columns of a `SELECT`, one for each sort key. */
 export const sortColumns = ({ sort }: ListQuery, column: (at: number) => string): string =>
   sort.map((_, at) => `, ${column(at)} AS k${at}`).join("");
 
-/** The order by the sort keys, those before `from` left out. */
+/** SQL: the order by the sort keys from the place `from` on, and by id. */
 export const orderFrom = ({ sort }: ListQuery, from: number): string =>
   [
     ...sort.map(({ descending }, at) => `k${at} IS NULL, k${at}${descending ? " DESC" : ""}`).slice(from),
     "file_id",
   ].join(", ");
 
-/** SQL: a row with `file_id`, `k0`, `k1` … comes after the cursor. Its keys before `from` equal the cursor's. */
+/** SQL: a row with `file_id`, `k0`, `k1` … comes after the cursor, if its keys before `from` equal the cursor's. */
 export function afterCursor(query: ListQuery, from: number): string {
   const { sort, paging } = query;
   if (paging.cursor === undefined) return "true";
@@ -63,7 +66,7 @@ export function afterCursor(query: ListQuery, from: number): string {
   return `${later} OR k${from} = ${value} AND (${tie})`;
 }
 
-/** All files that match, sorted. */
+/** SQL: a page of all matching files, sorted. */
 export function collectSql({ hasMore }: Counts, query: ListQuery): string {
   const matching = `SELECT file.id AS file_id${sortColumns(query, valueAt)}
     FROM (${matchingIds(hasMore)}) AS matching CROSS JOIN file WHERE file.id = matching.id`;
@@ -73,7 +76,7 @@ export function collectSql({ hasMore }: Counts, query: ListQuery): string {
   );
 }
 
-/** Shared files by id, with their clients. Files of a retired owner are passed over until they are removed. */
+/** SQL: a page of shared files by id, with their clients. It leaves out files of a retired owner. */
 export const sharedSql = (query: ListQuery): string => {
   const files = `SELECT file.id AS file_id FROM file CROSS JOIN owner ON owner.id = file.owner_id
     WHERE file.shared_in = ${bound("share")} AND file.state = 'committed' AND file.id > ${bound("after")}
@@ -82,11 +85,11 @@ export const sharedSql = (query: ListQuery): string => {
     LEFT JOIN owner ON owner.id = (SELECT owner_id FROM file WHERE file.id = shown.id)`;
 };
 
-/** The parameter `?1` of `sharedSql`. */
+/** Returns the parameter `?1` of `sharedSql`. */
 export const sharedParameter = (share: string, { cursor, pageSize, skip }: ListQuery["paging"]): string =>
   JSON.stringify({ share, after: cursor?.[0] ?? "", limit: pageSize + 1, skip });
 
-/** A page of `source`, which gives `file_id` and the columns `k0`, `k1` … of the sort keys, in order. */
+/** SQL: a page of `source`, which has `file_id` and the columns `k0`, `k1` … of the sort keys, in order. */
 export const pageSql = (source: string, query: ListQuery): string => `SELECT page.*,
   file.content_type AS contentType, file.size_bytes AS sizeBytes, file.etag, file.file_name AS fileName,
   file.created_at AS createdAt, file.committed_at AS committedAt, octet_length(file.metadata) AS metadataBytes,

@@ -2,7 +2,7 @@ import type { Paging } from "../../http/input/paging.ts";
 import type { Condition } from "../metadata/attributes.ts";
 import type { SortKey } from "./sort-parameter.ts";
 
-/** Chooses how a page of files is found, and reckons the rows that it reads. Pure. */
+/** This file chooses the plan by which a page of files is found, and estimates the rows that it reads. Pure. */
 export interface ListQuery {
   readonly conditions: readonly Condition[];
   readonly sort: readonly SortKey[];
@@ -24,22 +24,22 @@ export interface Counts {
 
 export type Plan = CollectPlan | WalkPlan;
 
-/** Collect all files that match, starting from those of the rarest condition, and sort them. */
+/** The plan: collect all matching files, starting from those of the rarest condition, and sort them. */
 export interface CollectPlan {
   readonly kind: "collect";
   readonly leading: Condition;
 }
 
-/** Walk the index in the order asked for, test each file and stop when the page is full. */
+/** The plan: walk the index in the order that is asked for, test each file and stop when the page is full. */
 export interface WalkPlan {
   readonly kind: "walk";
-  /** The condition whose files are walked; undefined: the files by the first sort key, or all of them. */
+  /** The walk passes the files of this condition; undefined: the files by the sort keys, or all files. */
   readonly leading: Condition | undefined;
-  /** Rows that each segment of the walk may pass. */
+  /** The number of rows that each segment of the walk may pass. */
   readonly maxRows: number;
 }
 
-/** Parts of the row budget: one to walk, one to collect files after a walk that found too few. */
+/** Parts of the row budget: one to walk, and one to collect files, also after a walk that was cut. */
 export interface PageBudget {
   readonly walk: number;
   readonly collect: number;
@@ -53,7 +53,7 @@ export function choosePlan(counts: Counts, query: ListQuery, budget: PageBudget)
   return { kind: "walk", leading, maxRows: maxRowsOfWalk(counts, query, budget.walk) };
 }
 
-/** The rarest condition, if collecting its files stays within the budget. */
+/** Returns the rarest condition if collecting its files stays within the budget. */
 export function rarestCollectable(
   { rarest, hasMore }: Counts,
   conditions: readonly Condition[],
@@ -64,8 +64,8 @@ export function rarestCollectable(
 }
 
 /**
- * The number of files that a page number may skip within the budget. Zero if nobody knows how many rows lie before a
- * file: only where every row is a file of the answer, rows and files are the same.
+ * Returns the number of files that a page number may skip within the budget. It is zero if the number of rows before a
+ * file is unknown: rows and files are the same only if every row is a file of the answer.
  */
 export function mostSkipped(counts: Counts, query: ListQuery, plan: Plan, budget: PageBudget): number {
   if (plan.kind === "collect") return Infinity;
@@ -76,32 +76,33 @@ export function mostSkipped(counts: Counts, query: ListQuery, plan: Plan, budget
   return showsAll ? Math.max(0, maxRows - paging.pageSize - 1) : 0;
 }
 
-/** Rows read to step from a value to the one below it, in the walk and where it is cut. */
+/** The rows that a step from a value to the next lower one reads, in the walk and in the test for its cut. */
 const ROWS_PER_DESCENDING_STEP = 5;
 
-/** Rows read for each mark of a cut (walk-sql.ts). Each skipped file has one. */
+/** The rows that each mark of a cut reads (walk-sql.ts). There is a mark for each skipped file. */
 const ROWS_PER_MARK = 2;
 
-/** Later segments have the same limit as the one that the page begins in: most of them are short. */
+/** Returns the limit of each segment. Later segments are not counted apart, because most of them are short. */
 function maxRowsOfWalk({ hasMore }: Counts, { conditions, sort, paging }: ListQuery, budget: number): number {
-  // Each row is read twice where the walk is cut; then its record, and the index entry of that.
+  // A cut reads each row twice. Two more reads are the file's record and the index entry of the record.
   const rows = rowsPerTest(conditions, hasMore) + 2 + (sort.some(isDescending) ? ROWS_PER_DESCENDING_STEP : 0);
   if (paging.skip === 0) return Math.floor(budget / rows);
-  // A group that is skipped is read twice: to find where it ends, and to sort it.
+  // A skipped group is read twice: to find its end, and to sort it.
   return Math.floor(budget / ((rows + ROWS_PER_MARK) * (sort.length > 1 ? 2 : 1)));
 }
 
 const isDescending = ({ descending }: SortKey): boolean => descending;
 
 /**
- * Rows read for each file that is collected: its row in the count and in the index, the tests, and its record twice.
+ * Returns the rows that each collected file reads: its row in the count and in the index, the tests, and its record
+ * twice.
  */
 export const rowsPerCollected = (conditions: readonly Condition[], hasMore: boolean): number =>
   rowsPerTest(conditions, hasMore) + 2 * conditions.length + 3;
 
 /**
- * Rows read to test one file: its own and a spare one, one for each condition and two for each value. If files have
- * more than the index takes: the record, and two more for each value.
+ * Returns the rows that the test of one file reads: its own and a spare one, one for each condition and two for each
+ * value. If files have more pairs than the index takes, it also reads the record, and two more rows for each value.
  */
 function rowsPerTest(conditions: readonly Condition[], hasMore: boolean): number {
   const values = conditions.reduce((sum, condition) => sum + condition.values.length, 0);

@@ -23,7 +23,7 @@ export const filterParameters = {
   "content-type": z.optional(parsed(parseContentTypes)),
 };
 
-/** `q` of a deletion. An empty one would match all files; to delete all, leave it out. */
+/** The `q` of a deletion. An empty one is refused, because it would match all files. */
 export const deletionTerms = z.optional(parsed(parseTerms));
 
 export const sortParameter = { sort: z.optional(parsed(parseSort)) };
@@ -43,7 +43,7 @@ function parseTerms(text: string): Result<readonly Term[], string> {
   return terms.ok && terms.value.length === 0 ? err("must have a term. To delete all files, leave it out") : terms;
 }
 
-/** `image/png, text/plain`. Commas in quotation marks belong to a parameter of a type. */
+/** Reads a list such as `image/png, text/plain`. A comma in quotation marks belongs to a parameter of a type. */
 export function parseContentTypes(text: string): Result<readonly string[], string> {
   const types = (text.match(/(?:"[^"]*"|[^,"])+/g) ?? []).map((type) => restorePlus(type.trim()));
   if (types.length > LIMITS.contentTypesPerRequest)
@@ -52,7 +52,9 @@ export function parseContentTypes(text: string): Result<readonly string[], strin
   return isWhole ? ok(types) : err("must be content types such as image/png, separated by commas");
 }
 
-/** In an address `+` means space. Media types have no spaces, so `image/svg xml` was typed as `image/svg+xml`. */
+/**
+ * Restores a `+`, which a query string decodes to a space. A type has no space, so `image/svg xml` was `image/svg+xml`.
+ */
 const restorePlus = (type: string): string =>
   type.replace(/^[^;]*/, (essence) => essence.replaceAll(/(?<=[^/\s]) (?=[^/\s])/g, "+"));
 
@@ -66,8 +68,8 @@ export interface Term {
 const BARE = /[^\s":]/;
 
 /**
- * Parses `q`: pairs of key and value separated by white space, without repeats. Keys and values may be quoted. The
- * error describes the mistake and its place. Pure.
+ * Parses `q`: pairs of key and value, separated by white space. It drops repeated pairs. Keys and values may be quoted.
+ * The error describes the mistake and its place. Pure.
  */
 export function parseQuery(source: string): Result<readonly Term[], string> {
   const terms = new Map<string, Term>();

@@ -1,8 +1,8 @@
 import { err, ok, type Result } from "../../platform/model/result.ts";
 
 /**
- * A word of `q` or `sort`: bare, or in quotation marks, where `\"` is a mark and `\\` a backslash. A backslash before
- * anything else stands for itself. Pure.
+ * A word of `q` or `sort`: bare or in quotation marks. In quotation marks, `\"` is a quotation mark and `\\` a
+ * backslash; before any other character a backslash stands for itself. Pure.
  */
 export interface Word {
   readonly text: string;
@@ -10,7 +10,9 @@ export interface Word {
   readonly end: number;
 }
 
-/** Reads the word at `start`. `bare` matches characters that need no marks. The error describes the mistake. */
+/**
+ * Reads the word at `start`. `bare` matches characters that need no quotation marks. The error describes the mistake.
+ */
 export function readWord(source: string, start: number, bare: RegExp): Result<Word, string> {
   if (source[start] !== '"') {
     let end = start;

@@ -12,8 +12,8 @@ export interface SortKey {
 const BARE = /[^",:]/;
 
 /**
- * Parses `sort`: `name:desc,Content-Type`. The name is a path into the metadata, quoted if it has a comma, colon or
- * mark. The first of repeated names counts. The error describes the mistake. Pure.
+ * Parses `sort`, such as `name:desc,Content-Type`. A name is a path into the metadata, quoted if it has a comma, colon
+ * or quotation mark. The first of repeated names counts. The error describes the mistake. Pure.
  */
 export function parseSort(source: string): Result<readonly SortKey[], string> {
   const keys = new Map<string, SortKey>();

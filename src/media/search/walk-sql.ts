@@ -4,8 +4,9 @@ import { afterCursor, bound, orderFrom, pageSql, sortColumns, valueAt } from "./
 import type { Counts, ListQuery, WalkPlan } from "./plan.ts";
 
 /**
- * A page by walks along the index, in segments: files with the first sort key, by it; files without that key, by the
- * next one; at last files without any, by id. Each segment passes `maxRows` rows at most.
+ * SQL: a page by walks along the index, in segments. First come the files with the first sort key, sorted by it; then
+ * the files without that key, sorted by the next one; at last the files without any sort key, by id. Each segment
+ * passes at most `maxRows` rows.
  */
 export function walkSql({ leading }: WalkPlan, counts: Counts, query: ListQuery): string {
   const { sort, paging } = query;
@@ -18,7 +19,7 @@ export function walkSql({ leading }: WalkPlan, counts: Counts, query: ListQuery)
     else if (at === sort.length - 1) segments.push(sortedSegment(walk, at, hasCursor));
     else segments.push(groupedSegment(walk, at, hasCursor));
   }
-  // One term of the compound for each segment: D1 allows few.
+  // Each segment is one term of the compound SELECT, because D1 allows few terms.
   return pageSql(segments.map((segment) => `SELECT * FROM (${segment})`).join(" UNION ALL "), query);
 }
 
@@ -27,17 +28,19 @@ interface Walk extends Counts {
   readonly leading: WalkPlan["leading"];
 }
 
-/** In the place of a file's id: the walk was cut before the page was full. */
+/** A row with this id instead of a file's means that the walk was cut before the page was full. */
 export const CUT = "";
 
-/** Files of `rows`, which gives `file_id`, `value` and `leads`, that match and lack the sort keys before `from`. */
+/** SQL: the files of `rows` (`file_id`, `value`, `leads`) that match and lack the sort keys before `from`. */
 const matchesOf = ({ query, hasMore }: Walk, rows: string, from: number): string =>
   `FROM (${rows} LIMIT ${bound("maxRows")}) AS walk CROSS JOIN file
     WHERE walk.leads AND ${query.conditions.length === 0 ? "true" : meetsConditions("walk.file_id", hasMore)}
     AND file.id = walk.file_id AND file.owner_id = ${bound("owner")} AND file.state = 'committed'
     ${Array.from({ length: from }, (_, at) => `AND file.attributes ->> ${bound(`sort[${at}].path`)} IS NULL`).join(" ")}`;
 
-/** A mark if `rows` has more than the walk may pass; so many of them that a page number cannot skip them all. */
+/**
+ * SQL: marks of a cut if `rows` has more rows than the walk may pass: so many that a page number cannot skip them all.
+ */
 function cutOf({ query }: Walk, rows: string): string {
   const marks = `WITH RECURSIVE step (n) AS (
     SELECT 1 UNION ALL SELECT n + 1 FROM step LIMIT ${bound("limit")} + ${bound("skip")}) SELECT n FROM step`;
@@ -45,7 +48,7 @@ function cutOf({ query }: Walk, rows: string): string {
     FROM (${rows} LIMIT 1 OFFSET ${bound("maxRows")})${query.paging.skip > 0 ? ` CROSS JOIN (${marks})` : ""}`;
 }
 
-/** Files by the last sort key, `at`. They have it and lack all before it. */
+/** SQL: the files that have the last sort key, `at`, and lack all keys before it, sorted by it. */
 function sortedSegment(walk: Walk, at: number, hasCursor: boolean): string {
   const { query } = walk;
   const after = hasCursor ? { value: bound(`cursor[${at}]`), fileId: bound(`cursor[${at + 1}]`) } : undefined;
@@ -55,8 +58,8 @@ function sortedSegment(walk: Walk, at: number, hasCursor: boolean): string {
 }
 
 /**
- * The sort key `at`, or NULL if no file has it and lacks all before it. Most owners' files have the same keys, and a
- * walk would pass all of them to find that out.
+ * SQL: the sort key `at`, or NULL if no file has this key and lacks all keys before it. The files of most owners have
+ * the same keys, and a walk would pass all of them to find no match.
  */
 const sortKeyOf = ({ keySets }: Walk, at: number): string =>
   at === 0 || keySets > MAX_KEY_SETS
@@ -65,18 +68,18 @@ const sortKeyOf = ({ keySets }: Walk, at: number): string =>
         AND ${bound(`sort[${at}].key`)} IN (SELECT value FROM json_each(keys))
         AND ${lacksKeys(at)}) THEN ${bound(`sort[${at}].key`)} END`;
 
-/** A set of keys without the first `count` sort keys. */
+/** SQL: a key set lacks the first `count` sort keys. */
 const lacksKeys = (count: number): string => `NOT EXISTS (SELECT 1 FROM json_each(keys)
   WHERE value IN (${Array.from({ length: count }, (_, at) => bound(`sort[${at}].key`)).join(", ")}))`;
 
-/** The index rows of a key in its order, ids upwards. */
+/** SQL: the index rows of a key in its order; rows of one value have ascending ids. */
 function orderedRows(key: string, descending: boolean, after?: { readonly value: string; readonly fileId: string }) {
   const ofKey = `attribute.owner_id = ${bound("owner")} AND attribute.key = ${key}`;
   if (!descending)
     return `SELECT file_id, value, leads FROM attribute
       WHERE ${ofKey} AND (value, file_id) > (${after?.value ?? "-9e999"}, ${after?.fileId ?? "''"})
       ORDER BY value, file_id`;
-  // Steps from each value to the one below it: an index read backwards would give the ids backwards too.
+  // The walk steps from each value to the next lower one, because an index read backwards would also reverse the ids.
   const first = after?.value ?? `(SELECT max(value) FROM attribute WHERE ${ofKey})`;
   return `SELECT attribute.file_id, attribute.value, attribute.leads FROM (
       WITH RECURSIVE step (value, after) AS (
@@ -89,8 +92,9 @@ function orderedRows(key: string, descending: boolean, after?: { readonly value:
 }
 
 /**
- * Files by the sort key `at` and those after it. They have this key and lack all before it. The other keys sort the
- * files of one value, so these are read together: those of the cursor's value, and of as many values as fill the page.
+ * SQL: the files that have the sort key `at` and lack all keys before it, sorted by this key and the later ones. The
+ * later keys sort the files of one value, so these files are read together: the files of the cursor's value, and of as
+ * many further values as fill the page.
  */
 function groupedSegment(walk: Walk, at: number, hasCursor: boolean): string {
   const { query } = walk;
@@ -112,7 +116,7 @@ function groupedSegment(walk: Walk, at: number, hasCursor: boolean): string {
     SELECT * FROM (${files}) WHERE ${later} ORDER BY ${orderFrom(query, at)} LIMIT ${end})`;
 }
 
-/** Files by id: all, those of the leading condition, or those without any sort key. */
+/** SQL: files by id: all files, the files of the leading condition, or the files without any sort key. */
 function lastSegment(walk: Walk, hasCursor: boolean): string {
   const { query, keySets } = walk;
   const { length } = query.sort;
@@ -133,7 +137,7 @@ function rowsById({ query, leading, hasMore }: Walk, after: string): string {
     ORDER BY file_id`;
 }
 
-/** Files of several index entries by id, each once: every step goes to the lowest id above the last one. */
+/** SQL: the files of several index entries by id, each once: every step goes to the lowest id above the last one. */
 const rowsOfEntries = (entries: string, after: string): string => `SELECT file_id, 1 AS leads FROM (
   WITH RECURSIVE step (file_id) AS (
     SELECT ${after}
@@ -146,7 +150,7 @@ const rowsOfEntries = (entries: string, after: string): string => `SELECT file_i
   SELECT file_id FROM step LIMIT -1 OFFSET 1
 ) WHERE file_id IS NOT NULL`;
 
-/** Index entries of the files without the first `count` sort keys. */
+/** SQL: the index entries of the files without the first `count` sort keys. */
 const keySetsWithout = (count: number): string => `(SELECT
   json_group_array(json_object('key', '${KEYS_KEY}', 'value', digest))
   FROM key_set WHERE owner_id = ${bound("owner")} AND ${lacksKeys(count)})`;

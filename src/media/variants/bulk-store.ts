@@ -7,17 +7,17 @@ export type BulkVariantStore = ReturnType<typeof createBulkVariantStore>;
 
 export interface WantedVariant extends VariantName, VariantJob {}
 
-/** ?1 to ?3 the caller. */
+/** SQL: the file is committed and the caller's (?1 to ?3). */
 const OWNED = `file.state = 'committed' AND EXISTS (SELECT 1 FROM owner WHERE owner.id = file.owner_id
   AND owner.client = ?1 AND owner.tenant = ?2 AND owner.visibility = ?3 AND owner.erasure_id IS NULL)`;
 
-/** ?4 the variants asked for, ?5 the most that a file may have. A file that would have more gets none. */
+/** ?4 are the wanted variants, ?5 is the limit for each file. A file that would exceed the limit gets no variant. */
 const WANTED = `json_each(?4) AS wanted CROSS JOIN file ON file.id = wanted.value ->> 'fileId' AND ${OWNED}
   AND ?5 >= (SELECT count(*) FROM (
     SELECT type || size FROM variant WHERE variant.file_id = file.id AND variant.state <> 'removed'
     UNION SELECT value ->> 'type' || (value ->> 'size') FROM json_each(?4) WHERE value ->> 'fileId' = file.id))`;
 
-/** ?4 files, ?5 names of variants. */
+/** ?4 are the files, ?5 the names of variants. */
 const NAMED = `variant.state <> 'removed' AND (variant.file_id, variant.type, variant.size) IN
   (SELECT file.id, name.value ->> 'type', name.value ->> 'size'
     FROM json_each(?4) AS chosen CROSS JOIN file ON file.id = chosen.value AND ${OWNED} CROSS JOIN json_each(?5) AS name)`;
@@ -41,7 +41,7 @@ export function createBulkVariantStore(db: D1Database) {
   const prepared = (sql: string, caller: FileCaller, ...values: unknown[]) =>
     db.prepare(sql).bind(caller.client, caller.tenant, caller.visibility, ...values);
   return {
-    /** Adds variants. Failed ones are replaced, others stay as they are. */
+    /** Adds variants. It replaces failed variants, and leaves other existing ones as they are. */
     async add(
       caller: FileCaller,
       wanted: readonly WantedVariant[],
@@ -56,7 +56,7 @@ export function createBulkVariantStore(db: D1Database) {
       return { started: started?.results ?? [], replaced: replaced?.results ?? [] };
     },
 
-    /** The number of variants that `add` would start. */
+    /** Counts the variants that `add` would start. */
     async countMissing(
       caller: FileCaller,
       fileIds: readonly string[],
@@ -78,7 +78,7 @@ export function createBulkVariantStore(db: D1Database) {
       return (await prepared(BULK_SQL.remove, caller, ...values).all<VariantJob>()).results;
     },
 
-    /** The number of variants that `remove` would remove. */
+    /** Counts the variants that `remove` would remove. */
     count: (caller: FileCaller, fileIds: readonly string[], names: readonly VariantName[]): Promise<number> =>
       countOf(prepared(BULK_SQL.count, caller, JSON.stringify(fileIds), JSON.stringify(names))),
   };

@@ -42,14 +42,14 @@ const deletionQuery = z.extend(creationQuery, { q: deletionTerms });
 
 type BulkCall = Call<Record<string, never>, z.infer<typeof creationQuery>, undefined, Principal>;
 
-/** The variants `names` of one page of images. */
+/** The named variants of one page of images. */
 interface PageWork {
   readonly caller: FileCaller;
   readonly fileIds: readonly string[];
   readonly names: readonly VariantName[];
 }
 
-/** `POST B`: asks for variants of one page of images; `Link` leads to the next page. */
+/** `POST B`: adds variants to one page of images; `Link` has the next page. */
 export const createBulkVariants = (deps: BulkDeps, visibility: Visibility): Route =>
   defineRoute({
     method: "POST",
@@ -75,7 +75,7 @@ export const createBulkVariants = (deps: BulkDeps, visibility: Visibility): Rout
       }),
   });
 
-/** `DELETE B`: deletes variants of one page of images; `Link` leads to the next page. */
+/** `DELETE B`: deletes variants of one page of images; `Link` has the next page. */
 export const deleteBulkVariants = (deps: BulkDeps, visibility: Visibility): Route =>
   defineRoute({
     method: "DELETE",
@@ -105,7 +105,7 @@ interface BulkAction {
   /** Both return the number of variants; `count` changes nothing. */
   readonly count: (work: PageWork) => Promise<number>;
   readonly run: (work: PageWork) => Promise<number>;
-  /** A file that would have more variants is left out, and counted in the answer as `skipped`. */
+  /** The answer counts a file that would have more variants as `skipped`. */
   readonly maxPerFile: number;
 }
 
@@ -134,11 +134,11 @@ async function answerPage(
   return json(isDry ? 200 : status, counts, { link });
 }
 
-/** The number of variants that the file would have. */
+/** Returns the number of variants that the file would have. */
 const countVariants = (names: readonly VariantName[], { variants }: ListedFile): number =>
   new Set([...variants, ...names].map(({ type, size }) => `${type} ${size}`)).size;
 
-/** A bulk operation has at most `pageSize` times the number of sizes. */
+/** Limits the work of a bulk operation: at most `pageSize` times the number of sizes. */
 function checkNames({ query, paging }: BulkCall): Result<readonly VariantName[], MediaFailure> {
   const names = namedVariants(query);
   if (!names.ok) return names;
@@ -147,7 +147,7 @@ function checkNames({ query, paging }: BulkCall): Result<readonly VariantName[],
   return requested > LIMITS.transformationsPerBulk ? err({ kind: "too_many_transformations", requested }) : names;
 }
 
-/** Files that can have variants, within the content types asked for. */
+/** Returns a page of files that can have variants, of the content types that are asked for. */
 function pageOfImages(
   deps: BulkDeps,
   visibility: Visibility,

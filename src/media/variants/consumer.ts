@@ -23,13 +23,13 @@ interface ConsumerDeps {
   readonly doerOf: (shard: number) => JobDoer;
 }
 
-/** Delays before the attempts after the first. */
+/** The backoff before each further attempt. */
 const RETRY_DELAYS_SEC = [5, 10, 20, 40];
 
 /** A step of long work. Returns the fault if another attempt may succeed. */
 export type Step = (id: string, nowMs: number) => Promise<string | undefined>;
 
-/** Does a job, or what is left to do after its last attempt. Returns the fault if another attempt may succeed. */
+/** Does a job, or the work that follows its last attempt. Returns the fault if another attempt may succeed. */
 export type JobDoer = (job: MediaJob, isDead: boolean) => Promise<string | undefined>;
 
 export const createJobDoer =
@@ -46,7 +46,7 @@ export const createJobDoer =
 export async function consumeJobs(deps: ConsumerDeps, batch: MessageBatch, waitUntil: WaitUntil): Promise<void> {
   const isDead = batch.queue.endsWith("-dead");
   const run = async (job: MediaJob): Promise<string | undefined> => deps.doerOf(job.shard ?? 0)(job, isDead);
-  /** A trace of its own, since many requests share a batch, with a link to the one that sent the job. */
+  /** Each job has a trace of its own, because many requests share a batch, with a link to the trace of its sender. */
   const runInSpan = (job: MediaJob, { id, attempts }: Message): Promise<string | undefined> => {
     const { trace: cause } = job;
     const name = `job ${"work" in job ? job.work : "variant"}`;
@@ -86,7 +86,7 @@ export async function consumeJobs(deps: ConsumerDeps, batch: MessageBatch, waitU
   });
 }
 
-/** Long work is never given up: its row stays due, and the sweep resumes it, each time later. */
+/** Long work is never given up. Its row stays due, and the sweep resumes it after a growing delay. */
 async function waitLonger({ deadWork, log, clock }: DoerDeps, job: LongJob): Promise<undefined> {
   const failures = await deadWork.record(job, clock.nowMs());
   log.error("media work failed in every attempt", { ...job, failures });

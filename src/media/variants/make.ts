@@ -17,13 +17,13 @@ export interface MakeVariantDeps {
   readonly log: Log;
   readonly meter: Meter;
   readonly variants: VariantStore;
-  /** Another shard has this rendition: the file moved there with its tenant. */
+  /** True if another shard has this rendition, because the file moved there with its tenant. */
   readonly isElsewhere: (job: VariantJob) => Promise<boolean>;
   readonly blobs: BlobStore;
   readonly transformer: ImageTransformer;
 }
 
-/** A permanent fault marks the variant failed; after a temporary one the job is retried. */
+/** After a permanent fault the variant is failed; after a temporary fault the queue repeats the job. */
 type Fault =
   | { readonly kind: "permanent"; readonly reason: string }
   | { readonly kind: "temporary"; readonly fault: string };
@@ -34,16 +34,16 @@ const temporary = (fault: string): Result<never, Fault> => err({ kind: "temporar
 const BROKEN = "The file is not a readable image.";
 
 /**
- * Makes one rendition. Returns the fault if another attempt may succeed. A late or repeated message finds that the row
- * is not pending, and makes nothing. Bytes are written before the row becomes ready; if the row cannot become ready any
- * more, they are deleted.
+ * Makes one rendition. Returns the fault if another attempt may succeed. For a late or repeated message the row is no
+ * longer pending, and nothing is made. Bytes are written before the row becomes ready. If the row cannot become ready
+ * any more, the bytes are deleted.
  */
 export async function makeVariant(deps: MakeVariantDeps, job: VariantJob): Promise<string | undefined> {
   const row = await deps.variants.findJob(job.fileId, job.nonce);
   if (row === undefined && (await deps.isElsewhere(job))) return undefined;
-  // The bytes are those of the row that moved with its tenant.
+  // The copy of this row in another shard uses the bytes.
   if (row?.fileState === "moved" && row.state === "ready") return undefined;
-  // The rendition may have left bytes if it was given up while it ran.
+  // An attempt that was still running when the rendition was given up may have written bytes.
   if (row === undefined || row.state === "removed" || row.state === "failed" || row.fileState !== "committed")
     return discard(deps, job);
   if (row.state !== "pending") return undefined;
@@ -86,7 +86,7 @@ async function make(deps: MakeVariantDeps, job: VariantJob, row: JobRow): Promis
   return ok({ ...stored.value, etag: await variantEtag(row, image.value.encoder) });
 }
 
-/** Reads the beginning of the master, and more if the header is behind much other data. */
+/** Reads the beginning of the master, and more if much other data precedes the header. */
 async function readMasterHeader(
   deps: MakeVariantDeps,
   { masterKey, masterSizeBytes: sizeBytes }: JobRow,
@@ -137,7 +137,9 @@ async function transform(
 /** Transformers round differently. */
 const ROUNDING_PIXELS = 1;
 
-/** Measures the result: Cloudflare returns animations of more than 50 megapixels unchanged. */
+/**
+ * Measures the result before it stores it, because Cloudflare returns animations of more than 50 megapixels unchanged.
+ */
 async function storeResult(
   deps: MakeVariantDeps,
   { fileId, nonce }: VariantJob,
@@ -166,21 +168,21 @@ async function storeResult(
       ? temporary("the transformed image broke off")
       : ok({ contentType, width, height, sizeBytes });
   } finally {
-    // Otherwise the transformer waits until the rest is read after a failure.
+    // After a failure, the transformer would wait until the rest is read.
     await parts.cancel();
   }
 }
 
 /**
- * Removes the orientation, since the pixels are upright now: viewers would turn them again. Not in png, where a
- * checksum covers it.
+ * Sets the orientation to 1, because the pixels are upright now and viewers would turn them again. It leaves a png
+ * alone, where a checksum covers the orientation.
  */
 function clearOrientation(bytes: Uint8Array, { format, orientationField: field }: ImageHeader): void {
   if (format === "jpeg" && field !== undefined)
     new DataView(bytes.buffer, bytes.byteOffset).setUint16(field.offset, 1, field.littleEndian);
 }
 
-/** Derived from master, operation, size and encoder version, so it is known without reading the bytes. */
+/** Derives the ETag from master, operation, size and encoder version, so that no bytes must be read. */
 async function variantEtag({ masterEtag, type, size }: JobRow, encoder: string): Promise<string> {
   return (await sha256Hex(JSON.stringify([masterEtag, type, size, encoder]))).slice(0, 32);
 }

@@ -7,7 +7,7 @@ export interface PurgeVariantsDeps {
   readonly variants: VariantStore;
 }
 
-/** A job that still runs finds its row gone and deletes the bytes that it wrote. */
+/** Deletes removed renditions. A job that is still running finds its row gone and deletes the bytes that it wrote. */
 export async function purgeVariants(deps: PurgeVariantsDeps, renditions: readonly VariantJob[]): Promise<void> {
   if (renditions.length === 0) return;
   await deps.blobs.delete(renditions.map(({ fileId, nonce }) => variantKey(fileId, nonce)));

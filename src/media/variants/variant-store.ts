@@ -22,7 +22,7 @@ export interface VariantList {
 export interface AddedVariants extends VariantList {
   /** Nonces of the new renditions. */
   readonly started: readonly string[];
-  /** Nonces of failed renditions that new ones replace; they are removed. */
+  /** Nonces of failed renditions that new ones replace. They are removed now. */
   readonly replaced: readonly string[];
 }
 
@@ -30,7 +30,7 @@ export interface JobRow {
   readonly type: VariantType;
   readonly size: string;
   readonly state: VariantRow["state"];
-  /** `moved`: it is in another shard, with its tenant. */
+  /** `moved`: the file is in another shard, with its tenant. */
   readonly fileState: "pending" | "committed" | "removed" | "moved";
   readonly masterKey: string;
   readonly masterEtag: string;
@@ -46,12 +46,12 @@ export interface MadeVariant {
   readonly etag: string;
 }
 
-/** ?1 is the file, ?2 to ?4 the caller. */
+/** SQL: the committed file of a caller. ?1 is the file, ?2 to ?4 the caller. */
 const OWNED_FILE = `SELECT file.content_type AS contentType FROM file JOIN owner ON owner.id = file.owner_id
   WHERE file.id = ?1 AND file.state = 'committed' AND owner.client = ?2 AND owner.visibility = ?3
   AND owner.tenant = ?4 AND owner.erasure_id IS NULL`;
 
-/** The variants asked for (?5) and the others of the file are no more than ?8. */
+/** SQL: the wanted variants (?5) and the other variants of the file are together at most ?8. */
 const IS_WITHIN_LIMIT = `?8 >= json_array_length(?5) + (
   SELECT count(*) FROM variant AS other WHERE other.file_id = ?1 AND other.state <> 'removed'
   AND other.type || other.size NOT IN (SELECT value ->> 'type' || (value ->> 'size') FROM json_each(?5)))`;
@@ -74,7 +74,7 @@ const SQL = {
     RETURNING nonce`,
   delete: `DELETE FROM variant WHERE state = 'removed' AND (file_id, nonce) IN
     (SELECT value ->> 'fileId', value ->> 'nonce' FROM json_each(?1))`,
-  // A late job may write such a rendition again, and no row names it then.
+  // A late job may write such a rendition again when no row names it any more.
   forgetPlaces: `UPDATE file SET known_places = NULL WHERE known_places = 1
     AND id IN (SELECT value ->> 'fileId' FROM json_each(?1))`,
   pendingNonces: `SELECT nonce FROM variant WHERE file_id = ?1 AND state = 'pending'`,
@@ -105,7 +105,7 @@ export function createVariantStore(db: D1Database) {
     ((found?.results ?? []) as { nonce: string }[]).map((row) => row.nonce);
 
   return {
-    /** The variants of a committed file by type and size; undefined: the caller has no such file. */
+    /** Lists the variants of a committed file by type and size; undefined: the caller has no such file. */
     async list(fileId: string, caller: FileCaller): Promise<VariantList | undefined> {
       const [file, variants] = await db.batch([
         prepared(SQL.ownedFile, ...owned(fileId, caller)),
@@ -115,7 +115,9 @@ export function createVariantStore(db: D1Database) {
       return contentType === undefined ? undefined : { contentType, variants: variantsOf(variants) };
     },
 
-    /** Adds all of these variants or, beyond `maxPerFile`, none. Failed ones are replaced, others stay as they are. */
+    /**
+     * Adds all of these variants or, beyond `maxPerFile`, none. It replaces failed variants and leaves others alone.
+     */
     async add(
       fileId: string,
       caller: FileCaller,
@@ -136,7 +138,7 @@ export function createVariantStore(db: D1Database) {
       return { contentType, variants: variantsOf(variants), ...renditions };
     },
 
-    /** Any state → removed; the nonces, or undefined: the caller has no such file. */
+    /** Any state → removed. Returns the nonces; undefined: the caller has no such file. */
     async remove(
       fileId: string,
       caller: FileCaller,
@@ -161,7 +163,7 @@ export function createVariantStore(db: D1Database) {
       return noncesOf(await prepared(SQL.pendingNonces, fileId).all());
     },
 
-    /** The row that a job asks for. */
+    /** Returns the row of a job's rendition. */
     async findJob(fileId: string, nonce: string): Promise<JobRow | undefined> {
       return (await prepared(SQL.findJob, fileId, nonce).first<JobRow>()) ?? undefined;
     },
@@ -177,7 +179,7 @@ export function createVariantStore(db: D1Database) {
       await prepared(SQL.markFailed, fileId, nonce, reason).run();
     },
 
-    /** Rows whose `due_at` has come. */
+    /** Returns the rows that are due. */
     async due(nowMs: number, maxRows: number): Promise<readonly DueVariant[]> {
       return (await prepared(SQL.due, nowMs, maxRows).all<DueVariant>()).results;
     },

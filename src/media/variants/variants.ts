@@ -45,7 +45,9 @@ export const listVariants = (deps: VariantsDeps, visibility: Visibility): Route 
     },
   });
 
-/** `POST P/{fileId}/variants`: asks for variants. Failed ones are replaced, others stay as they are. */
+/**
+ * `POST P/{fileId}/variants`: adds variants. It replaces failed variants, and leaves other existing ones as they are.
+ */
 export const createVariants = (deps: VariantsDeps, visibility: Visibility): Route =>
   defineRoute({
     method: "POST",
@@ -81,7 +83,9 @@ export const createVariants = (deps: VariantsDeps, visibility: Visibility): Rout
     },
   });
 
-/** `DELETE P/{fileId}/variants`: deletes those named, or all. A variant that does not exist counts as deleted. */
+/**
+ * `DELETE P/{fileId}/variants`: deletes the named variants, or all. A variant that does not exist counts as deleted.
+ */
 export const deleteVariants = (deps: VariantsDeps, visibility: Visibility): Route =>
   defineRoute({
     method: "DELETE",

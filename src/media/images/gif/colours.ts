@@ -4,31 +4,31 @@ const MAX_BOXES = 256;
 const CHANNELS = 3;
 
 /**
- * Quantizes colours: divides the box whose colours differ most, at their mean, until there are enough boxes (after Wan,
- * 1990). The work depends on the pixels and the bins that they use, not on the number of bins. Fields are not
+ * Quantizes colours: it divides the box whose colours differ most, at their mean, until there are enough boxes (after
+ * Wan, 1990). The work depends on the pixels and the bins that they use, not on the number of bins. Fields are not
  * `#private` and loops count, because this code is hot.
  */
 export class ColourCutter {
-  /** By bin: count of pixels, sums of red, green and blue, place. All zero between two pictures. */
+  /** By bin: the number of pixels, and the sums of red, green and blue. All are zero between two pictures. */
   private readonly binCounts = new Float64Array(BINS);
   private readonly binSums = [new Float64Array(BINS), new Float64Array(BINS), new Float64Array(BINS)] as const;
-  /** The bins with pixels, in their order. Their index here is called their place. */
+  /** The bins with pixels, sorted. The index of a bin in this list is its place. */
   private readonly bins = new Uint16Array(BINS);
   private places = 0;
-  /** By place. */
+  /** By place: the number of pixels, and the mean of each channel. */
   private counts = new Float64Array(0);
   private means: readonly Float64Array[] = [];
-  /** The places, grouped by box, each box in the order of the bins; and space to divide one. */
+  /** The places, grouped by box, each box in the order of the bins; and space to divide a box. */
   private order = new Uint16Array(0);
   private spare = new Uint16Array(0);
-  /** By box: its part of `order`, its mean colour, the channel that differs most, and by how much. */
+  /** By box: its part of `order`, its mean colour, and the channel whose values differ most. */
   private readonly starts = new Uint16Array(MAX_BOXES);
   private readonly ends = new Uint16Array(MAX_BOXES);
   private readonly boxMeans = new Float64Array(MAX_BOXES * CHANNELS);
   private readonly channels = new Uint8Array(MAX_BOXES);
-  /** The sum of squared differences from the mean. */
+  /** By box: the sum of squared differences from the mean, in that channel. */
   private readonly errors = new Float64Array(MAX_BOXES);
-  /** By bin, of the last picture. */
+  /** By bin: its box in the last picture. */
   private readonly boxOfBin = new Uint8Array(BINS);
 
   /** Fills `indices` for pixels that are not transparent. `pixels` are ABGR, 0 if transparent. */
@@ -76,7 +76,7 @@ export class ColourCutter {
     }
   }
 
-  /** The number of boxes. */
+  /** Divides the places into boxes, and returns the number of boxes. */
   private cut(maxBoxes: number): number {
     this.order = new Uint16Array(this.places);
     this.spare = new Uint16Array(this.places);
@@ -94,7 +94,7 @@ export class ColourCutter {
     return maxBoxes;
   }
 
-  /** Moves the bins above the mean behind the others, and returns where they begin. */
+  /** Moves the places above the mean behind the others, and returns where they begin. */
   private divide(box: number): number {
     const { order, spare } = this;
     const [start, end, channel] = [this.starts[box]!, this.ends[box]!, this.channels[box]!];

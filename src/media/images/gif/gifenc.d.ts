@@ -8,7 +8,7 @@ declare module "gifenc" {
       height: number,
       options: {
         readonly palette: number[][];
-        /** -1: shown once; 0: repeated for ever; else the number of repeats. */
+        /** -1: shown once; 0: repeated for ever; otherwise the number of repeats. */
         readonly repeat: number;
         /** Milliseconds, rounded to hundredths of a second. */
         readonly delay: number;
@@ -16,12 +16,12 @@ declare module "gifenc" {
         readonly dispose: number;
         readonly transparent: boolean;
         readonly transparentIndex: number;
-        /** Bits of an index. */
+        /** The number of bits of an index. */
         readonly colorDepth: number;
       },
     ): void;
     finish(): void;
-    /** A copy of the bytes since the last reset. */
+    /** Returns a copy of the bytes since the last reset. */
     bytes(): Uint8Array<ArrayBuffer>;
     readonly stream: { reset(): void };
   }

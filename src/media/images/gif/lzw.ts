@@ -1,10 +1,12 @@
-/** LZW of gifs (GIF89a, appendix F). Pure; `indices` limits work and memory for any bytes. */
+/**
+ * This file decodes the LZW data of gifs (GIF89a, appendix F). Pure; `indices` limits work and memory for any bytes.
+ */
 const MAX_CODES = 4096;
 const MAX_CODE_BITS = 12;
 
 /**
- * Fills `indices` from the sub-blocks at `dataAt` and returns their number: fewer if the data ends early, as some
- * encoders write it. Undefined: the data is broken, or the file ends within it.
+ * Fills `indices` from the sub-blocks at `dataAt` and returns the number that it filled, which is smaller than the
+ * length if the data ends early, as some encoders write it. Undefined: the data is broken, or the file ends within it.
  */
 export function decodeLzw(bytes: Uint8Array, dataAt: number, indices: Uint8Array): number | undefined {
   const rootBits = bytes[dataAt] ?? 0;
@@ -27,14 +29,14 @@ export function decodeLzw(bytes: Uint8Array, dataAt: number, indices: Uint8Array
       [next, codeBits, previous] = [end + 1, rootBits + 1, -1];
       continue;
     }
-    // Only the code that this step defines may be used before it is known.
+    // A code must be known, or be the one that this step defines.
     const isNew = code === next && previous >= 0;
     if (previous < 0 ? code > end : code >= next && !isNew) return undefined;
     const known = isNew ? previous : code;
     const length = lengths[known]!;
     let rest = known;
     for (let at = filled + length - 1; at >= filled; at--) {
-      // Writes nothing beyond the end of `indices`.
+      // A typed array ignores writes beyond its end.
       indices[at] = lasts[rest]!;
       rest = prefixes[rest]!;
     }
@@ -54,17 +56,17 @@ export function decodeLzw(bytes: Uint8Array, dataAt: number, indices: Uint8Array
 }
 
 /**
- * Codes of variable width, lowest bit first, from a chain of sub-blocks. Fields are not `#private`, because this code
- * is hot.
+ * Reads codes of variable width, lowest bit first, from a chain of sub-blocks. Fields are not `#private`, because
+ * private fields are slower and this code is hot.
  */
 class CodeReader {
   private readonly bytes: Uint8Array;
   private at: number;
-  /** Position in the present sub-block. */
+  /** The number of bytes left in the current sub-block. */
   private left = 0;
   private bits = 0;
   private bitCount = 0;
-  /** The file ended before the chain. */
+  /** True if the file ended before the chain. */
   isCut = false;
 
   constructor(bytes: Uint8Array, at: number) {
@@ -72,7 +74,7 @@ class CodeReader {
     this.at = at;
   }
 
-  /** -1 at the end. */
+  /** Returns the next code, or -1 at the end. */
   next(bitCount: number): number {
     while (this.bitCount < bitCount) {
       if (this.left === 0 && !this.#enterSubBlock()) return -1;

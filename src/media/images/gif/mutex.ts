@@ -1,10 +1,10 @@
 import { LIMITS } from "../../model/limits.ts";
 
-/** Interval at which waiting work looks again. */
+/** The interval at which waiting work polls. */
 const POLL_MS = 50;
 
 /**
- * Lets an isolate work on one gif at a time, since each may take half of its memory. Waiting work polls, because a
+ * Lets an isolate work on one gif at a time, because each may take half of its memory. Waiting work polls, because a
  * promise of another request never settles if that request is cancelled. For the same reason a lease without progress
  * for `LIMITS.gifLeaseMs` counts as lost.
  */
@@ -20,7 +20,7 @@ export class GifMutex {
   async acquire(): Promise<GifLease> {
     let [watched, progress, idleMs] = [this.#current, -1, 0];
     while (this.#current !== undefined) {
-      // Checked before the timeout: another waiting request may have acquired it just now.
+      // This check comes before the timeout, because another waiting request may just have acquired the lease.
       if (this.#current !== watched || watched.progress !== progress) {
         watched = this.#current;
         [progress, idleMs] = [watched.progress, 0];
@@ -41,7 +41,7 @@ export class GifLease {
   readonly #wait: (ms: number) => Promise<void>;
   readonly release: () => void;
   #spentPixels = 0;
-  /** Changes as the work progresses. */
+  /** This number changes as the work progresses. */
   progress = 0;
 
   constructor(wait: (ms: number) => Promise<void>, release: () => void) {
@@ -49,7 +49,7 @@ export class GifLease {
     this.release = release;
   }
 
-  /** Reports work on so many pixels, and now and then lets the isolate answer other requests. */
+  /** Reports work on this number of pixels, and pauses regularly so that the isolate can answer other requests. */
   async spend(pixels: number): Promise<void> {
     this.progress += 1;
     this.#spentPixels += pixels;

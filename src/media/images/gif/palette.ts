@@ -1,6 +1,6 @@
 import { ColourCutter } from "./colours.ts";
 
-/** Reduces a picture to at most 256 colours, as gifs need it. */
+/** A picture with at most 256 colours, as gifs need it. */
 export interface IndexedPicture {
   /** RGB triples. */
   readonly palette: number[][];
@@ -11,7 +11,7 @@ export interface IndexedPicture {
 
 const MAX_COLOURS = 256;
 
-/** Deterministic: the same picture gives the same palette. Tables are reused, so a small picture is cheap. */
+/** Reduces pictures to their palette. The same picture gives the same palette. Tables are reused to keep it cheap. */
 export class Indexer {
   readonly #exact = new ColourTable();
   readonly #cutter = new ColourCutter();
@@ -32,13 +32,13 @@ export class Indexer {
 
 const SLOTS = 1024;
 
-/** The exact colours if they are few enough: a hash table that is at most a quarter full. */
+/** Finds the exact colours if they are few enough: a hash table that is at most a quarter full. */
 class ColourTable {
-  /** 0 is free. Black is not 0, because all colours have an alpha. */
+  /** A free slot is 0. Black is not 0, because every colour has an alpha of 255. */
   private readonly colours = new Uint32Array(SLOTS);
   private readonly indexOf = new Uint8Array(SLOTS);
 
-  /** Fills `indices` for pixels that are not transparent. Undefined: there are more colours. */
+  /** Fills `indices` for pixels that are not transparent. Undefined: there are more than `maxColours` colours. */
   index(pixels: Uint32Array, maxColours: number, indices: Uint8Array): number[][] | undefined {
     this.colours.fill(0);
     const palette: number[][] = [];
@@ -61,7 +61,7 @@ class ColourTable {
     return palette;
   }
 
-  /** The colour's slot, taken or free. */
+  /** Returns the slot of the colour, or the free slot where it belongs. */
   private slotOf(colour: number): number {
     let slot = Math.imul(colour, 0x9e3779b1) >>> 22;
     while (this.colours[slot] !== 0 && this.colours[slot] !== colour) slot = (slot + 1) % SLOTS;

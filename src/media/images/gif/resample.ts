@@ -2,7 +2,8 @@ import type { Dimensions, VariantType } from "../../model/sizes.ts";
 
 /**
  * Makes pictures smaller: a new pixel has the average colour of the area that it covers. Pixels are ABGR with an alpha
- * of all or nothing; a new pixel is visible if half of its area is, and then has the average colour of that part.
+ * of 0 or 255. A new pixel is visible if at least half of its area is visible, and then has the average colour of that
+ * half.
  */
 export interface Resampler {
   resample(pixels: Uint32Array): Uint32Array;
@@ -17,8 +18,8 @@ export function createResampler(type: VariantType, master: Dimensions, target: D
 }
 
 /**
- * Weights of the old pixels that each new one covers along one axis. Those of new pixel n begin at the old pixel
- * `firsts[n]` and are `offsets[n]` to `offsets[n + 1]` of one array, which is fast to read.
+ * The weights of the old pixels that each new pixel covers along one axis. The weights of the new pixel n begin at the
+ * old pixel `firsts[n]` and are the items `offsets[n]` to `offsets[n + 1]` of one array, which is fast to read.
  */
 interface Spans {
   readonly count: number;
@@ -28,8 +29,8 @@ interface Spans {
 }
 
 /**
- * A crop scales the picture and cuts it around the centre, at a whole pixel, so that an unscaled one stays sharp. An
- * odd pixel is cut in front, as libvips does. Scale 0: nothing is cut.
+ * Returns the spans of one axis. A crop scales the picture and cuts it around the centre, at a whole pixel, so that an
+ * unscaled picture stays sharp. An odd pixel is cut at the front, as libvips does. Scale 0: nothing is cut.
  */
 function spansOf(length: number, count: number, scale: number): Spans {
   const whole = scale === 0 ? count : Math.max(count, Math.round(length * scale));

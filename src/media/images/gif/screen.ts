@@ -3,12 +3,12 @@ import type { GifFrame, GifStructure } from "./structure.ts";
 
 /**
  * Draws the frames of a gif over each other, as browsers do. The screen begins transparent, and cleared areas become
- * transparent. The background colour of the gif is ignored.
+ * transparent. The gif's background colour has no effect.
  */
 export class GifScreen {
   readonly #width: number;
   readonly #height: number;
-  /** ABGR, row by row: the bytes are red, green, blue, alpha. Alpha is all or nothing. */
+  /** The pixels in ABGR, row by row: the bytes are red, green, blue, alpha. Alpha is 0 or 255. */
   readonly pixels: Uint32Array;
 
   constructor({ width, height }: GifStructure) {
@@ -16,7 +16,7 @@ export class GifScreen {
     this.pixels = new Uint32Array(width * height);
   }
 
-  /** False: the frame's data is broken, and nothing is drawn. */
+  /** Draws a frame. False: the frame's data is broken, and nothing is drawn. */
   draw(bytes: Uint8Array, frame: GifFrame): boolean {
     const indices = new Uint8Array(frame.width * frame.height);
     const filled = decodeLzw(bytes, frame.dataAt, indices);
@@ -36,14 +36,14 @@ export class GifScreen {
 
   #drawRow(indices: Uint8Array, x: number, y: number, colours: Uint32Array): void {
     const row = this.pixels.subarray(y * this.#width + x);
-    // A counting loop, because it is the hottest one.
+    // This is the hottest loop, and a counting loop is the fastest.
     for (let at = 0; at < indices.length; at++) {
       const colour = colours[indices[at]!]!;
       if (colour !== 0) row[at] = colour;
     }
   }
 
-  /** The visible part of the frame. */
+  /** Copies the visible part of the frame. */
   copy(frame: GifFrame): Uint32Array[] {
     return this.#partsOf(frame).map((part) => part.slice());
   }
@@ -67,7 +67,7 @@ export class GifScreen {
   }
 }
 
-/** Colours by index; 0 for the transparent one and for those that the palette lacks. */
+/** Returns the colours by index; 0 for the transparent index and for every index beyond the palette. */
 function coloursOf({ palette, transparentIndex }: GifFrame): Uint32Array {
   const colours = new Uint32Array(256);
   for (let index = 0; index * 3 + 2 < palette.length; index++) {
@@ -78,7 +78,7 @@ function coloursOf({ palette, transparentIndex }: GifFrame): Uint32Array {
   return colours;
 }
 
-/** The rows of a frame in the order of its data (GIF89a, appendix E). */
+/** Yields the rows of a frame in the order of its data (GIF89a, appendix E). */
 function* rowsOf({ height, interlaced }: GifFrame): Generator<number> {
   const passes = interlaced ? INTERLACED : PROGRESSIVE;
   for (const [start, step] of passes) for (let row = start; row < height; row += step) yield row;

@@ -1,34 +1,34 @@
 /**
- * Reads the blocks of a gif (GIF89a, sections 17 to 27) without decoding a pixel, so the cost of its frames is known in
- * advance. Pure; never throws.
+ * This file reads the blocks of a gif (GIF89a, sections 17 to 27) without decoding a pixel, so the cost of the frames
+ * is known in advance. Pure; never throws.
  */
 export interface GifStructure {
   readonly width: number;
   readonly height: number;
-  /** The number of repeats, 0 for ever; undefined: the animation is shown once. */
+  /** The number of repeats; 0: for ever; undefined: the animation is shown once. */
   readonly repeats: number | undefined;
-  /** In order. The end of the file may cut off the data of the last one. */
+  /** The frames in order. The end of the file may cut off the data of the last one. */
   readonly frames: readonly GifFrame[];
-  /** The file ends within an extension, or between a frame's header and its data. */
+  /** True if the file ends within an extension, after a frame's control, or before a frame's data. */
   readonly isCut: boolean;
 }
 
 export interface GifFrame {
-  /** Position on the screen; parts may lie outside. */
+  /** The position on the screen. Parts of the frame may lie outside. */
   readonly x: number;
   readonly y: number;
   readonly width: number;
   readonly height: number;
   readonly interlaced: boolean;
-  /** Hundredths of a second. */
+  /** The delay in hundredths of a second. */
   readonly delay: number;
   /** The change of the screen after the frame was shown. */
   readonly disposal: "keep" | "clear" | "restore";
-  /** -1: none. */
+  /** -1 if no index is transparent. */
   readonly transparentIndex: number;
-  /** RGB, three bytes for each colour. */
+  /** Three bytes for each colour: red, green, blue. */
   readonly palette: Uint8Array;
-  /** Offset of the LZW data, which begins with the code size. */
+  /** The offset of the LZW data, which begins with the code size. */
   readonly dataAt: number;
 }
 
@@ -41,8 +41,8 @@ const NO_CONTROL: Control = { delay: 0, disposal: "keep", transparentIndex: -1 }
 const NO_COLOURS = new Uint8Array(0);
 
 /**
- * Undefined if there is no frame. Reads at most `maxFrames`, and stops, as browsers do, at the first unknown block. The
- * trailer may be missing.
+ * Reads at most `maxFrames` frames. Returns undefined if there is none. It stops at the first unknown block, as
+ * browsers do. The trailer may be missing.
  */
 export function readGifStructure(bytes: Uint8Array, maxFrames: number): GifStructure | undefined {
   if (bytes.length < 13) return undefined;
@@ -101,7 +101,7 @@ function readControl(bytes: Uint8Array, at: number): Control {
   };
 }
 
-/** Netscape's extension for repeats, and its twin. */
+/** Reads the number of repeats from Netscape's extension or from `ANIMEXTS1.0`, which has the same form. */
 function readRepeats(bytes: Uint8Array, at: number): number | undefined {
   const name = String.fromCharCode(...bytes.subarray(at + 1, at + 12));
   if (name !== "NETSCAPE2.0" && name !== "ANIMEXTS1.0") return undefined;
@@ -114,13 +114,13 @@ function paletteAt(bytes: Uint8Array, at: number, flags: number): Uint8Array {
   return hasPalette(flags) ? bytes.subarray(at, at + 3 * (2 << (flags & 7))) : NO_COLOURS;
 }
 
-/** Each sub-block begins with its length; a length of zero ends the chain. */
+/** Returns the end of a chain. Each sub-block begins with its length; a length of zero ends the chain. */
 function endOfSubBlocks(bytes: Uint8Array, start: number): number {
   let at = start;
   while (byteAt(bytes, at) !== 0) at += 1 + byteAt(bytes, at);
   return at + 1;
 }
 
-/** Zero beyond the end. */
+/** Returns a byte, or zero beyond the end. */
 const byteAt = (bytes: Uint8Array, at: number): number => bytes[at] ?? 0;
 const u16 = (bytes: Uint8Array, at: number): number => byteAt(bytes, at) | (byteAt(bytes, at + 1) << 8);

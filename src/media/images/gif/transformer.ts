@@ -9,9 +9,9 @@ import { readGifStructure, type GifFrame, type GifStructure } from "./structure.
 import { GifWriter } from "./writer.ts";
 
 /**
- * Transforms gifs with their animation, for an Images binding that does not. The blocks tell the cost before a pixel is
- * decoded. A request holds the lease from before it reads the gif until its result is read, so only one gif is in
- * memory.
+ * Transforms gifs with their animation, for an Images binding that drops it. The blocks of a gif show its cost before a
+ * pixel is decoded. A request holds the lease from before it reads the gif until its result is read, so only one gif is
+ * in memory.
  */
 export function createGifTransformer(
   wait: (ms: number) => Promise<void>,
@@ -54,7 +54,7 @@ async function make(
     : transformGif(bytes, structure, request, maxResultBytes, lease);
 }
 
-/** The lease ends with the stream. */
+/** Returns the result as a stream. The lease ends with the stream. */
 function streamOf(chunks: Chunks, lease: GifLease): ReadableStream<Uint8Array> {
   const left = chunks.values();
   return new ReadableStream<Uint8Array>(
@@ -72,7 +72,7 @@ function streamOf(chunks: Chunks, lease: GifLease): ReadableStream<Uint8Array> {
   );
 }
 
-/** One more than a gif within the limits can have. */
+/** One frame more than a gif within the limits can have. */
 const MAX_FRAMES = Math.floor(LIMITS.gifMaxPixels / LIMITS.gifFrameMinPixels) + 1;
 
 type Refusal = Extract<TransformFault, { kind: "refused" }>;
@@ -93,8 +93,8 @@ function refuseWork({ width, height, frames }: GifStructure): Refusal | undefine
 const BYTES_PER_PIXEL = 4;
 
 /**
- * The screen, a copy to restore it, the indices of a frame, and three pictures of the result's size. The bytes of the
- * gif and of the result come on top.
+ * Refuses a gif that needs too much memory: for the screen, a copy to restore it, the indices of a frame, and three
+ * pictures of the result's size. The bytes of the gif and of the result have limits of their own.
  */
 function refuseMemory(screen: Dimensions, frames: readonly GifFrame[], target: Dimensions): Refusal | undefined {
   const screenBytes = screen.width * screen.height * BYTES_PER_PIXEL;
@@ -107,7 +107,7 @@ function refuseMemory(screen: Dimensions, frames: readonly GifFrame[], target: D
     : undefined;
 }
 
-/** Undefined if the stream has fewer bytes, or more. */
+/** Reads the stream. Returns undefined if it has fewer or more bytes than `sizeBytes`. */
 async function readAll(
   stream: ReadableStream<Uint8Array>,
   sizeBytes: number,
@@ -128,7 +128,7 @@ async function readAll(
   return at === sizeBytes ? bytes : undefined;
 }
 
-/** A broken frame makes the image a broken one: an animation without its end is not the one that was sent. */
+/** Transforms all frames. One broken frame makes the image broken, because its animation would lose frames. */
 async function transformGif(
   bytes: Uint8Array,
   structure: GifStructure,

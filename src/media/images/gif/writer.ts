@@ -3,22 +3,22 @@ import type { Dimensions } from "../../model/sizes.ts";
 import { Indexer } from "./palette.ts";
 
 /**
- * Writes an animation or a still picture. Pixels equal to those of the frame before are written as transparent, which
- * packs well. If pixels disappear, the screen is cleared in between.
+ * Writes an animation or a still picture. Pixels that equal the frame before are written as transparent, which
+ * compresses well. If visible pixels become transparent, the screen is cleared before the next frame.
  */
 export class GifWriter {
   readonly #size: Dimensions;
-  /** For `gifenc`: -1 once, 0 for ever, else the number of repeats. */
+  /** The value for `gifenc`: -1: once; 0: for ever; otherwise the number of repeats. */
   readonly #repeat: number;
   readonly #encoder = GIFEncoder();
   readonly #indexer = new Indexer();
-  /** A frame is written when the next one is known. */
+  /** A frame is written when the next one is known, because that decides its disposal. */
   #waiting: Frame | undefined;
   /** The screen before the waiting frame is drawn. */
   #before: Uint32Array | undefined;
-  /** Written bytes, a chunk for each frame: one growing buffer would be copied again and again. */
+  /** The written bytes, a chunk for each frame, because one growing buffer would be copied again and again. */
   readonly #chunks: Uint8Array[] = [];
-  /** Size of the written frames. */
+  /** The size of all chunks. */
   sizeBytes = 0;
 
   constructor(size: Dimensions, repeats: number | undefined) {
@@ -54,7 +54,6 @@ export class GifWriter {
     this.#encoder.writeFrame(indices, this.#size.width, this.#size.height, {
       palette,
       repeat: this.#repeat,
-      // In milliseconds.
       delay: delay * 10,
       dispose: clears ? DISPOSE.clear : DISPOSE.keep,
       transparent: transparentIndex !== undefined,
@@ -74,13 +73,15 @@ interface Frame {
 
 const DISPOSE = { keep: 1, clear: 2 } as const;
 
-/** A visible pixel becomes transparent. */
+/** True if a visible pixel becomes transparent. */
 function disappears(pixels: Uint32Array, next: Uint32Array): boolean {
   for (let at = 0; at < pixels.length; at++) if (pixels[at] !== 0 && next[at] === 0) return true;
   return false;
 }
 
-/** The changed pixels, written into `before`, which is free now: pictures are large. */
+/**
+ * Returns the changed pixels. It writes them into `before`, which nobody needs any more, because pictures are large.
+ */
 function changes(before: Uint32Array | undefined, pixels: Uint32Array): Uint32Array {
   if (before === undefined) return pixels;
   for (let at = 0; at < pixels.length; at++) before[at] = pixels[at] === before[at] ? 0 : pixels[at]!;
