@@ -10,9 +10,9 @@ export interface Move {
   readonly from: number;
   readonly to: number;
   readonly state: MoveState;
-  /** Grows with each run. */
+  /** The number of the run. It grows with each run. */
   readonly turn: number;
-  /** The last file that was copied. */
+  /** The owner and the id of the last file that was copied. */
   readonly atOwner: number;
   readonly atFile: string;
   /** The number of files that were copied. */
@@ -54,7 +54,7 @@ export function createMoveStore(db: D1Database) {
   return {
     /**
      * Begins a move, unless one is under way or the tenant is in that shard already. Returns the tenant's move: the new
-     * one, the one under way, or its last one. Undefined if the tenant never moved. `row`: a row of the audit log.
+     * one, the one under way, or the last one; undefined if the tenant never moved. `row` writes to the audit log.
      */
     async begin(
       tenant: string,
@@ -71,7 +71,7 @@ export function createMoveStore(db: D1Database) {
       ]);
       return results.at(-1)?.results[0];
     },
-    /** Takes back a move that has not run yet. */
+    /** Deletes a move that has not run yet. */
     abandon: async ({ tenant, move }: Move): Promise<void> => void (await prepared(SQL.abandon, tenant, move).run()),
     find: async (tenant: string): Promise<Move | undefined> =>
       (await prepared(SQL.find, tenant).first<Move>()) ?? undefined,
@@ -79,10 +79,10 @@ export function createMoveStore(db: D1Database) {
       (await prepared(SQL.underWay, limit).all<Move>()).results,
     due: async (nowMs: number, limit: number): Promise<readonly string[]> =>
       (await prepared(SQL.due, nowMs, limit).all<{ tenant: string }>()).results.map(({ tenant }) => tenant),
-    /** Begins a run of a move that is due. No other run is due until `untilMs`. */
+    /** Begins a run of a move that is due. No other run begins until `untilMs`. */
     claim: async (tenant: string, nowMs: number, untilMs: number): Promise<Move | undefined> =>
       (await prepared(SQL.claim, tenant, nowMs, untilMs).first<Move>()) ?? undefined,
-    /** Stores how far the copy is. False: another run has overtaken this one. */
+    /** Stores the progress of the copy. False: another run has overtaken this one. */
     progress: async (run: Move, owner: number, file: string, files: number, dueMs: number): Promise<boolean> =>
       (await prepared(SQL.progress, ...of(run), owner, file, files, dueMs).first()) !== null,
     advance: async (run: Move, state: MoveState, dueMs: number | null, doneMs: number | null): Promise<boolean> =>
@@ -90,7 +90,7 @@ export function createMoveStore(db: D1Database) {
     postpone: async (run: Move, dueMs: number): Promise<void> =>
       void (await prepared(SQL.postpone, ...of(run), dueMs).run()),
     /**
-     * Names the new shard as the tenant's, if the tenant's record still has this version, which was copied there.
+     * Makes the new shard the tenant's, if the tenant's record still has this version, which the caller copied there.
      * Returns the state after that; undefined: another run has overtaken this one.
      */
     async switch(run: Move, version: number): Promise<MoveState | undefined> {

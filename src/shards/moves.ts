@@ -15,16 +15,16 @@ import type { PlacementStore } from "./placement-store.ts";
  *   switching ── changes followed, closed, arrived; the directory names the new shard ──▶ opening
  *   opening ── departed from the old shard, open in the new one ──▶ cleaning ── old rows deleted ──▶ done
  *
- * A run does as much as one invocation may, and stores how far it is. The cron starts the runs that are due. After a
- * run that broke off, the next one has a higher turn, and the shards refuse late calls of the first. Until the
- * directory names the new shard, the old shard has everything; after that the move can only go forward.
+ * A run does as much as one invocation may, and stores its progress. The cron starts the runs that are due. If a run
+ * breaks off, the next one has a higher turn, and the shards refuse late calls of the first. Until the directory names
+ * the new shard, the old shard has everything; after that the move can only go forward.
  */
 export interface Moves {
-  /** Begins a move. `row`: the audit row of the same transaction. */
+  /** Begins a move. `row` makes the audit row of the same transaction. */
   begin(tenant: string, to: number, nowMs: number, row: (move: string) => D1PreparedStatement): Promise<Begun>;
   find(tenant: string): Promise<Move | undefined>;
   underWay(): Promise<readonly Move[]>;
-  /** Runs a tenant's move, if it is due. Never throws: the next run goes on. */
+  /** Runs a tenant's move if it is due. It never throws: the next run continues. */
   run(tenant: string): Promise<void>;
   /** Runs moves that are due. */
   sweep(): Promise<void>;
@@ -39,7 +39,7 @@ interface Way {
   readonly to: number;
 }
 
-/** Port to the media service: the steps of a move (src/media/moves/mover.ts). */
+/** The port to the media service, which does the steps of a move (src/media/moves/mover.ts). */
 export interface FileMover {
   begin(run: Move, way: Way): Promise<{ readonly from: string; readonly to: string } | undefined>;
   copy(run: Move, way: Way, at: Copied): Promise<Copied | undefined>;
@@ -71,9 +71,9 @@ export interface MovesDeps {
 }
 
 /**
- * Our choices. `leaseMs`: without progress for so long, another run may begin. `graceMs`: how long old rows stay, for
- * requests that began before the move. `pages`: pages of one invocation, which shares its limit of calls with the other
- * sweeps. `attempts`: of a step while changes are refused. `runs`: moves of one sweep.
+ * Our choices. `leaseMs`: after this time without progress, another run may begin. `graceMs`: old rows stay for this
+ * time, for requests that began before the move. `pages`: the pages of one invocation, which shares its limit of calls
+ * with the other sweeps. `attempts`: the attempts of a step while changes are refused. `runs`: the moves of one sweep.
  */
 export const MOVE_LIMITS = { leaseMs: 60_000, graceMs: 600_000, pages: 100, attempts: 3, runs: 4 } as const;
 
@@ -125,7 +125,7 @@ export function createMoves(deps: MovesDeps): Moves {
     return undefined;
   }
 
-  /** Closes the old shard and names the new one. Changes are refused meanwhile, so a failure is retried at once. */
+  /** Closes the old shard and names the new one. Changes are refused meanwhile, so the caller retries at once. */
   async function switchOver(run: Move, budget: Budget): Promise<Move | undefined> {
     const begun = await mover.begin(run, run);
     orOvertaken(begun !== undefined);
@@ -168,7 +168,7 @@ export function createMoves(deps: MovesDeps): Moves {
     return undefined;
   }
 
-  /** Does the step of a state. Undefined: this run ends, and a later one goes on. */
+  /** Does the step of a state. Undefined: this run ends, and a later one continues. */
   async function step(run: Move, budget: Budget): Promise<Move | undefined> {
     switch (run.state) {
       case "copying":
@@ -200,9 +200,9 @@ export function createMoves(deps: MovesDeps): Moves {
       now = await store.claim(tenant, nowMs, nowMs + MOVE_LIMITS.leaseMs);
       while (now !== undefined) {
         const then = await step(now, budget);
-        // The pages of this invocation are used up: the next run is due at once.
+        // If the pages of this invocation are used up, the next run is due at once.
         if (then === undefined && budget.pages <= 0) await store.postpone(now, clock.nowMs());
-        // Cleaning waits until old rows are not needed any more.
+        // Cleaning waits, because requests that began before the switch still read the old rows.
         now = then?.state === "cleaning" ? undefined : then;
       }
     } catch (thrown) {
@@ -238,5 +238,5 @@ export function createMoves(deps: MovesDeps): Moves {
   };
 }
 
-/** Our choice: more moves than are under way at a time. */
+/** Our choice: in practice fewer moves are under way at a time. */
 const MOST_SHOWN = 100;

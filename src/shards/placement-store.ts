@@ -1,11 +1,11 @@
-/** The place of each tenant: which shard has its files, and whether its copy there is due. A table of the directory. */
+/** The directory's table of places: the shard that has a tenant's files, and whether the tenant's copy there is due. */
 export type PlacementStore = ReturnType<typeof createPlacementStore>;
 
 /** The copy of a tenant that its shard must have. `exists`: 0 after the tenant's removal. */
 export interface DueCopy {
   readonly tenant: string;
   readonly shard: number;
-  /** While the tenant moves: the other shard of the move, which may show files of the tenant too. */
+  /** The other shard of a move that is under way, which may show files of the tenant too; null: no move. */
   readonly otherShard: number | null;
   readonly version: number;
   readonly exists: 0 | 1;
@@ -14,7 +14,7 @@ export interface DueCopy {
   readonly quotaBytes: number | null;
 }
 
-/** SQL: the tenant of the row moves, and has not departed from the old shard for certain. */
+/** SQL: the tenant of the row moves, and it is not certain that it has left the old shard. */
 const MOVING = `tenant_move.tenant = tenant_shard.tenant AND tenant_move.state IN ('copying', 'switching', 'opening')`;
 const MOVES = `EXISTS (SELECT 1 FROM tenant_move WHERE ${MOVING})`;
 const DUE = `SELECT tenant_shard.tenant, shard, version,
@@ -23,11 +23,11 @@ const DUE = `SELECT tenant_shard.tenant, shard, version,
   FROM tenant_shard LEFT JOIN tenant ON tenant.id = tenant_shard.tenant`;
 
 const SQL = {
-  /** No row: no such tenant. A tenant without a place is older than the shards, and its files are in the directory. */
+  /** Finds no row if there is no such tenant. A tenant without a place is older than the shards: its shard is 0. */
   find: `SELECT coalesce(tenant_shard.shard, 0) AS shard FROM tenant
     LEFT JOIN tenant_shard ON tenant_shard.tenant = tenant.id WHERE tenant.id = ?1`,
   keepPlace: `INSERT INTO tenant_shard (tenant, shard) SELECT id, 0 FROM tenant WHERE id = ?1 ON CONFLICT DO NOTHING`,
-  // The directory has the tenant's own row, and needs no copy.
+  // The directory has the record itself, and needs no copy.
   due: `${DUE} WHERE copied < version AND tenant_shard.tenant > '' AND (shard <> 0 OR ${MOVES}) ORDER BY tenant_shard.tenant LIMIT ?1`,
   copyOf: `${DUE} WHERE tenant_shard.tenant = ?1`,
   dueOf: `${DUE} WHERE tenant_shard.tenant = ?1 AND copied < version AND (shard <> 0 OR ${MOVES})`,
@@ -39,27 +39,27 @@ const SQL = {
 
 export function createPlacementStore(db: D1Database) {
   return {
-    /** The shard of a tenant; undefined: there is no such tenant. */
+    /** Returns the shard of a tenant; undefined: there is no such tenant. */
     find: async (tenant: string): Promise<number | undefined> =>
       (await db.prepare(SQL.find).bind(tenant).first<number>("shard")) ?? undefined,
 
-    /** Gives the tenant a place if it has none. Runs before its row is deleted, and the place outlives the tenant. */
+    /** Gives the tenant a place if it has none. It must run before the tenant's row is deleted. The place stays. */
     keepPlace: (tenant: string): D1PreparedStatement => db.prepare(SQL.keepPlace).bind(tenant),
 
-    /** Copies that are due. Those to the directory are settled, since it needs none. */
+    /** Returns the copies that are due. It first marks the copies to the directory as done, since it needs none. */
     async due(limit: number): Promise<readonly DueCopy[]> {
       const [, found] = await db.batch<DueCopy>([db.prepare(SQL.settleFirst), db.prepare(SQL.due).bind(limit)]);
       return found?.results ?? [];
     },
-    /** The copy of one tenant, if it is due. */
+    /** Returns the copy of one tenant if it is due. */
     dueOf: async (tenant: string): Promise<readonly DueCopy[]> =>
       (await db.prepare(SQL.dueOf).bind(tenant).all<DueCopy>()).results,
 
-    /** The copy of a tenant as it is now, whether it is due or not. */
+    /** Returns the current copy of a tenant, due or not. */
     copyOf: async (tenant: string): Promise<DueCopy | undefined> =>
       (await db.prepare(SQL.copyOf).bind(tenant).first<DueCopy>()) ?? undefined,
 
-    /** Notes that the shard has this version. Does nothing if the tenant has moved to another shard meanwhile. */
+    /** Records that the shard has this version. It does nothing if the tenant has moved to another shard meanwhile. */
     copied: async ({ tenant, version, shard }: DueCopy): Promise<void> =>
       void (await db.prepare(SQL.copied).bind(tenant, version, shard).run()),
 

@@ -3,12 +3,12 @@ import type { Isolate } from "../platform/copies/isolate.ts";
 import type { Placement } from "../platform/storage/shards.ts";
 import type { PlacementStore } from "./placement-store.ts";
 
-/** A place changes only when its tenant moves. A request with an old copy goes to the old shard, which sends it on. */
+/** A place changes only when its tenant moves. With an old copy, the old shard reports that the tenant has left. */
 const CACHE = { ttlMs: 600_000, maxEntries: 50_000 } as const;
 /** No tenant has a longer id. */
 const MAX_ID_CHARS = 128;
 
-/** Copies of places, in the isolate. A tenant that does not exist is looked up each time, since it may be created. */
+/** Caches places in the isolate. It looks up an unknown tenant each time, because the tenant may be created. */
 export function createPlacement(
   store: Pick<PlacementStore, "find">,
   shards: number,

@@ -1,23 +1,23 @@
 /**
- * Shards: several databases, so that a platform grows past one.
+ * Shards are several databases, so that a platform outgrows the limits of one.
  *
- * - `DB` is the directory: who exists, who may do what, revocations, topics, the audit log. It is also shard 0, and the
- *   only shard of a platform with one database. `SHARD_01` and further bindings are the other shards. A shard has the
- *   files of its tenants; the sign-ins of people, by their address (src/oauth/homes); and push records, by their topic
- *   (src/events/model/place.ts).
+ * - `DB` is the directory. It has organizations, tenants, users, clients, rights, revocations, topics and the audit
+ *   log. It is also shard 0, and the only shard of a platform with one database. `SHARD_01` and further bindings are
+ *   the other shards. A shard has the files of its tenants; the sign-ins of people, by their address (src/oauth/homes);
+ *   and push records, by their topic (src/events/model/place.ts).
  * - All files of a tenant lie in its shard, with everything that belongs to them: owners, variants, index, reports,
  *   pending files. So lists, quotas and deletions need one database, and each change stays one transaction. A byte of a
  *   file's id is the number of its shard, so a file is found by its id alone (src/media/shards).
- * - The directory says which shard a tenant has (placement.ts). A new tenant gets the emptiest one (sizes.ts). An
+ * - The directory has the shard of each tenant (placement.ts). A new tenant gets the emptiest shard (size-store.ts). An
  *   operator can move a tenant (moves.ts).
  *
- * No transaction spans two databases. A shard needs some of a tenant's record (disabled, quotas), which is copied:
+ * No transaction spans two databases. A shard needs a part of a tenant's record (disabled, quotas), which is copied:
  *
  *   operator changes the tenant ──▶ a trigger raises its version, in the same transaction: the copy is due
- *   before the answer, or by the cron ──▶ the copy is written to the shard unless that has a newer one ──▶ it is noted
+ *   before the answer, or by the cron ──▶ the copy is written to the shard unless that has a newer one ──▶ recorded
  *
- * A crash leaves the copy due, and a repeated or late copy changes nothing (tenant-copies.ts). The other direction is
- * the media service's: it keeps the directory from changing a client or tenant that has files in some shard
+ * A crash leaves the copy due, and a repeated or late copy changes nothing (tenant-copies.ts). In the other direction,
+ * the media service prevents that the directory changes a client or tenant with files in some shard
  * (src/media/shards/owner-changes.ts).
  */
 import type { Isolate } from "../platform/copies/isolate.ts";
@@ -46,9 +46,11 @@ export interface ShardRoom {
   sweep(nowMs: number): Promise<void>;
   /** Drops cached places, after a restore of the directory. */
   forgetPlaces(): void;
-  /** Statements for the transaction that creates a tenant, before its row. None on a platform of one database. */
+  /**
+   * Returns statements that must run before the tenant's row is written, in the same transaction. One database: none.
+   */
   placeStatements(tenant: string, nowMs: number): readonly D1PreparedStatement[];
-  /** Statements for the transaction that removes a tenant. A later tenant of the same name gets the same shard. */
+  /** Returns statements for the transaction that removes a tenant. A later tenant of the name gets the same shard. */
   keepPlaceStatements(tenant: string): readonly D1PreparedStatement[];
 }
 

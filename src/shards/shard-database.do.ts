@@ -4,12 +4,12 @@ import type { Migration, ObjectAnswer, ObjectDatabase, SentStatement } from "../
 import type { ObjectSchema } from "../platform/storage/object-schema.ts";
 
 /**
- * A shard that is a Durable Object with SQLite, instead of a D1 database. It knows no table: its callers bring
- * statements and schema (platform/storage/object-protocol.ts). Each call runs without interruption, in one transaction,
- * and is answered when its writes are stored.
+ * A shard that is a Durable Object with SQLite instead of a D1 database. It has no table of its own: its callers send
+ * statements and migrations (platform/storage/object-protocol.ts). Each call runs in one transaction without
+ * interruption, and is answered when its writes are stored.
  */
 export class ShardDatabase extends RestorableObject<unknown> implements Local<ObjectDatabase> {
-  /** Migrations that this session knows to be applied. */
+  /** Migrations that this instance has seen as applied. */
   #applied: ReadonlySet<string> = new Set();
 
   execute(newest: string, statements: readonly SentStatement[]): ObjectAnswer {
@@ -27,10 +27,10 @@ export class ShardDatabase extends RestorableObject<unknown> implements Local<Ob
   }
 }
 
-/** The methods as the object implements them: synchronous, while its callers get promises. */
+/** The object implements these methods synchronously; its callers get promises. */
 type Local<T> = {
   [Name in keyof T]: T[Name] extends (...args: infer Args) => Promise<infer Answer> ? (...args: Args) => Answer : never;
 };
 
-/** The version never changes: the list of migrations names the tables, and each release works with the next list. */
+/** The version never changes: migrations change the tables, and each release works with the migrations of the next. */
 export const SHARD_SCHEMA: ObjectSchema = { object: "ShardDatabase", table: "d1_migrations", version: 1 };

@@ -1,4 +1,4 @@
-/** The directory's numbers of each shard: how large it is, and how many tenants have it. */
+/** The directory's table of shards, with the size and the number of tenants of each. */
 export type SizeStore = ReturnType<typeof createSizeStore>;
 
 export interface ShardSize {
@@ -6,23 +6,24 @@ export interface ShardSize {
   /** The size of the whole database when it was measured. */
   readonly bytes: number;
   readonly tenants: number;
-  /** Milliseconds; 0: never. */
+  /** The time of the last measurement in ms; 0: never. */
   readonly measuredAt: number;
 }
 
-/** Our choice: a shard whose last measurement is older gets new tenants only if those of all shards are. */
+/** Our choice: a shard with an older measurement gets new tenants only if the measurements of all shards are older. */
 const STALE_MS = 3 * 3_600_000;
 
 const BYTES = `coalesce(bytes, 0)`;
 const TENANTS = `coalesce(tenants, 0)`;
 /**
- * The emptiest shard. ?2: numbers as JSON, ?3: now. A shard counts with its measured size or, if that is more, with its
- * number of tenants times their mean size: new tenants have no files yet, and the size is up to an hour old.
+ * SQL: the emptiest shard. ?2 are the numbers of the shards as JSON, ?3 is now. A shard counts with its measured size,
+ * or with its number of tenants times their mean size if that is more: new tenants have no files yet, and the size may
+ * be an hour old.
  */
 const EMPTIEST = `FROM json_each(?2) AS numbered LEFT JOIN shard_size ON shard_size.shard = numbered.value
   ORDER BY coalesce(measured_at, 0) < ?3 - ${STALE_MS}, max(${BYTES}, ${TENANTS} *
     (SELECT sum(bytes) * 1.0 / max(1, sum(tenants)) FROM shard_size)), ${TENANTS}, numbered.value LIMIT 1`;
-/** Tenants by shard. The files of a tenant without a place are in the directory. */
+/** SQL: the number of tenants by shard. A tenant without a place has its files in the directory. */
 const PLACED = `SELECT coalesce(shard, 0) AS shard, count(*) AS tenants
   FROM tenant LEFT JOIN tenant_shard ON tenant_shard.tenant = tenant.id GROUP BY 1`;
 const IS_NEW = `NOT EXISTS (SELECT 1 FROM tenant WHERE id = ?1)`;
@@ -43,26 +44,26 @@ export const SIZE_SQL = {
     ON CONFLICT DO UPDATE SET bytes = excluded.bytes, tenants = excluded.tenants, measured_at = excluded.measured_at`,
 } as const;
 
-/** The bytes of a database, without the space that deleted rows left. Any statement answers with them. */
+/** Returns the size of a database in bytes. Every statement reports it, so this one is the cheapest. */
 export const bytesOf = async (db: D1Database): Promise<number> => (await db.prepare(`SELECT 1`).all()).meta.size_after;
 
-/** The same, and what a statement counts there as `n`, in one round trip. */
+/** Returns the size of a database and the count that a statement selects as `n`, in one round trip. */
 export async function bytesAndCount(counting: D1PreparedStatement): Promise<{ bytes: number; count: number }> {
   const { results, meta } = await counting.all<{ n: number }>();
   return { bytes: meta.size_after, count: results[0]!.n };
 }
 
 export const createSizeStore = (db: D1Database) => ({
-  /** Gives a new tenant the emptiest shard and counts it there. These run before the tenant's row is written. */
+  /** Gives a new tenant the emptiest shard and counts it there. The statements must run before the tenant's row. */
   placeStatements: (tenant: string, shards: readonly number[], nowMs: number): readonly D1PreparedStatement[] => [
     db.prepare(SIZE_SQL.place).bind(tenant, JSON.stringify(shards), nowMs),
     db.prepare(SIZE_SQL.count).bind(tenant),
   ],
-  /** The shard that the next new tenant gets. */
+  /** Returns the shard that the next new tenant gets. */
   emptiest: async (shards: readonly number[], nowMs: number): Promise<number> =>
     (await db.prepare(SIZE_SQL.emptiest).bind("", JSON.stringify(shards), nowMs).first<number>("shard")) ?? 0,
   all: async (): Promise<readonly ShardSize[]> => (await db.prepare(SIZE_SQL.all).all<ShardSize>()).results,
-  /** The number of tenants of each shard. */
+  /** Returns the number of tenants of each shard. */
   tenants: async (): Promise<ReadonlyMap<number, number>> => {
     const { results } = await db.prepare(SIZE_SQL.tenants).all<{ shard: number; tenants: number }>();
     return new Map(results.map(({ shard, tenants }) => [shard, tenants]));

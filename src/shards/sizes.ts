@@ -5,11 +5,11 @@ import { withTimeout } from "../platform/runtime/with-timeout.ts";
 import { SHARDS_AT_ONCE, type Shard, type Shards } from "../platform/storage/shards.ts";
 import { bytesAndCount, bytesOf, type ShardSize, type SizeStore } from "./size-store.ts";
 
-/** Our choice: sizes grow slowly, and new tenants are counted at once. */
+/** Our choice. Sizes grow slowly, and the transaction that creates a tenant counts it at once. */
 const PERIOD_MS = 3_600_000;
-/** Our choice: shards of one run. The next run measures the rest. */
+/** Our choice: the shards of one run. The next run measures the rest. */
 const PAGE = 64;
-/** Our choice: a database that takes longer counts as not answering. */
+/** Our choice: after this time a database counts as not answering. */
 const PATIENCE_MS = 3_000;
 
 /** The committed files of a shard and their bytes, from the media service. */
@@ -18,7 +18,7 @@ export interface StoredFiles {
   readonly bytes: number;
 }
 
-/** A shard as an operator sees it. */
+/** The status of a shard for operators. */
 export interface ShardStatus {
   readonly shard: number;
   readonly tenants: number;
@@ -28,9 +28,9 @@ export interface ShardStatus {
   /** Records of push subscriptions; null: the shard does not answer. */
   readonly pushSubscriptions: number | null;
   readonly databaseBytes: number;
-  /** When the size was measured; null: never. */
+  /** The time at which the size was measured; null: never. */
   readonly measuredAt: number | null;
-  /** How long the database took to answer; null: it did not. */
+  /** The time that the database took to answer; null: it did not answer. */
   readonly answerMs: number | null;
   /** Round trips to the database in the last hour. */
   readonly roundTrips: number;
@@ -41,9 +41,9 @@ export interface ShardStatus {
 /** Ports to the services that count files, push subscriptions and round trips. */
 export interface StatusPorts {
   stored(shard: number): Promise<StoredFiles>;
-  /** Counts records of push subscriptions as `n`. The answer tells the size of the shard, too. */
+  /** Counts records of push subscriptions as `n`. The result also has the size of the shard. */
   countPushSubscriptions(shard: number): D1PreparedStatement;
-  /** By shard. A shard without round trips may be missing. */
+  /** Returns the round trips by shard. A shard without round trips may be missing. */
   roundTrips(nowMs: number): Promise<ReadonlyMap<number, number>>;
 }
 
@@ -52,9 +52,9 @@ export interface StatusPorts {
  * reads the stored sizes (size-store.ts).
  */
 export interface ShardSizes {
-  /** Measures shards whose size is an hour old. If one does not answer, measures the others first, then throws. */
+  /** Measures shards whose size is an hour old. If one does not answer, it measures the others first, then throws. */
   sweep(nowMs: number): Promise<void>;
-  /** Asks every shard. One that does not answer gets its stored size. */
+  /** Asks every shard. For a shard that does not answer it returns the stored size. */
   status(ports: StatusPorts, nowMs: number): Promise<readonly ShardStatus[]>;
 }
 

@@ -4,24 +4,26 @@ import { SHARDS_AT_ONCE, type Shards } from "../platform/storage/shards.ts";
 import { createCopyStore } from "./copy-store.ts";
 import type { DueCopy, PlacementStore } from "./placement-store.ts";
 
-/** Our choice: copies of one run. The next run writes the rest. */
+/** Our choice: the copies of one run. The next run writes the rest. */
 const PAGE = 500;
 
 /**
  * Copies of tenants in their shards:
  *
- *   changed in the directory: due ──▶ written to the shard ──▶ noted as copied
+ *   changed in the directory: due ──▶ written to the shard ──▶ recorded as copied
  *
  * While the tenant moves, both shards may show its files, so both get the copy.
  *
- * A copy may break off anywhere, run twice at once or come late: shard and directory compare its version.
+ * A copy may break off anywhere, run twice at once or come late, because shard and directory compare its version.
  */
 export interface TenantCopies {
   /** Writes the copy of a tenant that just changed. Throws if the shard does not answer; the cron then writes it. */
   copy(tenant: string): Promise<void>;
   /** Writes the copies that are due. */
   sweep(): Promise<void>;
-  /** Writes every copy again, after a restore of the directory or a shard, which may have copies of a later time. */
+  /**
+   * Writes every copy again. After a restore of the directory or a shard, copies may be older or newer than the record.
+   */
   copyAll(): Promise<void>;
 }
 
@@ -45,7 +47,7 @@ export function createTenantCopies({
     await store.copied(due);
   }
 
-  /** Writes copies and returns their number. If one fails, writes the others first, then throws. */
+  /** Writes copies and returns their number. If one fails, it writes the others first, then throws. */
   async function write(due: readonly DueCopy[]): Promise<number> {
     const failures: unknown[] = [];
     await inParallel(due, SHARDS_AT_ONCE, async (copy) => {

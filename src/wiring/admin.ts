@@ -12,7 +12,7 @@ import type { Moves } from "../shards/moves.ts";
 import type { ShardRoom } from "../shards/service.ts";
 import type { Base } from "./base.ts";
 
-/** The number of sealed texts of each kind under each key; it counts `most` of a kind. */
+/** Counts the sealed texts of each kind under each key. It reads at most `most` texts of a kind. */
 export type CountSealed = (most: number) => Promise<Readonly<Record<string, ReadonlyMap<string, number>>>>;
 
 /** The services that operators work on. */

@@ -26,7 +26,7 @@ interface Kept {
   readonly countSealed: CountSealed;
 }
 
-/** Brings a platform back from a point in time. */
+/** Restores a platform to a point in time. */
 export function wireRestore(env: Env, base: Base, { events, shards, adminRoutes }: Kept): Restore {
   const { config, dbFor } = base;
   return createRestore({
@@ -41,7 +41,7 @@ export function wireRestore(env: Env, base: Base, { events, shards, adminRoutes 
   });
 }
 
-/** Copies a platform to another bucket, checks the copy and brings it back. */
+/** Copies a platform to another bucket, checks the copy and restores it. */
 export function wireBackups(env: Env, base: Base, kept: Kept): Backups {
   const { events, media, shards, moves, metrics, countSealed } = kept;
   const { config, names, audit, sealer, dbFor, shardsFor } = base;

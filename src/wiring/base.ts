@@ -21,12 +21,12 @@ import { noTracing, type Tracing } from "../platform/ports/tracing.ts";
 import { traceObjects } from "../traced-env.ts";
 
 /**
- * The ground that every service stands on: configuration, clock, random numbers, log, seals, copies, meter, spans,
- * limits, the audit log, and databases that count and trace their round trips.
+ * The dependencies that all services share: configuration, clock, random numbers, log, sealer, cached copies, meter,
+ * spans, limits, the audit log, and databases that count and trace their round trips.
  */
 export type Base = ReturnType<typeof createBase>;
 
-/** `waitUntil`: the runtime's, for the request that is running; without it, work ends with its request. */
+/** `waitUntil` is the runtime's, for the current request. Without it, background work ends with its request. */
 export function createBase(env: Env, tracing: Tracing, waitUntil?: (work: Promise<unknown>) => void) {
   const config = readConfig(env as unknown as Record<string, unknown>);
   const names = createNames(config.platform);
@@ -41,7 +41,7 @@ export function createBase(env: Env, tracing: Tracing, waitUntil?: (work: Promis
     random,
     log,
     collectors: env.METRICS_COLLECTOR,
-    // On one machine the isolate stays, so the last counts may wait for the next answer.
+    // A local isolate stays alive, so the last counts may wait for the next answer.
     wait: waitUntil === undefined || config.allowLoopback ? undefined : (ms) => scheduler.wait(ms),
   });
   const objects = traceObjects(env, tracing);
@@ -59,7 +59,7 @@ export function createBase(env: Env, tracing: Tracing, waitUntil?: (work: Promis
   };
 
   const { publicUrl } = config;
-  // Without a public address there is one isolate, which has nobody to share copies with.
+  // Without a public address there is only one isolate, and nobody to share copies with.
   const location =
     publicUrl === "" || typeof caches === "undefined"
       ? noLocationCache
@@ -76,7 +76,7 @@ export function createBase(env: Env, tracing: Tracing, waitUntil?: (work: Promis
     log,
     operatorClientId: builtIn.operatorClientId,
     wait: (ms) => scheduler.wait(ms),
-    // On this machine and in tests, which have no public address, a row is there when its request is done.
+    // On a local platform and in tests, a reader expects the row as soon as the request is done.
     ...(config.allowLoopback || publicUrl === "" ? {} : { notePauseMs: 3_000 }),
   });
   const limited = (binding: RateLimit) => (config.allowLoopback ? unlimited : createRateLimit(binding, log));

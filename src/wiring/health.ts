@@ -7,7 +7,7 @@ import type { Outbox } from "../oauth/subscription-events/outbox.ts";
 import type { PingStub } from "../platform/storage/answering-ping.ts";
 import type { Base } from "./base.ts";
 
-/** The state that deep health asks for. */
+/** The sources of the deep health check. */
 interface Asked {
   readonly heartbeats: HeartbeatStore;
   readonly outbox: Outbox;
@@ -37,12 +37,12 @@ export const wireHealth = (env: Env, base: Base, { heartbeats, outbox, media }: 
     deadLetters: stateOf(env.MEDIA_DEAD_JOBS),
   });
 
-/** Asks an object that has no other purpose. */
+/** Calls an object that exists only for this check. */
 const pingOf = (namespace: { getByName(name: string): unknown }) => async (): Promise<void> => {
   try {
     await (namespace.getByName("health") as PingStub).ping();
   } catch (thrown) {
-    // For minutes after a deployment, an object may run the release before it, which refuses the call, and so lives.
+    // For minutes after a deployment, the object may run the previous release, which refuses the call. So it is alive.
     if (!String(thrown).includes("does not implement")) throw thrown;
   }
 };

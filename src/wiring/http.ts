@@ -29,7 +29,7 @@ export function wireHttp(env: Env, base: Base, verifier: OAuth["verifier"]): Htt
   };
 }
 
-/** The site: documents, the landing page, the demo of a local platform. */
+/** The dependencies of the site: documents, the landing page, the demo of a local platform. */
 export const wireSite = ({ ASSETS, LOCAL_DEMO }: Env, { config }: Base): SiteDeps => ({
   assets: ASSETS,
   pathPrefix: config.pathPrefix,
@@ -37,7 +37,7 @@ export const wireSite = ({ ASSETS, LOCAL_DEMO }: Env, { config }: Base): SiteDep
   demo: config.allowLoopback ? LOCAL_DEMO : undefined,
 });
 
-/** The console of operators. Its scripts may call the platform's other origins. */
+/** The dependencies of the operators' console. Its scripts may call the platform's other origins. */
 export const wireConsole = ({ ASSETS }: Env, { config, names }: Base): ConsoleDeps => {
   const { contentUrl, authUrl, s3, pathPrefix } = config;
   const origins = [contentUrl, authUrl, s3?.endpoint ?? ""].filter((url) => url !== "");

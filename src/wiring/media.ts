@@ -29,6 +29,6 @@ export function wireMedia(env: Env, base: Base, access: OAuth["access"], placeme
   });
 }
 
-/** One origin for all keys of the cache, however the platform is called. Without a public address it runs locally. */
+/** The cache needs one origin for all keys. A platform without a public address runs locally. */
 const edgeCacheAt = (origin: string) =>
   typeof caches === "undefined" ? undefined : { cache: caches.default, origin: origin || "http://localhost" };

@@ -5,7 +5,7 @@ import { createMoveStore } from "../shards/move-store.ts";
 import { createPlacementStore } from "../shards/placement-store.ts";
 import type { Base } from "./base.ts";
 
-/** Tenants move from one database to another, but not while a backup is running. */
+/** Wires the moves of tenants between shards, which must not run during a backup. */
 export const wireMoves = (job: Env["BACKUP_JOB"], base: Base, mover: Media["mover"]): Moves =>
   createMoves({
     ...base,

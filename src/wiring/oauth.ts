@@ -11,7 +11,7 @@ import { createPages } from "../ui/pages.ts";
 import { LANGUAGES } from "../ui/texts/languages.ts";
 import type { Base } from "./base.ts";
 
-/** Links in mails lead to the public address; a request's own may be anybody's. */
+/** Links in mails need the public address, because anybody can choose the address of a request. */
 function senderOf({ MAIL }: Env, { mailFrom, publicUrl, allowLoopback }: Config, log: Log): SendMail | undefined {
   if (MAIL === undefined || mailFrom === undefined) return undefined;
   if (publicUrl !== "" || allowLoopback) return mailBy(MAIL, mailFrom);
@@ -19,7 +19,7 @@ function senderOf({ MAIL }: Env, { mailFrom, publicUrl, allowLoopback }: Config,
   return undefined;
 }
 
-/** The services that this one calls, which are made after it. */
+/** The services that this one calls. They are created after it. */
 interface Others {
   readonly gateway: Pick<Gateway, "find" | "recordsChanged">;
   readonly events: Pick<Events, "recordsChanged">;
@@ -61,7 +61,7 @@ export function wireOAuth(env: Env, base: Base, others: () => Others): OAuth {
       return { path: pathPrefix + proxyPath, name, scopes, tenant, essential, isBuiltIn: false };
     },
     onRestored() {
-      log.warn("the database was restored: copies of it are forgotten", {});
+      log.warn("the database was restored: cached copies are dropped", {});
       others().gateway.recordsChanged();
       others().events.recordsChanged();
       others().shards.forgetPlaces();
