@@ -3,8 +3,8 @@ import { isProblem } from "../http/errors/errors.ts";
 import type { Call, Route } from "../http/route.ts";
 
 /**
- * Removes what a row of the audit log names, `users/ada@acme.example`, by the route that removed it then. So the same
- * rules hold, the same is removed along, and a row of the audit log says so.
+ * Removes the resource that a row of the audit log names, such as `users/ada@acme.example`, by the route that removed
+ * it then. So the same rules hold, its dependent rows are removed too, and the audit log gets a row.
  */
 export const eraseBy =
   (routes: readonly Route[]) =>

@@ -45,9 +45,9 @@ export interface AdminDeps extends ResourceDeps, Omit<RuleContext, "origin"> {
   readonly oauth: OAuthPort & {
     readonly explain: Explain;
     readonly signingKeys: SigningKeys;
-    /** Undefined: the platform sends no mail, so nobody is invited. */
+    /** Undefined: the platform sends no mail, so it sends no invitations. */
     readonly sendInvitation: SendInvitation | undefined;
-    /** The address of the page behind an invitation. */
+    /** Returns the address of the page that an invitation leads to. */
     invitationLink(token: string, origin: string): string;
   } & AttentionPorts["oauth"] &
     LogoutDeliveries;
@@ -65,10 +65,10 @@ export interface AdminDeps extends ResourceDeps, Omit<RuleContext, "origin"> {
 }
 
 /**
- * The operator service: who exists on the platform and who may do what.
+ * The operator service manages organizations, tenants, people, clients and their rights.
  *
- * Every route needs the scope `admin`, which only the operator client can get. A file in `resources/` is one resource:
- * its rules, its SQL, its JSON. `resources/shared/` has what they share.
+ * `RIGHTS` (src/http/callers/rights.ts) has the scopes that each route needs. A file in `resources/` is one resource:
+ * its rules, its SQL, its JSON. `resources/shared/` has the code that several resources use.
  */
 export function createAdminRoutes(deps: AdminDeps): Route[] {
   return [

@@ -2,12 +2,13 @@ import { defineRoute, json, type Route } from "../../http/route.ts";
 import { rowBefore, WALK_ROWS } from "../audit/audit-store.ts";
 
 /**
- * Work for a person, besides what deep health checks: blocked accounts, pushes that fail, clients that were not told of
- * logouts, quotas that are almost full. Each part reads a bounded number of rows and asks a bounded number of objects.
+ * The list of work that needs a person and that deep health does not report: blocked accounts, pushes that fail,
+ * clients that were not told of logouts, and quotas that are almost full. Each part reads a limited number of rows and
+ * asks a limited number of objects.
  */
 export interface AttentionPorts {
   readonly oauth: {
-    /** The end of an account's block; undefined: it has none. */
+    /** Returns the end of an account's block; undefined: the account is not blocked. */
     blockedUntil(email: string): Promise<number | undefined>;
   };
   readonly events: {
@@ -38,7 +39,7 @@ interface NearQuota {
 
 interface Item {
   readonly kind: string;
-  /** An address, a subscription's id, a client, or a tenant. */
+  /** An e-mail address, a subscription's id, a client, or a tenant. */
   readonly subject: string;
   readonly topic: string | null;
   readonly name: string | null;
@@ -46,7 +47,7 @@ interface Item {
   readonly untilAt: number | null;
 }
 
-/** Our choice: an operator acts on the first ones, and looks again. */
+/** Our choice: an operator acts on the first items, and looks again. */
 const MOST = { items: 20, auditRows: 1_000, tenants: 1_000 } as const;
 const ALMOST_FULL = 0.9;
 /** The longest block. */
@@ -57,7 +58,7 @@ const BLOCKED = `
     WHERE seq > max(${rowBefore("?1")}, (SELECT max(seq) FROM audit_entry) - ${WALK_ROWS}) AND action = 'sign in' AND at > ?1
     ORDER BY seq DESC LIMIT ?2)
   WHERE reason LIKE '%is blocked% from now on' LIMIT ?3`;
-/** Dead letters are 10,000 at most. */
+/** This statement may read all dead letters, because there are at most 10,000. */
 const UNTOLD = `
   SELECT client, count(*) AS count FROM logout_notice INDEXED BY logout_notice_by_death WHERE dead_at > 0
   GROUP BY client ORDER BY count DESC LIMIT ?1`;
@@ -88,7 +89,7 @@ export const attentionRoute = ({ db, oauth, events, media }: AttentionPorts & { 
     },
   });
 
-/** Accounts whose block began lately, if their objects say that it lasts. */
+/** Finds accounts whose block began in the last hours, and asks their objects whether it still lasts. */
 async function blockedAccounts(
   db: D1Database,
   oauth: AttentionPorts["oauth"],
@@ -114,7 +115,7 @@ const item = (kind: string, subject: string, more: { readonly count?: number; re
   untilAt: more.untilAt ?? null,
 });
 
-/** The fuller of both quotas, in percent. */
+/** Returns the use of the fuller quota in percent. */
 function percentOf({ files, bytes, mostFiles, mostBytes }: NearQuota): number {
   const share = (used: number, most: number | null): number => (most === null ? 0 : most === 0 ? 1 : used / most);
   return Math.round(100 * Math.max(share(files, mostFiles), share(bytes, mostBytes)));

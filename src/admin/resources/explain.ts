@@ -5,8 +5,8 @@ import { PATTERNS } from "../../platform/model/names.ts";
 import { email, identifier, tenantId } from "../model/fields.ts";
 
 /**
- * Port to the OAuth service: whether `/token` would issue a token and exactly why, by the same rules over fresh
- * records.
+ * The port to the OAuth service. It explains whether `/token` would issue a token and exactly why, by the same rules
+ * over fresh records.
  */
 export type Explain = (
   question: {
@@ -37,10 +37,10 @@ const query = z.object({
 });
 
 /**
- * `GET /explain?client=&tenant=&user=&scope=`: whether a token would be issued, with which scopes, and if not, why. An
- * unknown client or user is an answer as well. With a client alone, the client asks for itself. With a user too, the
- * user signs in for it, by `grant` or the first one that the client has. A user alone signs in by password without a
- * client.
+ * `GET /explain?client=&tenant=&user=&scope=` explains whether a token would be issued, with which scopes, or why not.
+ * An unknown client or user is no error but an explanation. With only a client, the client asks for itself. With a user
+ * too, the user signs in at the client, by `grant` or by the first grant that the client has. With only a user, the
+ * user signs in by password without a client.
  */
 export const explainRoute = (explain: Explain): Route =>
   defineRoute({

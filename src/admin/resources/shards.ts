@@ -6,13 +6,13 @@ import type { AuditTrail } from "../../platform/ports/audit.ts";
 import { actorOf } from "../audit/record.ts";
 import { tenantId } from "../model/fields.ts";
 
-/** Port to the shards: the content of each database, and how it answers. */
+/** The port to the shards: the content of each database, and the time that it takes to answer. */
 export interface ShardList {
   status(nowMs: number): Promise<readonly object[]>;
   readonly moves: TenantMoves;
 }
 
-/** Port to the moves of tenants between shards. */
+/** The port to the moves of tenants between shards. */
 export interface TenantMoves {
   begin(
     tenant: string,
@@ -24,7 +24,7 @@ export interface TenantMoves {
     | { readonly kind: "no_tenant" | "no_shard" | "there_already" | "backup" }
   >;
   find(tenant: string): Promise<TenantMove | undefined>;
-  /** Does as much of a move as one request may. Never throws. */
+  /** Does as much of a move as one request may. It never throws. */
   run(tenant: string): Promise<void>;
 }
 
@@ -42,7 +42,7 @@ export interface TenantMove {
 const params = z.object({ id: tenantId });
 const MOVE = "/tenants/{id}/move";
 
-/** There are at most 256, so the answer has no pages. */
+/** The list of shards has no pages, because there are at most 256. */
 export const shardRoutes = (
   { status, moves }: ShardList,
   { audit }: { readonly audit: Pick<AuditTrail, "statement"> },
@@ -84,7 +84,7 @@ export const shardRoutes = (
         case "backup":
           return conflict("job_under_way", "A backup or restore runs. Move the tenant when it is done.");
         case "under_way":
-          // A repeat of a request whose answer was lost.
+          // The request may be a repeat, because its answer was lost.
           if (begun.move.to === shard) return json(202, toJson(begun.move));
           return conflict("move_under_way", `The tenant moves to shard ${begun.move.to}. Wait until that is done.`);
         case "begun":

@@ -7,7 +7,7 @@ import type { AuditLog } from "../../audit/audit-log.ts";
 import { actorOf } from "../../audit/record.ts";
 import { identifier } from "../../model/fields.ts";
 
-/** Port to the events service: push subscriptions of all clients. A removal writes an audit row. */
+/** The port to the events service: push subscriptions of all clients. A removal writes an audit row. */
 export interface PushSubscriptions {
   find(id: string): Promise<PushSubscription | undefined>;
   list(filter: Filter, paging: Paging): Promise<Page<PushSubscription> | undefined>;
@@ -44,7 +44,7 @@ interface PushSubscription {
   readonly updatedAtMs: number;
 }
 
-/** `<owner>.<eventType>`; no topic has a longer name. */
+/** The name of a topic, `<owner>.<eventType>`. No name is longer. */
 const TOPIC = /^[A-Za-z0-9._-]{1,200}$/;
 const query = z.object({
   client: z.optional(identifier),
@@ -60,8 +60,8 @@ const ONE = `${COLLECTION}/{subscriptionId}`;
 const params = z.object({ subscriptionId: matching(/^[A-Za-z0-9_-]{1,64}$/) });
 
 /**
- * Push subscriptions of all clients. The operator can remove, test and repeat, but not create or change one. A look at
- * an event leaves a row in the audit log.
+ * Push subscriptions of all clients. The operator can remove and test a subscription and repeat its deliveries, but not
+ * create or change one. Reading an event leaves a row in the audit log.
  */
 export const pushSubscriptionRoutes = (subscriptions: PushSubscriptions, audit: Looks): readonly Route[] => [
   defineRoute({
@@ -161,7 +161,7 @@ export const pushSubscriptionRoutes = (subscriptions: PushSubscriptions, audit: 
   }),
 ];
 
-/** Shows only the origin of the endpoint: paths and queries of webhooks often are secrets. */
+/** Shows only the origin of the endpoint, because the path and query of a webhook often are secrets. */
 const toJson = (found: PushSubscription): object => ({
   id: found.id,
   topic: found.topic,

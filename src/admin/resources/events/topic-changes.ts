@@ -12,11 +12,11 @@ import { onTopic, ONE, params, type OperatedTopics, type Place, type TopicId } f
 import { beyondOrganization, holds, ownsClient, tenantOperator } from "../shared/within-organization.ts";
 
 /**
- * Changes of a topic by an operator: an event by hand, and the cursor of a consumer.
+ * An operator publishes an event to a topic, or moves the cursor of a consumer.
  *
- * An event is the owner's: its client is its source, and it may name the tenants that this client may act for. Who runs
- * an organization's tenants publishes for their clients and moves the cursors of their clients alone. Both leave a row
- * in the audit log, written when it is done.
+ * The owner's client is the source of the event, which may name the tenants that this client may act for. People who
+ * run an organization's tenants publish only for its clients and move only their cursors. Both changes leave a row in
+ * the audit log, written after the change.
  */
 interface Deps {
   readonly db: D1Database;
@@ -24,7 +24,7 @@ interface Deps {
   readonly audit: Pick<AuditTrail, "statement">;
 }
 
-/** A payload of 256 KiB as JSON of escapes only, and metadata. */
+/** Enough for a payload of 256 KiB in which JSON escapes every character, and for metadata. */
 const MAX_EVENT_BYTES = 2 * 1024 * 1024;
 const MAX_TIME_MS = 999_999_999_999_999;
 const OWNER = `SELECT id AS clientId, tenant FROM client WHERE name = ?1`;
@@ -104,7 +104,7 @@ export function topicChangeRoutes(topics: OperatedTopics, deps: Deps): readonly 
 const subjectOf = ({ owner, eventType }: TopicId): string => `topics/${owner}/${eventType}`;
 const reasonOf = (to: Place): string => `to ${typeof to === "number" ? new Date(to).toISOString() : to}`;
 
-/** Refuses people who run an organization's tenants changes of topics of other organizations. */
+/** Refuses a change that concerns a client of another organization, for people who run an organization's tenants. */
 async function refuseForeign(
   principal: Principal,
   clientId: string,
@@ -122,7 +122,7 @@ interface Caller {
   readonly principal: Principal;
 }
 
-/** Writes the audit row of what was done. */
+/** Writes the audit row of a change, unless the change failed. */
 async function recorded(
   answer: Answer,
   { nowMs: atMs, requestId, principal }: Caller,

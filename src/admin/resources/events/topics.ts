@@ -11,9 +11,9 @@ import { actorOf } from "../../audit/record.ts";
 import { identifier, tenantId } from "../../model/fields.ts";
 import { holds, ownsTenant, tenantOperator, type Use } from "../shared/within-organization.ts";
 
-/** Port to the events service: topics of all clients. */
+/** The port to the events service: topics of all clients. */
 export interface OperatedTopics {
-  /** By name, `<owner>.<eventType>`; those whose names lie in one of the ranges. */
+  /** Lists the topics whose names, `<owner>.<eventType>`, lie in one of the ranges, by name. */
   list(ranges: readonly Range[], paging: Paging): Promise<Page<object>>;
   show(topic: TopicId, nowMs: number): Promise<Answer>;
   look(topic: TopicId, query: z.output<typeof lookQuery>, nowMs: number): Promise<Answer>;
@@ -38,7 +38,7 @@ export interface TopicId {
   readonly eventType: string;
 }
 
-/** From a name up to, not including, another. */
+/** A range of names, without `to` itself. */
 type Range = readonly [from: string, to: string];
 
 interface Deps {
@@ -47,7 +47,7 @@ interface Deps {
   readonly audit: Pick<AuditLog, "listed">;
 }
 
-/** Tenants of one organization whose topics a list shows. */
+/** The number of an organization's tenants whose topics a list shows. */
 const MAX_TENANTS = 1_000;
 const TENANTS = `SELECT id FROM tenant WHERE organization = ?1 ORDER BY id LIMIT ${MAX_TENANTS}`;
 
@@ -64,8 +64,8 @@ const lookQuery = z.object({
 });
 
 /**
- * Topics of all clients, to look at. Who runs an organization's tenants sees the topics of their clients. A look at
- * events leaves a row in the audit log.
+ * Operators see the topics of all clients. People who run an organization's tenants see the topics of its clients.
+ * Reading events leaves a row in the audit log.
  */
 export function topicRoutes(topics: OperatedTopics, deps: Deps): readonly Route[] {
   return [
@@ -110,7 +110,7 @@ export function topicRoutes(topics: OperatedTopics, deps: Deps): readonly Route[
   ];
 }
 
-/** The names that the caller may see, of one tenant if the query says so. */
+/** Returns the ranges of names that the caller may see, of one tenant if the query names one. */
 async function rangesFor(
   { principal, query }: { readonly principal: Principal; readonly query: z.output<typeof listQuery> },
   { db, names }: Deps,
@@ -123,7 +123,7 @@ async function rangesFor(
   return results.map(({ id }) => ofTenant(id));
 }
 
-/** A client's name begins with its tenant and a dot; "/" follows "." in ASCII. */
+/** Returns the range of a tenant's clients, whose names begin with the tenant and a dot. In ASCII, "/" follows ".". */
 const ofTenant = (tenant: string): Range => [`${tenant}.`, `${tenant}/`];
 
 const overlap = (a: Range, b: Range): Range => [a[0] > b[0] ? a[0] : b[0], a[1] < b[1] ? a[1] : b[1]];

@@ -13,8 +13,8 @@ import type { OAuthPort, OwnerKind } from "../../model/ports.ts";
 import type { Params } from "../shared/resource.ts";
 
 /**
- * `POST …/revoke`: an operator revokes everything that a client, user, tenant or session got until now
- * (oauth/grants/revoke-all-store.ts). Registrations stay; to end something for good, disable or remove it. The answer
+ * `POST …/revoke`: an operator revokes all tokens and grants that a client, user, tenant or session got until now
+ * (oauth/grants/revoke-all-store.ts). Registrations stay: to block a client for good, disable or remove it. The answer
  * does not show whether there was anything to revoke, so the request may be repeated.
  */
 interface Revocable {
@@ -23,11 +23,11 @@ interface Revocable {
   readonly key: string;
   readonly params: Schema<Params>;
   readonly summary: string;
-  /** Finds a row if it is there. Missing for sessions: access tokens are not stored, so any session may have some. */
+  /** Selects a row if the owner exists. Absent for sessions: tokens are not stored, so any session may have some. */
   readonly exists?: string;
 }
 
-/** `?2`: the platform's own client and tenant have no row, and their tokens may leak as well. */
+/** `?2` is the platform's own client or tenant, which has no row, but whose tokens may leak too. */
 const REVOCABLE: readonly Revocable[] = [
   {
     kind: "client",
@@ -90,7 +90,7 @@ export const revocationRoutes = (deps: Deps): readonly Route[] =>
           const record = { ...made, action: "revoke", outcome: "done", reason: "" } as const;
           return (await revokeAll(kind, id, nowMs, record, deps.oauth)) ?? empty(204);
         } finally {
-          // Even if it failed, it may have been written.
+          // A revocation that failed may have been stored.
           deps.recordsChanged();
           if (kind === "user" || kind === "session")
             deps.oauth.sessionsEnded(kind === "user" ? { email: id } : "anywhere");
@@ -99,7 +99,7 @@ export const revocationRoutes = (deps: Deps): readonly Route[] =>
     }),
   );
 
-/** People who run an organization's tenants revoke what these tenants and their clients got. */
+/** People who run an organization's tenants may revoke the tokens of these tenants and of their clients. */
 async function isOwn(kind: OwnerKind, id: string, { organization }: TenantOperator, db: D1Database): Promise<boolean> {
   if (kind === "client") return holds(db, ownsClient(id, organization));
   return kind === "tenant" && holds(db, ownsTenant(id, organization));
@@ -117,7 +117,7 @@ async function isThere(
   return (await statement.first()) !== null;
 }
 
-/** Returns a refusal that asks to repeat the request if this one could not remove everything. */
+/** Revokes. Returns a refusal that asks to repeat the request if one request could not remove all grants. */
 export async function revokeAll(
   kind: OwnerKind,
   id: string,
@@ -130,7 +130,7 @@ export async function revokeAll(
   return problem("service_temporarily_unavailable", message, { headers: { "retry-after": "1" } });
 }
 
-/** Runs before a removal that would take all grants along in one transaction: thousands would take too long. */
+/** Revokes before a removal if there are many grants, because removing thousands in one transaction takes too long. */
 export async function revokeManyFirst(
   kind: "client" | "user",
   id: string,

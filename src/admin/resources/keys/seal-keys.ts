@@ -1,16 +1,16 @@
 import { defineRoute, json, type Route } from "../../../http/route.ts";
 
-/** Port to the services that seal: how much is sealed under which key. */
+/** The port to the services that seal: the number of texts under each key. */
 export interface SealKeys {
   /** The keys of `SEAL_KEYS`, in order; the first one seals. */
   readonly configured: readonly string[];
-  /** For each kind, how much each key sealed, counted up to `most`. */
+  /** Counts the texts that each key sealed, for each kind, up to `most`. */
   counts(most: number): Promise<Readonly<Record<SealedKind, Counts>>>;
 }
 type SealedKind = "identityProviders" | "signingKeys" | "secondFactors" | "clientSecrets" | "pushSubscriptions";
 type Counts = ReadonlyMap<string, number>;
 
-/** Our choice: to rotate keys, an operator needs to know only whether any are left. */
+/** Our choice: to rotate keys, an operator needs to know only whether any text is left. */
 const MOST = 1_000;
 
 export const sealKeyRoute = (keys: SealKeys): Route =>

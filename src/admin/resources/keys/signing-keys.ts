@@ -5,13 +5,13 @@ import { defineRoute, json, type Route } from "../../../http/route.ts";
 import type { Result } from "../../../platform/model/result.ts";
 import { actorOf } from "../../audit/record.ts";
 
-/** Port to the OAuth service: facts about the keys that sign tokens, never the keys themselves. */
+/** The port to the OAuth service: facts about the keys that sign tokens, never the keys themselves. */
 export interface SigningKeys {
-  /** The newest first. */
+  /** Lists the keys, the newest first. */
   page(page: KeyPage, nowMs: number): Promise<readonly SigningKey[]>;
   /**
-   * Makes keys that sign at once, and an audit row. Refused while too many keys are published, unless the earlier ones
-   * end.
+   * Makes keys that sign at once, and an audit row. It is refused while too many keys are published, unless `earlier`
+   * is `end`.
    */
   byOperator(
     by: { readonly actor: string; readonly requestId: string; readonly nowMs: number },
@@ -29,7 +29,9 @@ export interface KeyPage {
 export interface SigningKey {
   readonly kid: string;
   readonly alg: string;
-  /** `published` before it signs; `verifies` after another key took over; `gone` from `/jwks`. */
+  /**
+   * `published`: it does not sign yet. `verifies`: another key signs now. `gone`: `/jwks` does not have it any more.
+   */
   readonly state: "published" | "signs" | "verifies" | "gone";
   readonly createdAtMs: number;
   readonly signsFromMs: number;

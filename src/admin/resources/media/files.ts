@@ -13,13 +13,13 @@ import { searchText, tenantId } from "../../model/fields.ts";
 import { beyondOrganization, holds, ownsTenant, tenantOperator, type Use } from "../shared/within-organization.ts";
 
 /**
- * Files of all clients, to look at and to change.
+ * Operators see and change the files of all clients.
  *
  *   path ──▶ owner: a client, a tenant, private or public ──▶ may the caller? ──▶ the owner's own operation ──▶ audit
  *
- * - Who runs an organization's tenants sees the files of these, of whichever client, and changes those of clients of
- *   the organization. What belongs to others answers as if it did not exist.
- * - A look leaves a row in the audit log every ten minutes, a change leaves one each, written when it is done.
+ * - People who run an organization's tenants see all files in these tenants, and change the files of the organization's
+ *   clients. Files of other tenants answer as if they did not exist.
+ * - Reads leave a row in the audit log every ten minutes. Each change leaves a row, written after the change.
  */
 interface FileOwner {
   readonly tenant: string;
@@ -39,10 +39,10 @@ type OwnOperation =
   | "listErasures"
   | "readErasure";
 
-/** Checked by the schemas of the media service. */
+/** A call whose input the schemas of the media service have checked. */
 type AnyCall = Call<unknown, unknown, unknown, Principal>;
 
-/** Port to the media service: files of all clients, and the owner's own operations on them. */
+/** The port to the media service: files of all clients, and the owner's own operations on them. */
 export interface OperatedFiles {
   shape(operation: OwnOperation): Pick<Route, "query" | "body" | "paged" | "produces">;
   run(operation: OwnOperation, owner: FileOwner, call: AnyCall): Promise<Answer>;
@@ -53,7 +53,7 @@ export interface OperatedFiles {
   requesterOf(erasureId: string): Promise<FileOwner | undefined>;
   owners(tenant: string): Promise<readonly object[]>;
   waiting(owner: FileOwner): Promise<Answer>;
-  /** By the beginning of their names, in these tenants or in all. */
+  /** Finds files by the beginning of their names, in these tenants or in all. */
   find(text: string, tenants: readonly string[] | undefined): Promise<object>;
 }
 
@@ -78,7 +78,7 @@ const erasureParams = z.object({ erasureId: z.string() });
 
 const findQuery = z.object({ q: searchText, tenant: z.optional(tenantId) });
 
-/** An organization with more tenants names one of them. */
+/** If an organization has more tenants, a search without `tenant` covers only the first ones. */
 const MAX_TENANTS = 1_000;
 const OWN_TENANTS = `SELECT id FROM tenant WHERE organization = ?1 ORDER BY id LIMIT ${MAX_TENANTS}`;
 const CLIENT = `SELECT tenant FROM client WHERE name = ?1`;
@@ -88,7 +88,7 @@ const CLIENT_TENANT = `SELECT 1 FROM client JOIN tenant ON tenant.id = client.te
 export function fileRoutes(files: OperatedFiles, deps: Deps): readonly Route[] {
   const { db, names, audit } = deps;
 
-  /** The refusal if the caller may not see, or change, files of this owner. */
+  /** Returns the refusal if the caller may not see, or change, files of this owner. */
   async function refused(
     principal: Principal,
     use: Use,
@@ -103,7 +103,7 @@ export function fileRoutes(files: OperatedFiles, deps: Deps): readonly Route[] {
     return isOwn ? undefined : beyondOrganization(by, "The client that owns the files");
   }
 
-  /** The tenants whose files the caller sees; undefined: all. */
+  /** Returns the tenants whose files the caller sees; undefined: all tenants. */
   async function tenantsOf(principal: Principal): Promise<readonly string[] | undefined> {
     const by = tenantOperator(principal, names, "see");
     if (by === undefined) return undefined;
@@ -123,7 +123,7 @@ export function fileRoutes(files: OperatedFiles, deps: Deps): readonly Route[] {
     return answer;
   }
 
-  /** A route that takes and answers what the owner's own operation does. */
+  /** Makes a route with the parameters, body and answer of the owner's own operation. */
   const own = (
     operation: OwnOperation,
     route: Pick<Route, "method" | "path" | "summary" | "operation" | "params"> & Partial<Pick<Route, "body">>,
@@ -136,7 +136,7 @@ export function fileRoutes(files: OperatedFiles, deps: Deps): readonly Route[] {
     handle: handle as Route["handle"],
   });
 
-  /** A change of the files of one owner, which the path names. */
+  /** Makes the route of a change of one owner's files. The path names the owner. */
   const ofOwner = (
     operation: OwnOperation,
     action: string,
@@ -150,7 +150,7 @@ export function fileRoutes(files: OperatedFiles, deps: Deps): readonly Route[] {
       return recorded(await files.run(operation, owner, call), call, action, subjectOf(owner));
     });
 
-  /** A change of one file. */
+  /** Makes the route of a change of one file. */
   const ofFile = (
     operation: OwnOperation,
     action: string,
@@ -165,7 +165,7 @@ export function fileRoutes(files: OperatedFiles, deps: Deps): readonly Route[] {
       return recorded(await files.run(operation, owner, call), call, action, `${subjectOf(owner)}/${fileId}`);
     });
 
-  /** Files are made for clients of the tenant: nobody else would find them. */
+  /** Refuses to create a file for a client of another tenant. */
   async function belongs({ tenant, client }: FileOwner): Promise<Problem | undefined> {
     const home = await db.prepare(CLIENT).bind(client).first<string>("tenant");
     return home === tenant ? undefined : noSuch("client");
@@ -322,7 +322,7 @@ const look = (method: "GET", path: string, summary: string, operation: Operation
 const subjectOf = ({ tenant, client, visibility }: FileOwner): string =>
   `tenants/${tenant}/files/${client}/${visibility}`;
 
-/** The deletion that an answer's `Location` names. */
+/** Returns the deletion that an answer's `Location` names, for the audit log. */
 const erasureOf = (answer: Response): string => {
   const id = /\/erasures\/([0-9a-f]+)$/.exec(answer.headers.get("location") ?? "")?.[1];
   return id === undefined ? "" : `deletion ${id}`;

@@ -6,13 +6,13 @@ import { defineRoute, json, type Route } from "../../../http/route.ts";
 import type { Result } from "../../../platform/model/result.ts";
 import { actorOf } from "../../audit/record.ts";
 
-/** Port to the media service: comparisons of R2 with D1, and their repair. Starting one writes an audit row. */
+/** The port to the media service: comparisons of R2 with D1, and their repair. Each start writes an audit row. */
 export interface MediaConsistency {
   /** Starts a run, or returns the running one. */
   start(by: Operator): Promise<Result<ConsistencyRun, "repairing">>;
   repair(id: string, by: Operator): Promise<Result<ConsistencyRun, "unknown" | "running" | "other_run">>;
   find(id: string): Promise<ConsistencyRun | undefined>;
-  /** Runs before `before`, the newest first. */
+  /** Lists the runs that started before `before`, the newest first. */
   page(before: RunKey | undefined, limit: number, skip: number): Promise<readonly ConsistencyRun[]>;
   findings(id: string, afterSeq: number, limit: number, skip: number): Promise<readonly ConsistencyFinding[]>;
 }
@@ -35,7 +35,7 @@ export interface ConsistencyRun extends RunKey {
   readonly repairedAt: number | null;
   readonly checked: { readonly files: number; readonly variants: number; readonly objects: number };
   readonly found: Readonly<Record<Kind, number>>;
-  /** The number of stored findings, which are the first ones. */
+  /** The number of stored findings. A run stores only the first ones. */
   readonly keptFindings: number;
   readonly repaired: Readonly<Record<RepairableKind, number>>;
 }
@@ -140,7 +140,7 @@ export const mediaConsistencyRoutes = (consistency: MediaConsistency): readonly 
 const conflict = (type: DetailType, message: string) =>
   problem("conflict_resource", message, { details: [{ type, field: "", message }] });
 
-/** The address of a run, from the address of a request whose path ends in `path`. */
+/** Returns the address of a run, from the address of a request whose path ends in `path`. */
 function addressOf(url: URL, path: string, id: string): string {
   const base = url.pathname.slice(0, -path.length);
   return new URL(`${base}${COLLECTION}/${id}`, url).href;
@@ -165,7 +165,7 @@ const toReport = ({ found, repaired, ...run }: ConsistencyRun) => ({
   repaired: byKind(repaired),
 });
 
-/** The names of kinds in JSON, for counts and findings. */
+/** The names of the kinds in JSON, for counts and findings. */
 const KINDS: Readonly<Record<Kind, string>> = {
   orphan_object: "orphanObject",
   missing_bytes: "missingBytes",
@@ -177,7 +177,7 @@ const KINDS: Readonly<Record<Kind, string>> = {
 const byKind = (counts: Readonly<Partial<Record<Kind, number>>>): Readonly<Record<string, number>> =>
   Object.fromEntries(Object.entries(counts).map(([kind, count]) => [KINDS[kind as Kind], count]));
 
-/** The row in D1 and the object in R2; null if it does not exist. */
+/** Shows the row in D1 and the object in R2; each is null if it does not exist. */
 const toFinding = (finding: ConsistencyFinding) => ({
   kind: KINDS[finding.kind],
   key: finding.key,
@@ -189,5 +189,5 @@ const toFinding = (finding: ConsistencyFinding) => ({
   outcome: finding.outcome,
 });
 
-/** An ETag as in headers. */
+/** Writes an ETag as headers do. */
 const quoted = (etag: string | null): string | null => (etag === null ? null : `"${etag}"`);

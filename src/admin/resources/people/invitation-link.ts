@@ -9,15 +9,16 @@ import { paramsOf } from "./members.ts";
 import { refuseFaults } from "../shared/refusals.ts";
 
 /**
- * An invitation into an organization whose link the operator hands over: for the first operator of a deployment, and
- * where the platform sends no mail.
+ * An invitation into an organization whose link the operator hands over. It serves the first operator of a deployment,
+ * and platforms that send no mail.
  *
  *   none ──POST──▶ open for a day ──the person uses the link──▶ a member, with the roles
  *                    │ POST again, or an invitation by mail: another link, the one before is void
  *                    └──a day──▶ none
  *
- * The link is in this answer alone. Whoever has it can choose the password of an account without one, as an operator
- * can anyway, so only those who may run the whole platform make links. It proves no address.
+ * Only this answer shows the link. A person with the link can choose the password of an account without one. An
+ * operator of the whole platform can do that anyway, so only such operators may make links. The link does not verify
+ * the address.
  */
 interface Deps {
   readonly db: D1Database;
@@ -26,7 +27,7 @@ interface Deps {
   readonly oauth: { invitationLink(token: string, origin: string): string };
 }
 
-/** Our choice: it is handed over at once, and may lie in a terminal or a log. */
+/** Our choice: the operator hands the link over at once, and a terminal or a log may keep it. */
 const LIFE_MS = 86_400_000;
 const sql = statements("organization");
 const OPEN = `SELECT count(*) AS open FROM (SELECT 1 FROM organization_invitation

@@ -17,18 +17,18 @@ import { guard, isOrganization, ownsTenant, type Condition } from "../shared/wit
  *                   │ PUT again: another link, the one before is void
  *                   └──DELETE · a week · the person, tenant or organization is removed──▶ none
  *
- * PUT makes the account if there is none, without a password: the page behind the link asks for one. So the answer is
- * the same for every address, and people who run one organization learn nothing about others. A disabled account's
- * link is void.
+ * If there is no account, PUT creates one without a password: the page behind the link asks for a password. So the
+ * answer is the same for every address, and people who run one organization learn nothing about others. The link of a
+ * disabled account is void.
  *
- * Limits: open invitations of a tenant or organization, and mails to an address. The mail is sent before the answer,
- * which says if it was taken.
+ * Limits apply to the open invitations of a tenant or organization, and to the mails to an address. The mail is sent
+ * before the answer, which reports whether the mail service accepted it.
  */
 const INVITATION_LIFE_MS = 7 * 86_400_000;
-/** Our choice: an organization may invite a whole department, and nobody's mailbox is filled. */
+/** Our choice: an organization may invite a whole department, and no mailbox gets many mails. */
 export const INVITATION_LIMITS = { open: 500, ofAddress: 5, withinMs: 86_400_000 } as const;
 
-/** Sends the link of an invitation. Returns false if the mail was not taken. */
+/** Sends the link of an invitation. Returns false if the mail service did not accept the mail. */
 export type SendInvitation = (invitation: {
   readonly email: string;
   readonly token: string;
@@ -36,7 +36,7 @@ export type SendInvitation = (invitation: {
   readonly place: string;
   /** The id of a tenant. */
   readonly tenant?: string;
-  /** A tag; may be empty. */
+  /** A language tag, or the empty text. */
   readonly language: string;
   /** The origin of the request. */
   readonly origin: string;
@@ -49,13 +49,13 @@ export const schema = z.object({
   language: z.optional(matching(/^[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8}){0,3}$/)),
 });
 
-/** `owner` is one of two words and names the tables and their column. */
+/** `owner` is one of two words, which name the tables and their column. */
 export const statements = (owner: OwnerNoun) => {
   const columns = `${owner} AS owner, email, roles, name, language, created_at, expires_at,
     (SELECT name FROM ${owner} WHERE id = ${owner}_invitation.${owner}) AS place`;
   return {
     faults: faultsOf(owner, "?2"),
-    /** Fewer mails went to the address, and fewer invitations are open, than the limits. */
+    /** True if fewer mails went to the address, and fewer invitations are open, than the limits. */
     withinLimits: `
       (SELECT count(*) FROM mail_link WHERE email = ?2 AND purpose = 'invitation' AND created_at > ?3) < ${INVITATION_LIMITS.ofAddress}
       AND (SELECT count(*) FROM (SELECT 1 FROM ${owner}_invitation WHERE ${owner} = ?1 AND email <> ?2 LIMIT ${INVITATION_LIMITS.open})) < ${INVITATION_LIMITS.open}`,
@@ -75,7 +75,7 @@ export const statements = (owner: OwnerNoun) => {
 };
 export const ADD_USER = `
   INSERT INTO user (email, name, created_at, signed_out_at) VALUES (?1, ?2, ?3, ?3 - 1) ON CONFLICT DO NOTHING`;
-/** Counts for the limit of the address. */
+/** SQL: records the mail, which counts for the limit of the address. */
 const ADD_MAIL = `
   INSERT INTO mail_link (token_hash, purpose, email, browser_hash, network_hash, request, created_at, expires_at)
   VALUES (?1, 'invitation', ?2, '', '', '', ?3, ?4)`;

@@ -8,7 +8,7 @@ import type { RuleContext } from "../../model/rules.ts";
 import { refuseFaults } from "../shared/refusals.ts";
 import { toList, type Params, type Resource, type Row } from "../shared/resource.ts";
 
-/** Members of tenants and of organizations: the same rules over two pairs of tables. */
+/** Members of tenants and of organizations have the same rules over two pairs of tables. */
 const OWNERS = {
   tenant: {
     collection: "tenants",
@@ -25,7 +25,7 @@ export type OwnerNoun = keyof typeof OWNERS;
 
 export const paramsOf = (owner: OwnerNoun) => OWNERS[owner].memberParams;
 
-/** Shared by resources that lie below a tenant or an organization and are named by the address of a person. */
+/** The common part of resources that lie below a tenant or an organization and are named by a person's address. */
 export function ofPerson(
   owner: OwnerNoun,
   kind: "member" | "invitation",
@@ -49,7 +49,9 @@ export function ofPerson(
   };
 }
 
-/** Faults of a body with roles: the owner `?1` is missing, `between`, or a role of the parameter `roles` is. */
+/**
+ * SQL: the faults of a body with roles: the owner `?1` does not exist, `between`, or a role in `roles` does not exist.
+ */
 export const faultsOf = (owner: OwnerNoun, roles: string, between = ""): string => `
     SELECT 'absent' AS type, 'id' AS field, 'There is no ${owner} ' || ?1 || '.' AS message
       WHERE NOT EXISTS (SELECT 1 FROM ${owner} WHERE id = ?1)
@@ -59,7 +61,7 @@ export const faultsOf = (owner: OwnerNoun, roles: string, between = ""): string 
 
 export const schema = z.object({ roles: z.array(identifier).check(z.maxLength(100)) });
 
-/** `owner` is one of the two words above and names the tables and their column. */
+/** `owner` is one of the two words above, which name the tables and their column. */
 const statements = (owner: OwnerNoun) => ({
   faults: faultsOf(
     owner,
@@ -82,20 +84,20 @@ const statements = (owner: OwnerNoun) => ({
       (SELECT json_group_array(role) FROM ${owner}_member_role AS held
         WHERE held.${owner} = member.${owner} AND held.email = member.email) AS roles
     FROM ${owner}_member AS member WHERE ${owner} = ?1 AND email > ?2 ORDER BY email LIMIT ?3 OFFSET ?4`,
-  /** The person, known in the organization. */
+  /** True if the owner belongs to the organization, and the person is already a member somewhere in it. */
   known: `
     ${{ tenant: "?1 IN (SELECT id FROM tenant WHERE organization = ?2)", organization: "?1 = ?2" }[owner]} AND (
       EXISTS (SELECT 1 FROM organization_member WHERE organization = ?2 AND email = ?3)
       OR EXISTS (SELECT 1 FROM tenant_member JOIN tenant ON tenant.id = tenant_member.tenant
         WHERE tenant_member.email = ?3 AND tenant.organization = ?2))`,
-  /** The roles that the member has or gets, with their scopes. A role that does not exist has none. */
+  /** Selects the roles that the member has or gets, with their scopes. For an unknown role the scopes are NULL. */
   concerned: `
     SELECT value AS name, (SELECT scopes FROM role WHERE name = value) AS scopes FROM json_each(?3)
     UNION SELECT role, (SELECT scopes FROM role WHERE name = role) FROM ${owner}_member_role WHERE ${owner} = ?1 AND email = ?2`,
   delete: `DELETE FROM ${owner}_member WHERE ${owner} = ?1 AND email = ?2`,
 });
 
-/** The scopes of a person's roles in an organization, and in a tenant of it. */
+/** SQL: the scopes of a person's roles in an organization, and in a tenant of it. */
 const HELD = `
   SELECT value FROM organization_member_role AS held JOIN role ON role.name = held.role, json_each(role.scopes)
   WHERE held.organization = ?1 AND held.email = ?2
@@ -109,7 +111,7 @@ interface Deps extends RoleDeps {
   readonly oauth: Pick<OAuthPort, "revokeStatement">;
 }
 
-/** Nobody gives or takes a role that reaches further than their own roles do. */
+/** Nobody may give or take a role with scopes that their own roles do not have. */
 export async function refuseRoles(
   owner: OwnerNoun,
   { db, builtIn }: RoleDeps,
@@ -128,9 +130,7 @@ export async function refuseRoles(
   return beyond && beyondOrganization(by, `The role ${beyond["name"]}, which has scopes that you do not have,`);
 }
 
-/**
- * Leaving, or losing a role, revokes the user's tokens, since they may come from it. The user gets new ones at once.
- */
+/** If a member leaves or loses a role, the user's tokens are revoked, because they may have its scopes. */
 export function members(owner: OwnerNoun, deps: Deps): Resource<z.output<typeof schema>> {
   const { db, oauth } = deps;
   const sql = statements(owner);

@@ -28,7 +28,7 @@ interface Deps extends Pick<RuleContext, "builtIn"> {
   readonly oauth: Pick<OAuthPort, "revokeMembersStatement">;
 }
 
-/** Removing an organization removes its memberships and revokes what its members got by them. */
+/** Removing an organization removes its memberships and revokes the tokens that its members got by them. */
 export const organizations = ({ db, builtIn, oauth }: Deps): Resource<z.output<typeof schema>> => ({
   noun: "organization",
   collection: "/organizations",

@@ -12,11 +12,11 @@ interface Deps {
   readonly oauth: Pick<OAuthPort, "listPasskeys" | "passkeyRemoval" | "tellByOperator">;
 }
 
-/** At most 1023 bytes in base64url (WebAuthn 6.5.1). */
+/** The id of a passkey has at most 1023 bytes (WebAuthn 6.5.1), here in base64url. */
 const passkey = z.string().check(z.regex(/^[\w-]{1,1364}$/, "must be the id of a passkey, as the list shows it"));
 const EXISTS = `SELECT 1 FROM user WHERE email = ?1`;
 
-/** The passkeys of a person, who may have lost one. The operator makes sure who asks. */
+/** An operator removes a passkey that a person has lost. The operator must check the identity of that person. */
 export const passkeyRoutes = ({ db, audit, oauth }: Deps): readonly Route[] => [
   defineRoute({
     method: "GET",

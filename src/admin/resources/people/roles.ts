@@ -7,7 +7,7 @@ import { toFlag, toList, type Resource } from "../shared/resource.ts";
 export const params = z.object({ name: identifier });
 export const schema = z.object({ scopes: scopeList, requireSecondFactor: secondFactorFlag });
 
-/** Runs before the role changes: it touches the role only if a scope goes. */
+/** SQL: runs before the upsert, and changes the row only if a scope goes. */
 const TAKE_AWAY = `
   UPDATE role SET scopes = ?2 WHERE name = ?1
     AND EXISTS (SELECT 1 FROM json_each(scopes) WHERE value NOT IN (SELECT value FROM json_each(?2)))`;
@@ -28,7 +28,7 @@ interface Deps {
   readonly oauth: Pick<OAuthPort, "revokeRoleHoldersStatement">;
 }
 
-/** A role that loses a scope revokes what its holders got by it. */
+/** If a role loses a scope, the tokens that its holders got by it are revoked. */
 export const roles = ({ db, oauth }: Deps): Resource<z.output<typeof schema>> => ({
   noun: "role",
   collection: "/roles",

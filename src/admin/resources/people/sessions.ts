@@ -10,10 +10,10 @@ interface Deps {
 }
 
 const EXISTS = `SELECT 1 FROM user WHERE email = ?1`;
-/** More than a person signs in within the 12 hours that a session lives. */
+/** In practice a person has fewer sessions, because each lives for 12 hours. */
 const MOST = 100;
 
-/** Where a person is signed in. `POST sessions/{sessionId}/revoke` ends one, `POST users/{email}/revoke` all. */
+/** Lists a person's sessions. `POST sessions/{sessionId}/revoke` ends one, `POST users/{email}/revoke` ends all. */
 export const sessionsRoute = ({ db, oauth }: Deps): Route =>
   defineRoute({
     method: "GET",

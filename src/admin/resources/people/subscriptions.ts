@@ -10,7 +10,7 @@ import type { Resource } from "../shared/resource.ts";
 export const params = z.object({ id: tenantId, packageId: identifier });
 export const schema = z.object({});
 
-/** Our choice: keeps the event, with everything else in it, below the 256 KiB of a payload. */
+/** Our choice: it keeps the payload of the whole event below 256 KiB. */
 const MAX_SCOPES_CHARS = 128 * 1024;
 
 const TENANT = `SELECT 1 FROM tenant WHERE id = ?1`;
@@ -23,7 +23,7 @@ const FAULTS = `
     WHERE (SELECT sum(length(scopes)) FROM service WHERE name IN
         (SELECT service FROM package_service WHERE package = ?2)) > ${MAX_SCOPES_CHARS}
       AND NOT EXISTS (SELECT 1 FROM subscription WHERE tenant = ?1 AND package = ?2)`;
-/** Checks the package again, since the built-in one has no row and so there is no foreign key. */
+/** SQL: checks the package again. There is no foreign key, because the built-in package has no row. */
 const SUBSCRIBE = `
   INSERT INTO subscription (tenant, package, id, created_at)
   SELECT ?1, ?2, ?4, ?5 WHERE ?2 = ?3 OR EXISTS (SELECT 1 FROM package WHERE id = ?2)
@@ -34,7 +34,7 @@ const PAGE = `
   WHERE tenant = ?1 AND package > ?2 ORDER BY package LIMIT ?3 OFFSET ?4`;
 const DELETE = `DELETE FROM subscription WHERE tenant = ?1 AND package = ?2`;
 
-/** Packages of others are sold, and given, by the platform's operators. */
+/** Only the platform's operators subscribe a tenant to packages of other organizations. */
 const ownPackage = (tenant = "", packageId = "", organization: string): Condition => ({
   sql: `?1 IN (SELECT id FROM tenant WHERE organization = ?3)
     AND EXISTS (SELECT 1 FROM package WHERE id = ?2 AND organization = ?3)`,
@@ -49,8 +49,8 @@ interface Deps {
 }
 
 /**
- * Packages of a tenant. Subscribing again changes nothing and keeps the subscription's id. A change is published: its
- * transaction writes the row that announces it.
+ * The subscriptions of a tenant to packages. A repeated PUT changes nothing and keeps the subscription's id. The
+ * transaction of a change also writes the event to the outbox.
  */
 export const subscriptions = ({ db, random, builtIn, outbox }: Deps): Resource<z.output<typeof schema>> => ({
   noun: "subscription",

@@ -18,9 +18,9 @@ export const schema = z.object({
   organization: identifier,
   name: displayName,
   disabled: disabledFlag,
-  /** The most that the tenant may store. A part that is left out is unlimited. Left out, the stored quota stays. */
+  /** The limit of what the tenant stores. A missing part is unlimited. Without `quota`, the stored quota stays. */
   quota: z.optional(z.object({ files: maximum, bytes: maximum })),
-  /** Sets the rate limits. Left out, the stored plan stays. */
+  /** The plan sets the rate limits. Without it, the stored plan stays. */
   plan: z.optional(z.enum(PLANS)),
   brand,
   requireSecondFactor: secondFactorFlag,
@@ -115,7 +115,7 @@ export const tenants = ({ db, builtIn, oauth, media, shards }: Deps): Resource<z
     ];
     const revoked = disabled === true ? [oauth.revokeStatement("tenant", id, nowMs, "always")] : [];
     const written = await write([...shards.placeStatements(id, nowMs), db.prepare(UPSERT).bind(...values), ...revoked]);
-    // If the shard does not answer, the operator gets an error. The change is stored, and the cron copies it.
+    // If the shard does not answer, the operator gets an error, but the change is stored and the cron will copy it.
     await shards.copies.copy(id);
     return written;
   },
@@ -151,11 +151,11 @@ interface UsageDeps extends Pick<RuleContext, "names"> {
   readonly metrics: MetricsPort;
 }
 
-/** Days are kept for two years. */
+/** The numbers of a day are kept for two years. */
 const MONTHS_KEPT = 24;
 const month = z.string().check(z.regex(/^20\d\d-(0[1-9]|1[0-2])$/, "must be a month, such as 2026-11"));
 
-/** Undefined: there are numbers of this month. */
+/** Refuses a month without numbers. */
 function refusedMonth(asked: string, nowMs: number): Problem | undefined {
   const number = (text: string): number => Number(text.slice(0, 4)) * 12 + Number(text.slice(5, 7));
   const ago = number(new Date(nowMs).toISOString()) - number(asked);
@@ -164,7 +164,7 @@ function refusedMonth(asked: string, nowMs: number): Problem | undefined {
   return invalid("invalid_query_parameter", "month", `${asked} is too long ago: numbers are kept for two years.`);
 }
 
-/** With a month also what the tenant used in it, so that a bill can be made, even for a tenant that is gone. */
+/** A month adds the tenant's use in it, for a bill. This works even after the tenant was removed. */
 export const tenantUsageRoute = ({ db, names, media, metrics }: UsageDeps): Route =>
   defineRoute({
     method: "GET",

@@ -5,7 +5,7 @@ import { refuseFaults } from "../shared/refusals.ts";
 import type { Resource } from "../shared/resource.ts";
 
 export const params = z.object({ email, provider: identifier });
-/** `sub` of the provider's ID tokens: at most 255 characters of ASCII (OIDC Core 2). */
+/** The subject is the `sub` of the provider's ID tokens: at most 255 characters of ASCII (OIDC Core 2). */
 export const schema = z.object({
   subject: z
     .string()
@@ -37,9 +37,9 @@ interface Deps {
 }
 
 /**
- * Accounts at identity providers that sign in as a user, one of each provider. If one is removed or replaced,
- * everything that the user got is revoked, since access tokens do not tell by which account the user signed in.
- * Sessions and refresh grants end because the link is gone or newer than they are. The user is told by mail.
+ * Accounts at identity providers that sign in as a user, one of each provider. If an account is removed or replaced,
+ * all tokens of the user are revoked, because access tokens do not name the account by which the user signed in.
+ * Sessions and refresh grants end because the link is gone or newer than they are. A mail tells the user.
  */
 export const userIdentities = ({ db, oauth }: Deps): Resource<z.output<typeof schema>> => ({
   noun: "linked identity",

@@ -56,7 +56,7 @@ const toFaults = (fault: PasswordFault | "" | undefined): Fault[] =>
 
 const EXISTS = `SELECT 1 FROM user WHERE email = ?1`;
 const STORED_HASH = `SELECT password_hash AS hash FROM user WHERE email = ?1`;
-/** A new user has never signed in, even if another user had the address before. */
+/** SQL: `signed_out_at` ends the sessions of an earlier user with this address. */
 const UPSERT = `
   INSERT INTO user (email, name, password_hash, disabled, created_at, signed_out_at, picture, locale)
   VALUES (?1, ?2, ?3, coalesce(?4, 0), ?5, ?5 - 1, coalesce(?6, ''), coalesce(?7, ''))
@@ -93,7 +93,7 @@ interface Deps extends Pick<RuleContext, "names"> {
 }
 
 /**
- * Removing a user removes the memberships. Disabling a user and setting another password end all sessions, refresh
+ * Removing a user removes the memberships. Disabling a user, or setting another password, ends all sessions, refresh
  * tokens and access tokens of the user. Setting the stored password again changes nothing.
  */
 export const users = ({ db, names, random, commonPasswords, oauth }: Deps): Resource<Body> => ({
@@ -145,7 +145,7 @@ export const users = ({ db, names, random, commonPasswords, oauth }: Deps): Reso
     const { statements, mostRows } = oauth.cleanupStep("user", address, nowMs);
     const revoke = oauth.revokeStatement("user", address, nowMs, "if changed");
     const written = await write([oauth.signOutStatement(address, nowMs), revoke, ...statements, upsert]);
-    // The rest is revoked already, so the answer may be 200 even if removing it fails.
+    // The remaining grants are revoked already, so a failed attempt to remove them matters to nobody.
     if (written.changes.some((rows) => rows >= mostRows)) await oauth.revokeAll("user", address, nowMs, undefined);
     await oauth.endElsewhere("user", address);
     oauth.sessionsEnded({ email: address });
@@ -165,7 +165,7 @@ export const users = ({ db, names, random, commonPasswords, oauth }: Deps): Reso
   },
 });
 
-/** Null: the password stays as it is. */
+/** Returns the hash to store; null: the password stays. */
 const newHash = (given: string | undefined, stored: string, random: Random): string | null =>
   given === undefined || verifyPassword(given, stored) ? null : hashPassword(given, random);
 
@@ -192,7 +192,7 @@ export const userUnlockRoute = ({ db, audit, oauth }: AccountDeps): Route =>
     },
   });
 
-/** For a person who has lost the app and the recovery codes. The operator makes sure who asks. */
+/** An operator helps a person who lost the app and the recovery codes, and must check the identity of that person. */
 export const secondFactorRoute = ({ db, audit, oauth }: AccountDeps): Route =>
   defineRoute({
     method: "DELETE",

@@ -2,7 +2,7 @@ import type { DetailType } from "../../../http/errors/detail-types.ts";
 import { problem, type Problem, type ProblemDetail } from "../../../http/errors/errors.ts";
 import type { Dependent } from "../../model/ports.ts";
 
-/** Reasons to refuse a change, as statements find them. */
+/** A reason to refuse a change, as statements select it. */
 interface FaultRow {
   readonly type: DetailType;
   readonly field: string;
@@ -26,12 +26,12 @@ export async function refuseFaults(statement: D1PreparedStatement): Promise<Prob
   return problem(type, message, { details: found });
 }
 
-/** Dependents of a kind that a refusal names: enough to act on. */
+/** The number of dependents of a kind that a refusal names, which is enough to act on. */
 const NAMED_DEPENDENTS = 5;
-/** The limit of a statement that finds dependents: one more shows that there are more. */
+/** The limit of a statement that finds dependents. The additional row shows that there are more. */
 export const DEPENDENTS_LIMIT = NAMED_DEPENDENTS + 1;
 
-/** Refuses the removal of something that statements, or others, find dependents of. */
+/** Refuses a removal if the statements find dependents, or if there are `others`. */
 export async function refuseDependents(
   db: D1Database,
   noun: string,
@@ -43,7 +43,7 @@ export async function refuseDependents(
   return problem("conflict_resource", `The ${noun} is in use and cannot be removed.`, { details });
 }
 
-/** Details of a refusal, from the rows `{kind, id}` that statements return, and others. */
+/** Returns the details of a refusal, from the rows `{kind, id}` of the statements and from `others`. */
 export async function findDependents(
   db: D1Database,
   statements: readonly D1PreparedStatement[],

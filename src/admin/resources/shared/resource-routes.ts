@@ -84,7 +84,7 @@ export function resourceRoutes<B>(resource: Resource<B>, deps: ResourceDeps): Ro
   ];
 }
 
-/** True if the path names something of the organization. A resource without `within` has nothing of it. */
+/** True if the path names a record of the organization. A resource without `within` has no such records. */
 const owns = async (
   params: Params,
   { organization }: TenantOperator,
@@ -135,7 +135,7 @@ async function put<B>(call: AdminCall<B | undefined>, resource: Resource<B>, dep
   });
 }
 
-/** Returns the reason to refuse a PUT by somebody who runs the tenants of one organization. */
+/** Returns the reason to refuse a PUT by a person who runs the tenants of one organization. */
 async function refuseWithin<B>(
   change: Change<B>,
   by: TenantOperator,
@@ -195,12 +195,12 @@ async function remove<B>(call: AdminCall<unknown>, resource: Resource<B>, deps: 
     );
     if (typeof removed !== "boolean") return removed;
     if (removed) return empty(204);
-    // Either nothing was there, or a change in between made something depend on it.
+    // The record did not exist, or a concurrent change created a dependent.
     return (await validate()) ?? noSuch(resource.noun);
   });
 }
 
-/** If the database refuses a write because of a change in between, `validate` finds the cause. */
+/** Writes. If the database refuses the write because of a concurrent change, `validate` finds the cause. */
 async function writeOrExplain<B>(
   call: AdminCall<unknown>,
   resource: Resource<B>,
@@ -215,7 +215,7 @@ async function writeOrExplain<B>(
     if (cause !== undefined) return cause;
     throw thrown;
   } finally {
-    // Even if it failed, it may have been written.
+    // A write that failed may have been stored.
     deps.recordsChanged();
     if (resource.afterChange !== undefined) call.waitUntil(resource.afterChange());
   }

@@ -11,66 +11,67 @@ import type { Condition, TenantOperator } from "./within-organization.ts";
 /**
  * A resource of the operator service: PUT creates or replaces, GET shows, DELETE removes, GET on the collection lists.
  *
- * A change, its audit row and its revocations are one transaction. References are checked twice: before it by
- * `validate` and `validateRemoval`, which name the cause, and in it by foreign keys and conditions, so that no other
- * change slips in between. If these refuse, the first check runs again and now finds the cause.
+ * A change, its audit row and its revocations are one transaction. References are checked twice. Before the
+ * transaction, `validate` and `validateRemoval` check them and name the cause. In the transaction, foreign keys and
+ * conditions check them again, because of concurrent changes. If these refuse, the first check runs again and then
+ * finds the cause.
  */
 export interface Resource<B> {
-  /** The resource in messages: `organization`. */
+  /** The name of the resource in messages, such as `organization`. */
   readonly noun: string;
-  /** `/organizations` */
+  /** The path of the collection, such as `/organizations`. */
   readonly collection: string;
-  /** Name of the last path parameter. */
+  /** The name of the last path parameter. */
   readonly key: string;
   readonly params: Schema<Params>;
-  /** The resource above this one in the path. `exists` returns a row if it is there. */
+  /** The resource above this one in the path. `exists` returns a row if the resource exists. */
   readonly owner?: {
     readonly noun: string;
     readonly params: Schema<Params>;
     exists(params: Params): D1PreparedStatement;
   };
   readonly schema: Schema<B>;
-  /** A request may come without a body. */
+  /** True if a request may have no body. */
   readonly bodyOptional?: boolean;
   /** Selects the row that a path names. */
   row(params: Params): RowQuery;
-  /** Selects rows `ORDER BY page_key`, from behind `after` on. */
+  /** Selects rows after `after`, `ORDER BY page_key`. */
   page(params: Params, page: PageRequest): D1PreparedStatement;
-  /** The list takes `?q=`, and `page` gets its text. */
+  /** True if the list takes `?q=`, which `page` gets. */
   readonly searched?: true;
-  /** The list takes `?tenant=` besides, and `page` gets it. */
+  /** True if the list takes `?tenant=` too, which `page` gets. */
   readonly byTenant?: true;
   toJson(row: Row): object;
-  /** The fields of the body in the audit log. */
+  /** The fields of the body that the audit log compares. */
   readonly logged: { readonly [field in keyof B & string]-?: LoggedField };
   /** Returns the reason to refuse a change. */
   validate?(change: Change<B>): Promise<Problem | undefined>;
   put(change: Change<B>, write: WriteWithAudit): Promise<Written>;
   /** Returns the reason to refuse a removal. */
   validateRemoval?(params: Params): Promise<Problem | undefined>;
-  /** Returns whether there was something to remove, or a reason to refuse that appeared on the way. */
+  /** Returns whether the record existed, or a reason to refuse that appeared during the removal. */
   remove(removal: Removal, remove: RemoveWithAudit): Promise<boolean | Problem>;
-  /** Runs after the answer to every change, even one that failed: it may have been written. */
+  /** Runs after the answer to every change, also after a failed one, which may have been stored. */
   afterChange?(): Promise<void>;
-  /** Opens the resource to people who run the tenants of one organization. */
+  /** Gives people who run the tenants of one organization access to the resource. */
   readonly within?: Within<B>;
 }
 
 /** The part of a resource that belongs to an organization. */
 export interface Within<B> {
-  /** True if what the path names belongs to the organization. */
+  /** True if the record that the path names belongs to the organization. */
   owns(params: Params, organization: string): Condition;
-  /** The organization's rows. Absent: the path of the list names its owner, so `owns` is asked. */
+  /** Selects the organization's rows. Absent: the path of the list names its owner, so `owns` decides. */
   page?(organization: string, page: PageRequest): D1PreparedStatement;
-  /** Absent: these people only see the resource. */
+  /** Absent: these people can only see the resource. */
   readonly change?: {
     /** Returns the reason to refuse a PUT for its path and body alone, whatever is stored. */
     refuse?(change: Change<B>, by: TenantOperator): Problem | undefined;
-    /** True if the organization may write this. */
+    /** True if the organization may make this change. */
     permits(change: Change<B>, organization: string): Condition;
-    /** Returns the reason to refuse a PUT that is permitted as such. */
+    /** Returns a further reason to refuse a PUT that `permits` allows. */
     validate?(change: Change<B>, by: TenantOperator): Promise<Problem | undefined>;
-    /** Returns the reason to refuse a removal of something that the organization owns. */
+    /** Returns the reason to refuse the removal of a record that the organization owns. */
     validateRemoval?(params: Params, by: TenantOperator): Promise<Problem | undefined>;
   };
 }
@@ -93,7 +94,7 @@ export interface Change<B> {
   readonly nowMs: number;
   /** The platform's public origin. */
   readonly origin: string;
-  /** For what goes on beside the answer. */
+  /** The call, for work that continues after the answer. */
   readonly call: TellingCall;
 }
 
@@ -102,7 +103,7 @@ export interface Removal {
   readonly nowMs: number;
   /** The audit row of the removal. */
   readonly record: AuditRecord;
-  /** For what goes on beside the answer. */
+  /** The call, for work that continues after the answer. */
   readonly call: TellingCall;
 }
 
@@ -115,17 +116,17 @@ export interface Written {
   readonly row: Row;
   /** The number of rows that each statement changed. */
   readonly changes: readonly number[];
-  /** Fields of this answer alone: a secret that was just made. */
+  /** Fields that only this answer shows, such as a new secret. */
   readonly shownOnce?: object;
 }
 
-/** Runs a removal and its audit row as one transaction. Returns whether there was something to remove. */
+/** Runs a removal and its audit row as one transaction. Returns whether the record existed. */
 type RemoveWithAudit = (
   removal: D1PreparedStatement,
   around?: {
-    /** Run first, while the row is still there. */
+    /** Statements that run first, while the row still exists. */
     readonly before?: readonly D1PreparedStatement[];
-    /** Runs after the audit row: `changes()` is above 0 if and only if something was removed. */
+    /** A statement that runs after the audit row, where `changes()` is above 0 if and only if a row was removed. */
     readonly after?: D1PreparedStatement;
   },
 ) => Promise<boolean>;
@@ -134,11 +135,12 @@ export interface ResourceDeps {
   readonly db: D1Database;
   readonly names: Names;
   readonly audit: AuditLog;
-  /** Drops this isolate's copies of records, after every change. */
+  /** Drops this isolate's cached records. Every change calls it. */
   recordsChanged(): void;
 }
 
-/** Columns of a row: a list as JSON, and 1 for true. */
+/** Reads a column with a list as JSON. */
 export const toList = (value: string | number | null | undefined): readonly string[] =>
   JSON.parse(String(value ?? "[]")) as string[];
+/** Reads a column that is 1 for true. */
 export const toFlag = (value: string | number | null | undefined): boolean => value === 1;

@@ -1,25 +1,25 @@
 import type { PageRequest } from "./resource.ts";
 
-/** The most rows that a search by name reads. A longer text finds the others. */
+/** The number of rows that a search by name reads at most. A longer text finds the other rows. */
 const MAX_BY_NAME = 1_000;
 
 interface Searched {
   readonly table: string;
   readonly columns: string;
   readonly key: string;
-  /** Ids have only small letters, so the text may be in any case. */
+  /** True if ids have only lower-case letters: then the text may be in any case. */
   readonly smallKeys: boolean;
-  /** Columns with names, each with an index that ignores case. */
+  /** The columns with names, each with an index that ignores case. */
   readonly names: readonly string[];
-  /** A condition of all rows that are shown. */
+  /** SQL: a condition that all shown rows meet. */
   readonly shown?: string;
-  /** Columns with other ids, each with an index. */
+  /** The columns with other ids, each with an index. */
   readonly ids?: readonly string[];
 }
 
 /**
- * The search of a list: rows whose id or name begins with a text. Names match in any case. Each part reads a range of
- * an index and ends after a number of rows, so a search costs the same however many rows there are.
+ * The search of a list finds rows whose id or name begins with a text. Names match in any case. Each part reads a range
+ * of an index and ends after a number of rows, so the cost does not depend on the size of the table.
  */
 export function search(db: D1Database, searched: Searched) {
   const { table, columns, key, smallKeys, names, ids = [], shown = "TRUE" } = searched;
@@ -45,12 +45,12 @@ export function search(db: D1Database, searched: Searched) {
     return [after, limit, skip, id, `${id}\u{10FFFF}`, q, `${q}\u{10FFFF}`];
   };
   return {
-    /** `plain`: the statement of the list without a text. */
+    /** Selects a page of all rows. `plain` is the statement of the list without a text. */
     page: (plain: string, { q, ...range }: PageRequest) =>
       q === undefined
         ? db.prepare(plain).bind(range.after, range.limit, range.skip)
         : db.prepare(everywhere).bind(...values(range, q)),
-    /** Rows of an organization or a tenant, `?4` of `plain` and `?8` of `condition`, which an index finds. */
+    /** Selects rows of an organization or tenant: `?4` of `plain`, `?8` of `condition`, which must use an index. */
     own: (plain: string, condition: string, of: readonly string[], { q, ...range }: PageRequest) =>
       q === undefined
         ? db.prepare(plain).bind(range.after, range.limit, range.skip, ...of)

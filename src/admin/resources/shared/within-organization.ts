@@ -6,8 +6,8 @@ import type { RowQuery } from "../../audit/change-store.ts";
 /**
  * People with the scope `admin_tenant` run the tenants of one organization.
  *
- *   caller ── organizationOf ──▶ undefined: the whole platform; or the token's organization
- *   path, and a PUT's body ── Condition ──▶ whether they belong to the organization
+ *   caller ── tenantOperator ──▶ undefined: the whole platform; or the token's organization
+ *   path, and a PUT's body ── Condition ──▶ they belong to the organization, or not
  *
  * A request checks the condition before it does anything else, so a refusal reveals nothing about other organizations.
  * A change checks it again in its transaction, by `guard`.
@@ -20,7 +20,7 @@ export interface TenantOperator {
   readonly email: string;
 }
 
-/** Undefined if the caller may do this in the whole platform. */
+/** Returns the organization of the caller; undefined if the caller may do this in the whole platform. */
 export function tenantOperator(
   { scopes, org, user }: Pick<Principal, "scopes" | "org" | "user">,
   { scope }: Pick<Names, "scope">,
@@ -31,7 +31,7 @@ export function tenantOperator(
   return { organization: org, email: user };
 }
 
-/** An expression in SQL that is true or false. */
+/** An SQL expression that is true or false. */
 export type Condition = RowQuery;
 
 const OF_ORGANIZATION = `IN (SELECT id FROM tenant WHERE organization = ?2)`;
@@ -41,13 +41,13 @@ export const isOrganization = (id: string, organization: string): Condition => (
   values: [id, organization],
 });
 
-/** The tenant belongs to the organization. */
+/** True if the tenant belongs to the organization. */
 export const ownsTenant = (tenant = "", organization: string): Condition => ({
   sql: `?1 ${OF_ORGANIZATION}`,
   values: [tenant, organization],
 });
 
-/** The client is one of a tenant of the organization. */
+/** True if the client belongs to a tenant of the organization. */
 export const ownsClient = (clientId = "", organization: string): Condition => ({
   sql: `EXISTS (SELECT 1 FROM client WHERE id = ?1 AND tenant ${OF_ORGANIZATION})`,
   values: [clientId, organization],
@@ -59,11 +59,11 @@ export const holds = async (db: D1Database, { sql, values }: Condition): Promise
     .bind(...values)
     .first()) !== null;
 
-/** Fails, and so undoes its transaction, unless the condition holds. */
+/** A statement that fails, and so rolls its transaction back, unless the condition holds. */
 export const guard = (db: D1Database, { sql, values }: Condition): D1PreparedStatement =>
   db.prepare(`SELECT json(iif(${sql}, '1', 'does not hold'))`).bind(...values);
 
-/** The refusal of what only the platform's operators may do, or of something that belongs to others. */
+/** Refuses a request that only the platform's operators may make, or that concerns records of others. */
 export const beyondOrganization = ({ organization }: TenantOperator, what: string): Problem =>
   problem(
     "insufficient_permissions",

@@ -28,8 +28,8 @@ function isKeySet(text: string): boolean {
 const LOOPBACK_HOSTS: readonly string[] = ["localhost", "127.0.0.1", "[::1]"];
 
 /**
- * A client may be sent back to https, to http on a loopback host, or to a private-use scheme. Patterns are refused:
- * addresses match character by character.
+ * True for https, http on a loopback host, or a private-use scheme. Patterns are refused, because addresses must match
+ * character by character.
  */
 function isRedirectUri(text: string): boolean {
   if (text.length > 2000) return false;
@@ -38,7 +38,7 @@ function isRedirectUri(text: string): boolean {
   if (url.username !== "" || url.password !== "") return false;
   if (url.protocol === "https:") return true;
   if (url.protocol === "http:") return LOOPBACK_HOSTS.includes(url.hostname);
-  // RFC 8252 8.4: a private-use scheme is a reversed domain name, and so has a dot.
+  // A private-use scheme is a reversed domain name (RFC 8252 8.4), so it has a dot.
   return url.protocol.includes(".");
 }
 
@@ -52,14 +52,14 @@ const redirectUri = z
   );
 const redirectUris = z._default(z.array(redirectUri).check(z.maxLength(50)), []);
 /**
- * Printable ASCII, which every way of sending it preserves. At least 32 characters, since only a plain digest is
- * stored.
+ * A secret is printable ASCII, which survives every way of sending it. It has at least 32 characters, because only a
+ * plain digest is stored.
  */
 const secret = z
   .string()
   .check(z.regex(/^[\x21-\x7e]{32,256}$/, "must be 32 to 256 visible ASCII characters, without spaces"));
 
-/** True for a picture that browsers show and that runs no script: of https, or as data. */
+/** True for a picture by https or as data, which browsers show without running scripts. */
 function isLogo(text: string): boolean {
   if (/^data:image\/(?:png|jpeg|gif|webp);base64,[A-Za-z0-9+/]+={0,2}$/.test(text)) return true;
   const url = URL.parse(text);
@@ -72,8 +72,8 @@ const logoUri = z
 
 export const params = z.object({ clientId: identifier });
 /**
- * The body of a client's PUT. `check` has the rules for it that need no rows of the database; the command line checks
- * the files of `apply` by the same ones.
+ * The body of a client's PUT. `check` has the rules that need no rows of the database; the command line checks the
+ * files of `apply` by the same rules.
  */
 export const schema = z.object({
   name: z.optional(matching(PATTERNS.clientName)),
@@ -117,7 +117,7 @@ export type Rules = Pick<RuleContext, "names" | "builtIn" | "allowLoopback">;
 export const isBuiltIn = (id: string, { names }: Pick<RuleContext, "names">): boolean =>
   id.startsWith(names.client(""));
 
-/** `id`: undefined if it is not known to be right. It is the name of a client that has no other. */
+/** `id` is undefined if it is not valid. A client without a name has its id as its name. */
 export function check(
   id: string | undefined,
   client: Partial<Body>,
@@ -144,7 +144,7 @@ export function check(
   return [...faults, ...brandFaults(client), ...keyFaults(client, allowLoopback), ...profileFaults(client)];
 }
 
-/** FAPI 2.0 Security Profile 5.3.2: the rest of it holds by itself for such a client. */
+/** Checks the rules of FAPI 2.0 Security Profile 5.3.2 that depend on the record. The platform ensures the others. */
 function profileFaults({
   securityProfile,
   authMethod,
@@ -161,7 +161,7 @@ function profileFaults({
     : fault("redirectUris", "The redirect URIs of a client of FAPI 2.0 are https.");
 }
 
-/** A client that signs with keys has them in one place, and no secret. */
+/** A client that signs with keys has them either in `jwks` or at `jwksUri`, and has no secret. */
 function keyFaults(
   { authMethod, confidential, clientSecret, jwks = "", jwksUri = "" }: Partial<Body>,
   allowLoopback: boolean,

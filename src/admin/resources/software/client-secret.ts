@@ -11,13 +11,13 @@ import { isBuiltIn } from "./client-body.ts";
 import type { OAuthPort } from "../../model/ports.ts";
 import type { ResourceDeps } from "../shared/resource.ts";
 
-/** The old secret works for another day, so that instances of a client can change over one by one. */
+/** The old secret works for another day, so that the instances of a client can change one by one. */
 const OVERLAP_MS = 24 * 60 * 60 * 1000;
 
-/** At most two secrets are valid: one that was expiring already ends now. */
+/** SQL: ends a secret that is already expiring, so at most two secrets are valid. */
 const DROP_EXPIRING = `DELETE FROM client_secret WHERE client = ?1 AND expires_at IS NOT NULL`;
 const EXPIRE_CURRENT = `UPDATE client_secret SET expires_at = ?2 WHERE client = ?1`;
-/** The registration of this moment says whether it is a secret to send or one to sign with. */
+/** SQL: adds the secret. The current record of the client decides whether it is a secret to send or to sign with. */
 const ADD = `
   INSERT INTO client_secret (client, digest, created_at, sealed)
   SELECT id, iif(auth_method = '', ?2, ?4), ?3, iif(auth_method = '', NULL, ?5)
@@ -66,7 +66,7 @@ export const clientSecretRoute = (deps: Deps): Route =>
         if (results[2]?.meta.changes !== 1)
           return (await db.prepare(EXISTS).bind(clientId).first()) === null ? noSuch("client") : publicClient(clientId);
       } finally {
-        // Even if it failed, it may have been written.
+        // A write that failed may have been stored.
         deps.recordsChanged();
       }
       return json(201, { clientId, clientSecret, previousExpiresAt: expiresAt }, { "cache-control": "no-store" });

@@ -19,7 +19,7 @@ const FAULTS = `
     WHERE ?3 IS NOT NULL AND NOT EXISTS (SELECT 1 FROM service WHERE name = ?3)
   UNION ALL SELECT 'taken', 'name', 'Another client has the name ' || ?4 || '.'
     WHERE EXISTS (SELECT 1 FROM client WHERE name = ?4 AND id <> ?1)`;
-/** Touches the client only if its tokens are revoked: a field that they carry changes, or a scope or a key goes. */
+/** Changes the row only if its tokens must be revoked: a field that they contain changes, or a scope or key goes. */
 const CHANGE_IDENTITY = `
   UPDATE client SET name = ?2, tenant = ?3, confidential = ?4, scopes = ?5
   WHERE id = ?1 AND (name <> ?2 OR tenant <> ?3 OR confidential <> ?4 OR auth_method <> ?6 OR jwks_uri <> ?8
@@ -49,7 +49,7 @@ const COLUMNS = `id, name, tenant, confidential, service, redirect_uris, post_lo
     second_factor`;
 const SELECT = `SELECT ${COLUMNS} FROM client WHERE id = ?1`;
 const PAGE = `SELECT ${COLUMNS}, id AS page_key FROM client WHERE id > ?1 AND tenant <> '~' ORDER BY id LIMIT ?2 OFFSET ?3`;
-/** The plus signs keep the plan to the clients of these tenants. */
+/** The plus signs make SQLite read only the clients of these tenants. */
 const pageOf = (condition: string): string => `
   SELECT ${COLUMNS}, id AS page_key FROM client
   WHERE ${condition} AND +id > ?1 ORDER BY +id LIMIT ?2 OFFSET ?3`;
@@ -58,12 +58,12 @@ const SEARCHED = {
   columns: COLUMNS,
   key: "id",
   smallKeys: false,
-  // Nobody registered the others.
+  // Clients of the tenant "~" are not registered, and have a list of their own.
   shown: "tenant <> '~'",
   ids: ["name"],
   names: ["display_name"],
 } as const;
-/** Clients of an organization, of a tenant, and of a tenant of an organization; `n` is the first parameter. */
+/** SQL: clients of an organization, of a tenant, and of a tenant of an organization. `n` is the first parameter. */
 const ownClients = (n: number): string => `tenant IN (SELECT id FROM tenant WHERE organization = ?${n})`;
 const clientsOf = (n: number): string => `tenant = ?${n}`;
 const ownClientsOf = (n: number): string =>
@@ -71,19 +71,21 @@ const ownClientsOf = (n: number): string =>
 const OWNER = `SELECT name, tenant FROM client WHERE id = ?1`;
 const DELETE = `DELETE FROM client WHERE id = ?1`;
 
-/** Differs if a secret was added or removed. The audit log compares it and does not store it. */
+/** SQL: a text that changes if a secret is added or removed. The audit log compares it and does not store it. */
 const LIVE_SECRETS = `
   SELECT group_concat(digest || coalesce(expires_at, '')) FROM
     (SELECT digest, expires_at FROM client_secret WHERE client = shown.id ORDER BY digest)`;
 const DROP_SECRETS = `DELETE FROM client_secret WHERE client = ?1`;
-/** A secret to sign with is no secret to send, and the other way round. `?2`: the client signs. */
+/**
+ * SQL: drops secrets of the other kind. A secret to sign with must not be sent, and vice versa. `?2`: the client signs.
+ */
 const DROP_OTHER_KIND = `DELETE FROM client_secret WHERE client = ?1 AND (sealed IS NOT NULL) <> ?2`;
 const DROP_OTHER_SECRETS = `DELETE FROM client_secret WHERE client = ?1 AND digest <> ?2`;
-/** A secret that was expiring does not expire any more. */
+/** SQL: adds a secret, or ends the expiry of a secret that the client already has. */
 const ADD_SECRET = `
   INSERT INTO client_secret (client, digest, created_at, sealed) VALUES (?1, ?2, ?3, ?4)
   ON CONFLICT (client, digest) DO UPDATE SET expires_at = NULL`;
-/** Stores a generated secret for a client without one. The answer shows it only if this statement stored it. */
+/** SQL: stores a generated secret for a client without one. The answer shows it only if this statement stored it. */
 const ADD_FIRST_SECRET = `
   INSERT INTO client_secret (client, digest, created_at, sealed)
   SELECT ?1, ?2, ?3, ?4 WHERE NOT EXISTS (SELECT 1 FROM client_secret WHERE client = ?1 AND expires_at IS NULL)`;
@@ -175,7 +177,7 @@ export const clients = (deps: Deps): Resource<Body> => {
       const after = { name: change.body.name ?? id, tenant: change.body.tenant };
       const { statements, generated } = await writes(change, deps);
       const written = await media.ownerChanges.changeClient({ id, after }, () => write(statements));
-      // If another request stored a first secret meanwhile, the generated one is not stored.
+      // If another request has stored a first secret meanwhile, the generated one is not stored.
       const isStored = generated !== undefined && written.changes.at(-1) === 1;
       return isStored ? { ...written, shownOnce: { clientSecret: generated } } : written;
     },
@@ -217,7 +219,7 @@ export const clients = (deps: Deps): Resource<Body> => {
   };
 };
 
-/** The client's tenant is the organization's, before and after, and so is the service that it belongs to. */
+/** SQL: the tenant of the client, before and after, and its service belong to the organization. */
 const OWN_CHANGE = `
   ?3 IN (SELECT id FROM tenant WHERE organization = ?2)
   AND NOT EXISTS (SELECT 1 FROM client WHERE id = ?1 AND tenant NOT IN (SELECT id FROM tenant WHERE organization = ?2))
@@ -225,8 +227,8 @@ const OWN_CHANGE = `
     AND tenant IN (SELECT id FROM tenant WHERE organization = ?2)))`;
 
 /**
- * Ids and names begin with the tenant. Else these people could take the names of others, which own topics and files,
- * and learn which ids are taken.
+ * Ids and names must begin with the tenant. Otherwise these people could take the names of other tenants' clients,
+ * which own topics and files, and learn which ids are taken.
  */
 function refuseForeign(
   clientId: string,
@@ -252,7 +254,7 @@ async function validate({ params: { clientId = "" }, body }: Change<Body>, deps:
 
 /**
  * Topics and files belong to the client's name. After a rename nobody would reach the files, and another client could
- * take the topics. In another tenant the client still reaches files of the tenants that it serves.
+ * take the topics. After a change of tenant, the client still reaches files of the tenants that it serves.
  */
 async function refuseMove(
   owner: Owner | undefined,
@@ -268,7 +270,7 @@ async function refuseMove(
   return problem("conflict_resource", "A client that has topics or files keeps its name and tenant.", { details });
 }
 
-/** The statements of a PUT. If the last one stores a generated secret, `generated` is that secret. */
+/** Returns the statements of a PUT. If the last statement stores a generated secret, `generated` is that secret. */
 async function writes(
   { params: { clientId: id = "" }, body: client, nowMs }: Change<Body>,
   { db, random, oauth }: Deps,
@@ -321,7 +323,7 @@ async function writes(
       generated,
     };
   }
-  // The replaced secret may have leaked, so the tokens it got are revoked. Sending the same secret changes nothing.
+  // The replaced secret may have leaked, so its tokens are revoked. Sending the same secret changes nothing.
   const replace = [db.prepare(DROP_OTHER_SECRETS).bind(id, digest), revoke("if changed")];
   return { statements: [...statements, ...replace, db.prepare(ADD_SECRET).bind(id, digest, nowMs, sealed)] };
 }

@@ -4,7 +4,7 @@ import { defineRoute, json, type Route } from "../../../http/route.ts";
 import { identifier } from "../../model/fields.ts";
 import type { OAuthPort } from "../../model/ports.ts";
 
-/** Tries a provider as far as that is possible without a person: nobody is signed in, and nothing changes. */
+/** Tests a provider as far as possible without a person: nobody is signed in, and nothing changes. */
 export const identityProviderTestRoute = ({ oauth }: { readonly oauth: Pick<OAuthPort, "tryProvider"> }): Route =>
   defineRoute({
     method: "POST",

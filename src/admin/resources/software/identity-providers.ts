@@ -8,15 +8,15 @@ import { refusal, type Fault, type RuleContext } from "../../model/rules.ts";
 import { refuseFaults } from "../shared/refusals.ts";
 import { toFlag, toList, type Resource } from "../shared/resource.ts";
 
-/** Answers show it in place of the secret. A PUT that sends it back keeps the secret. */
+/** Answers show this text in place of the secret. A PUT that sends it keeps the secret. */
 const PLACEHOLDER = "********";
 const RESERVED_IDS: readonly string[] = [DEFAULT_PROVIDER, LEGACY_PROVIDER];
 
-/** RFC 6749 appendix A: printable ASCII. A space at an end would be a mistake of copying. */
+/** A credential is printable ASCII (RFC 6749 appendix A). A space at either end would be a mistake of copying. */
 const credential = z
   .string()
   .check(z.regex(/^[\x21-\x7e]([\x20-\x7e]{0,1022}[\x21-\x7e])?$/, "must be 1 to 1024 visible ASCII characters"));
-/** RFC 6749 3.3. */
+/** The scopes of a request (RFC 6749 3.3). */
 const scopes = z._default(
   z
     .array(
@@ -28,7 +28,7 @@ const scopes = z._default(
     .check(z.refine((list) => list.includes("openid"), "must include openid")),
   ["openid", "email"],
 );
-/** The domain of an e-mail address, in the spelling that addresses are stored in. */
+/** Returns the domain of an e-mail address in the spelling of stored addresses. */
 const domainOf = (text: string): string | undefined => normalizeEmail(`a@${text}`)?.slice(2);
 const domain = z.pipe(
   z
@@ -45,7 +45,7 @@ export const schema = z.object({
   clientId: credential,
   clientSecret: z.optional(credential),
   scopes,
-  // No defaults: a PUT about something else must not let a provider vouch for everybody.
+  // These have no defaults: a PUT that changes another field must not widen whom a provider may sign in.
   tenants: z.optional(z.array(tenantId).check(z.maxLength(100))),
   domains: z.optional(z.array(domain).check(z.maxLength(100))),
   linking: z.optional(z.enum(["confirm", "operator", "verified_email"])),
@@ -61,12 +61,12 @@ export function check(
 ): Fault[] {
   if (issuer === undefined) return [];
   const address = parseOutboundUrl(issuer, allowLoopback);
-  // OIDC Discovery 3: an issuer has neither query nor fragment.
+  // An issuer has neither query nor fragment (OIDC Discovery 3).
   const fault = !address.ok ? address.error : issuer.includes("?") ? "must have no query" : undefined;
   return fault === undefined ? [] : [{ type: "invalid_field", field: "issuer", message: `issuer ${fault}.` }];
 }
 
-/** A PUT may leave the secret out only if the issuer stays: the stored secret must not be sent to another issuer. */
+/** SQL: a PUT may omit the secret only if the issuer stays, because another issuer must not get the stored secret. */
 const FAULTS = `
   SELECT 'missing_field' AS type, 'clientSecret' AS field, 'clientSecret is missing.' AS message
     WHERE ?2 = 0 AND NOT EXISTS (SELECT 1 FROM identity_provider WHERE id = ?1 AND issuer = ?3)
@@ -75,7 +75,7 @@ const FAULTS = `
   UNION ALL SELECT 'invalid_field', 'linking', 'linking by verified_email needs domains.'
     WHERE '[]' = coalesce(?5, (SELECT domains FROM identity_provider WHERE id = ?1), '[]')
       AND 'verified_email' = coalesce(?6, (SELECT linking FROM identity_provider WHERE id = ?1))`;
-/** Links are to accounts of one issuer, so they end with it. */
+/** SQL: links refer to accounts of one issuer, so a new issuer ends them. */
 const UNLINK = `
   DELETE FROM user_identity
   WHERE provider = ?1 AND EXISTS (SELECT 1 FROM identity_provider WHERE id = ?1 AND issuer <> ?2)`;
@@ -106,8 +106,8 @@ interface Deps extends Pick<RuleContext, "allowLoopback"> {
 }
 
 /**
- * OIDC providers by which users may sign in. Sessions, links to accounts there and unfinished sign-ins end if the
- * provider is removed or gets another issuer.
+ * OIDC providers by which users may sign in. If a provider is removed or gets another issuer, its sessions, its links
+ * to accounts and its unfinished sign-ins end.
  */
 export const identityProviders = ({ db, allowLoopback, oauth }: Deps): Resource<Body> => ({
   noun: "identity provider",
@@ -153,7 +153,7 @@ export const identityProviders = ({ db, allowLoopback, oauth }: Deps): Resource<
     const values = [id, issuer, clientId, ...lists, linking, flagOrKept(provider.trustEmail), provider.button ?? null];
     const secret = newSecret(provider.clientSecret);
     if (secret === undefined) return write([db.prepare(UPDATE).bind(...values)]);
-    // Sending the same secret is no change: it stays sealed as it is.
+    // The same secret is no change, so the stored text stays as it is.
     const stored = await db.prepare(SEALED).bind(id).first<{ sealed: string }>();
     const isSame = stored !== null && (await oauth.providerSecrets.open(id, stored.sealed)) === secret;
     const sealed = await oauth.providerSecrets.seal(id, secret);
@@ -167,6 +167,6 @@ export const identityProviders = ({ db, allowLoopback, oauth }: Deps): Resource<
 
 const newSecret = (given: string | undefined): string | undefined => (given === PLACEHOLDER ? undefined : given);
 
-/** The value in a statement: null if the body leaves the list out. */
+/** Returns the value for a statement: null if the body omits the list. */
 const listOrKept = (list: readonly string[] | undefined): string | null =>
   list === undefined ? null : JSON.stringify([...new Set(list)].sort());

@@ -13,7 +13,7 @@ interface Deps {
 }
 
 export interface LogoutDeliveries {
-  /** Begins the schedule of dead letters again, the latest first. Returns their number. */
+  /** Starts the retries of dead letters again, the latest first. Returns their number. */
   redeliverLogouts(clientId: string, address: string): Promise<number>;
 }
 
@@ -34,7 +34,7 @@ interface Row {
 const STATES = ["pending", "dead"] as const;
 const params = z.object({ clientId: identifier });
 
-/** In the order of the ids, so that a page can go on. */
+/** SQL: a page in the order of the ids, which are the cursor. */
 const PAGE = `
   SELECT id, subject, sid, created_at AS createdAt, attempts, next_at AS nextAt, dead_at AS deadAt, last_at AS lastAt,
     last_status AS lastStatus, last_error AS lastError,
@@ -43,7 +43,7 @@ const PAGE = `
   ORDER BY id LIMIT ?4 OFFSET ?5`;
 const CLIENT = `SELECT backchannel_logout_uri AS address FROM client WHERE id = ?1 AND tenant <> '~'`;
 
-/** Logout tokens on their way to a client (oauth/logout). Those that arrived have no row. */
+/** Logout tokens that a client has not received (oauth/logout). A delivered token has no row. */
 export const logoutDeliveryRoutes = ({ db, audit, oauth }: Deps): readonly Route[] => {
   const find = (id: string) => db.prepare(CLIENT).bind(id).first<{ address: string }>();
   return [
@@ -102,7 +102,7 @@ function toJson(row: Row, nowMs: number): object {
     createdAt,
     attempts,
     lastAttempt: lastAt === null ? null : { at: lastAt, status: lastStatus, error: lastError },
-    // A paused endpoint gets nothing before its pause is over.
+    // A paused endpoint gets no token before its pause ends.
     nextAttemptAt: deadAt === null ? Math.max(nextAt, pausedUntil ?? 0, nowMs) : null,
   };
 }

@@ -13,7 +13,7 @@ export const schema = z.object({
 });
 export const isBuiltIn = (id: string, { builtIn }: Pick<RuleContext, "builtIn">): boolean => id === builtIn.package.id;
 
-/** `?3` holds the names of the built-in services, which have no rows. */
+/** `?3` has the names of the built-in services, which have no rows. */
 const FAULTS = `
   SELECT 'invalid_field' AS type, 'organization' AS field, 'There is no organization ' || ?1 || '.' AS message
     WHERE NOT EXISTS (SELECT 1 FROM organization WHERE id = ?1)
@@ -23,13 +23,13 @@ const UPSERT = `
   INSERT INTO package (id, version, organization, created_at) VALUES (?1, ?2, ?3, ?4)
   ON CONFLICT (id) DO UPDATE SET version = excluded.version, organization = excluded.organization`;
 const DROP_SERVICES = `DELETE FROM package_service WHERE package = ?1`;
-/** A service that was removed meanwhile becomes NULL, which the table refuses, and with it the whole change. */
+/** SQL: a service that was removed meanwhile becomes NULL. The table refuses NULL, and so the whole change fails. */
 const ADD_SERVICES = `
   INSERT INTO package_service (package, service)
   SELECT ?1, CASE WHEN value IN (SELECT name FROM service) OR value IN (SELECT value FROM json_each(?3)) THEN value END
   FROM json_each(?2) WHERE true
   ON CONFLICT DO NOTHING`;
-/** Packages and, from JSON, the built-in one, as one list. */
+/** SQL: the stored packages and, from JSON, the built-in one, as one list. */
 const ALL = `
   (SELECT id, version, organization, created_at,
      (SELECT json_group_array(service) FROM package_service WHERE package = package.id) AS services FROM package

@@ -8,8 +8,8 @@ import { DEPENDENTS_LIMIT, refuseDependents, refuseFaults } from "../shared/refu
 import { toFlag, toList, type Resource } from "../shared/resource.ts";
 
 /**
- * First parts of the addresses of pages and documents. Everything below them, and below the first parts of the built-in
- * services, is reserved: for the next version of a service, or another document.
+ * The first parts of the addresses of pages and documents. All addresses below them, and below the first parts of the
+ * built-in services, are reserved for new versions of services and further documents.
  */
 const RESERVED_PARTS: readonly string[] = [
   "account",
@@ -35,14 +35,14 @@ const sourceUrl = z.string().check(
 
 const firstPartOf = (path: string): string => path.split("/")[1] ?? "";
 
-/** `/a/b/c` → `/a`, `/a/b`; as JSON. */
+/** Returns the paths above a path as JSON: `/a` and `/a/b` for `/a/b/c`. */
 function pathsAbove(path: string): string {
   const parts = path.split("/");
   return JSON.stringify(parts.slice(2).map((_, index) => parts.slice(0, index + 2).join("/")));
 }
 
 export const params = z.object({ name: identifier });
-/** A name of a scope, and the words for people, on one line. */
+/** The description of each scope for people, on one line. */
 const scopeDescriptions = z._default(
   z.record(
     scopePattern,
@@ -96,8 +96,8 @@ export function check(
 }
 
 /**
- * Services of other tenants whose path is above ?3 (one of ?4) or below it. The longer path would take requests from
- * the shorter one, with the tokens of its callers. A service that is there already and stays where it is may go on.
+ * SQL: services of other tenants whose path is above ?3 (one of ?4) or below it. The longer path would receive requests
+ * for the shorter one, with the tokens of its callers. An existing service that keeps its path and tenant may stay.
  */
 const NESTED = `
   SELECT name, proxy_path FROM service
@@ -111,7 +111,7 @@ const FAULTS = `
     WHERE EXISTS (SELECT 1 FROM service WHERE proxy_path = ?3 AND name <> ?1)
   UNION ALL SELECT 'taken', 'proxyPath', 'The path and ' || proxy_path || ', of the service ' || name
     || ', are one below the other, and belong to different tenants.' FROM (${NESTED} LIMIT 1)`;
-/** If a nested service appeared meanwhile, access is NULL, which the table refuses. */
+/** SQL: if a nested service appeared meanwhile, `access` is NULL, which the table refuses. */
 const UPSERT = `
   INSERT INTO service (name, source_url, proxy_path, scopes, essential, tenant, access, created_at,
     forward_authorization, trusted, scope_descriptions)
@@ -120,9 +120,9 @@ const UPSERT = `
     scopes = excluded.scopes, essential = excluded.essential, tenant = excluded.tenant, access = excluded.access,
     forward_authorization = excluded.forward_authorization, trusted = excluded.trusted,
     scope_descriptions = excluded.scope_descriptions`;
-/** Registered services and, from JSON, the built-in ones, as one list. */
 const COLUMNS = `name, source_url, proxy_path, scopes, essential, tenant, access, created_at, forward_authorization, trusted,
   scope_descriptions`;
+/** SQL: the registered services and, from JSON, the built-in ones, as one list. */
 const ALL = `
   (SELECT ${COLUMNS} FROM service
    UNION ALL SELECT value ->> 'name', NULL, value ->> 'proxyPath', value -> 'scopes', value ->> 'essential',
@@ -132,7 +132,7 @@ const PAGE = `SELECT ${COLUMNS}, name AS page_key FROM ${ALL} WHERE name > ?2 OR
 const DEPENDENTS = `
   SELECT * FROM (SELECT 'client' AS kind, id FROM client WHERE service = ?1 LIMIT ?2)
   UNION ALL SELECT * FROM (SELECT 'package', package FROM package_service WHERE service = ?1 LIMIT ?2)`;
-/** The condition takes the place of a foreign key, which packages do not have: built-in services have no row. */
+/** SQL: the condition replaces a foreign key. Packages have none, because built-in services have no row. */
 const DELETE = `
   DELETE FROM service WHERE name = ?1 AND NOT EXISTS (SELECT 1 FROM package_service WHERE service = ?1)`;
 
