@@ -1,7 +1,7 @@
 /** The Worker's static assets: console and documentation. */
 export type Assets = Pick<Fetcher, "fetch">;
 
-/** A file of them, as the request asks for it. The host of an address plays no part: assets are found by path. */
+/** Reads a static asset with the request's method and ETag. Assets are found by path, so the host does not matter. */
 export function readAsset(assets: Assets, { method, headers }: Request, path: string): Promise<Response> {
   const known = headers.get("if-none-match");
   return assets.fetch(`https://assets.invalid${path}`, {
@@ -11,7 +11,7 @@ export function readAsset(assets: Assets, { method, headers }: Request, path: st
   });
 }
 
-/** `Cache-Control` of a file whose name has a digest of its content, and of one that changes under its name. */
+/** `Cache-Control` for a file whose name has a digest of its content, and for a file that changes under its name. */
 export const CACHING = {
   forEver: "public, max-age=31536000, immutable",
   askAgain: "public, max-age=0, must-revalidate, no-transform",

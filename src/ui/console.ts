@@ -3,22 +3,22 @@ import { defineRoute, json, type Answer, type Call, type Route } from "../http/r
 import { CACHING, PAGE_HEADERS, readAsset, type Assets } from "./assets.ts";
 
 /**
- * The console, an application in the Worker's static assets. `npm start` and `npm run deploy` build it.
+ * The console is an application in the Worker's static assets. `npm start` and `npm run deploy` build it.
  *
- *   /console/config.json   how this deployment is reached and named
- *   /console/assets/…      its name has a digest of its content: kept for ever
- *   another file           kept by browsers and asked for again each time
- *   anything else          the one page; its script shows what the address means
+ *   /console/config.json   the platform's name, and the issuer and client for the sign-in
+ *   /console/assets/…      files with a digest in their name: browsers keep them for ever
+ *   another file           browsers keep it and ask each time whether it changed
+ *   any other address      the only page; its script shows the content for the address
  */
 export interface ConsoleDeps {
   readonly assets: Assets;
   readonly pathPrefix: string;
   readonly platform: string;
-  /** Origins that the console speaks to besides its own: the platform's separate hosts, and the bucket for uploads. */
+  /** Other origins that the console may call: the platform's separate hosts, and the bucket for uploads. */
   readonly origins: readonly string[];
 }
 
-/** The console's client. Its organization and tenant are those of the platform's own operators. */
+/** The console's client, which belongs to the tenant of the platform's own operators. */
 const CONSOLE_CLIENT = "console";
 
 export const createConsoleRoutes = (deps: ConsoleDeps): readonly Route[] => [

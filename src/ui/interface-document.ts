@@ -2,8 +2,8 @@ import type { Names } from "../platform/model/names.ts";
 import { sha256Hex } from "../platform/secrets/hash.ts";
 
 /**
- * api/openapi.json as this deployment serves it: with its own addresses, path prefix and platform name. `npm run
- * openapi` makes the file. It is loaded by the first request for it, so that other isolates do not pay for it.
+ * api/openapi.json with the addresses, path prefix and platform name of this deployment. `npm run openapi` writes the
+ * file. The first request for it loads it, so that isolates without such a request do not spend memory on it.
  */
 export interface InterfaceDocument {
   readonly "x-platform": string;
@@ -17,13 +17,13 @@ export interface Served {
 }
 
 /**
- * Finds the platform's name in the document: whole, or in front of a scope, client, header or parameter. Every other
- * `plat` is a word, and `npm run openapi` refuses it, since a reader would take it for the name.
+ * Finds the platform's name in the document: alone, or before a scope, client, header or parameter. Any other `plat`
+ * would be a word that readers take for the name, so `npm run openapi` refuses it.
  */
 export const platformNamePattern = (platform: string): RegExp =>
   new RegExp(`(?<=["\` ])${platform}(?=[._-][a-z]|["\`])`, "g");
 
-/** Returns the document with the deployment's public addresses; `publicBase` is `{origin}{PATH_PREFIX}`. */
+/** Returns the document for the deployment's public address `publicBase`, which is `{origin}{PATH_PREFIX}`. */
 export function createInterfaceDocument(names: Names, pathPrefix: string): (publicBase: string) => Promise<Served> {
   // Only the last address is kept: a forged Host fills no memory.
   let kept: { readonly base: string; readonly served: Promise<Served> } | undefined;
@@ -39,7 +39,7 @@ async function serve(publicBase: string, names: Names, pathPrefix: string): Prom
   const paths = Object.entries(written.paths).map(([path, item]) =>
     item.servers === undefined
       ? [path, item]
-      : // The prefix stands behind the well-known address.
+      : // The address of a well-known document has the prefix after the well-known part.
         [path.replace(/(?=\/oauth2\/)/, pathPrefix), { ...item, servers: [{ url: origin }] }],
   );
   const own = { ...written, servers: [{ url: publicBase }], paths: Object.fromEntries(paths) as object };

@@ -7,13 +7,13 @@ import { chooseLanguage, LANGUAGES, momentText, type Language } from "./texts/la
 import { browserText, placeText } from "./parts/whereabouts.ts";
 import type { Texts } from "./texts/texts.ts";
 
-/** The pages' own, in the light theme. */
+/** The accent of the pages' light theme. */
 const OWN_ACCENT = "#0e5a75";
 
-/** A name chosen by somebody else: it stays within its line, above all within the subject. */
+/** Keeps a name that somebody else chose within one line, above all within the subject. */
 const oneLine = (name: string): string => name.replaceAll(/\s+/g, " ").slice(0, 80);
 
-/** The mails, in the language of the page on which somebody asked for them. */
+/** Writes the mails, in the language of the page on which the person asked for them. */
 export const createMails = (): Mails => ({
   reset: (view) => linkMail(view, "reset"),
   verify: (view) => linkMail(view, "verify"),
@@ -21,7 +21,7 @@ export const createMails = (): Mails => ({
   notice: (view) => linkMail(view, view.notice, (texts, lang) => detailsOf(view, texts, lang)),
 });
 
-/** `Firefox, Windows · Berlin, Germany · 23 Nov 2026, 10:20 UTC`; or by an operator, and the time */
+/** Writes `Firefox, Windows · Berlin, Germany · 23 Nov 2026, 10:20 UTC`, or that an operator did it, and the time. */
 function detailsOf(view: NoticeMailView, { account }: Texts, lang: Language): string {
   const where = view.by === undefined ? [browserText(view, account), placeText(view, lang)] : [account.byOperator];
   const parts = [...where, momentText(view.atMs, lang)];
@@ -29,8 +29,8 @@ function detailsOf(view: NoticeMailView, { account }: Texts, lang: Language): st
 }
 
 /**
- * A few sentences with one link. Mail programs show no stylesheet, so it has none, and no pictures as data. The
- * host stays in the sentences, so that a brand never hides whose mail it is.
+ * Writes a mail of a few sentences with one link. Mail programs ignore stylesheets and pictures as data, so it has
+ * neither. The sentences always name the host, so that a brand never hides the sender.
  */
 function linkMail(
   view: LinkMailView,

@@ -1,14 +1,13 @@
 /**
  * The pages for people: sign-in, sign-out and account.
  *
- *   words    texts/ (a language is a file), chosen by texts/languages.ts
- *   design   stylesheet.ts, one for all pages
- *   content  sign-in-pages.ts, second-factor-pages.ts, account-page.ts
- *   layout   layout.ts is common to all, and limits where a form may lead
+ *   words    texts/ has a file for each language; texts/languages.ts chooses one
+ *   design   parts/stylesheet.ts, one for all pages
+ *   content  pages/
+ *   layout   parts/layout.ts, common to all pages, limits where a form may lead
  *
- * They hold no state, and work without scripts. One script posts a response to its client, another one is the browser's
- * part of passkeys (parts/passkey-script.ts). `markup.ts` escapes every
- * value on them.
+ * The pages hold no state, and work without scripts except for passkeys. One script posts a response to its client,
+ * another one is the browser's part of passkeys (parts/passkey-script.ts). parts/markup.ts escapes every value.
  */
 import type { ErrorView, FormPostView, PageContext } from "../oauth/pages/views/page.ts";
 import type { Pages } from "../oauth/pages/port.ts";
@@ -76,7 +75,7 @@ export function createPages(pathPrefix: string): Pages {
   };
 }
 
-/** Shows words for the person, the exact fault for the application's developers, and the request id for support. */
+/** Shows a text for the person, the exact fault for the application's developers, and the request id for support. */
 function errorPage({ kind, detail, requestId, account, publicBase }: ErrorView, texts: Texts): Page {
   const { title, text } = texts.errors[kind];
   return {
@@ -111,7 +110,7 @@ const formPostPage = ({ action, fields, clientName }: FormPostView, { formPost }
     </form>`,
 });
 
-/** No dead end: it leads to the account page, which asks to sign in again. */
+/** Links to the account page, which asks to sign in again. */
 const signedOutPage = ({ publicBase }: PageContext, { signedOut: { title, text }, account }: Texts): Page => ({
   title,
   main: html`<h1>${title}</h1>

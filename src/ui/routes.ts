@@ -8,7 +8,7 @@ import { landing } from "./pages/landing-page.ts";
 import { PASSKEY_SCRIPT, PASSKEY_SCRIPT_NAME } from "./parts/passkey-script.ts";
 import { STYLESHEET, STYLESHEET_DIRECTORY, STYLESHEET_NAME } from "./parts/stylesheet.ts";
 
-/** Addresses of every host: health, error reference and stylesheet. */
+/** Routes that every host has: health, error reference and the files of the pages. */
 export const createPlatformRoutes = (pathPrefix: string): readonly Route[] => [
   defineRoute({
     method: "GET",
@@ -42,7 +42,7 @@ export const createPlatformRoutes = (pathPrefix: string): readonly Route[] => [
   }),
 ];
 
-/** The platform's own address, `{PATH_PREFIX}/`. */
+/** The route of the platform's own address, `{PATH_PREFIX}/`. */
 export const createLandingRoutes = (pathPrefix: string): readonly Route[] => [
   defineRoute({
     method: "GET",
@@ -54,7 +54,9 @@ export const createLandingRoutes = (pathPrefix: string): readonly Route[] => [
   }),
 ];
 
-/** Addresses at the root of the host, which browsers ask for by themselves. A prefix has its start page below it. */
+/**
+ * Routes at the root of the host, which browsers request by themselves. They redirect to addresses below the prefix.
+ */
 export const createRootRoutes = (pathPrefix: string): readonly Route[] => {
   const redirect = (path: string, to: string): Route =>
     defineRoute({
@@ -71,7 +73,7 @@ export const createRootRoutes = (pathPrefix: string): readonly Route[] => {
 
 type DocumentOf = ReturnType<typeof createInterfaceDocument>;
 
-/** Readable by any origin, for generators and editors on the web. */
+/** The route of the interface document. Any origin may read it, for generators and editors on the web. */
 export const createDocumentRoutes = (documentOf: DocumentOf): readonly Route[] => [
   defineRoute({
     method: "GET",
@@ -94,7 +96,7 @@ export const createDocumentRoutes = (documentOf: DocumentOf): readonly Route[] =
 const icon = (): Response =>
   new Response(ICON, { headers: { "content-type": "image/svg+xml", "cache-control": "public, max-age=86400" } });
 
-/** A file whose name is a digest of its content. */
+/** Answers with a file whose name contains a digest of its content. */
 const forEver = (text: string, type: string): Response =>
   new Response(text, {
     headers: { "content-type": `${type}; charset=utf-8`, "cache-control": "public, max-age=31536000, immutable" },

@@ -3,25 +3,25 @@ import { notFound } from "../http/errors/errors.ts";
 import { CACHING, PAGE_HEADERS, readAsset, type Assets } from "./assets.ts";
 
 /**
- * The documentation, from the Worker's static assets: `npm run site` builds it. An address is a page
- * (`/docs/quickstart` is `docs/quickstart/index.html`) or a file with an ending. Assets answer with
- * their ETag, and with 304 to it.
+ * The documentation lies in the Worker's static assets; `npm run site` builds it. An address is a page
+ * (`/docs/quickstart` is `docs/quickstart/index.html`) or a file with an extension. Assets answer with their ETag, and
+ * with 304 if the request names it.
  *
- *   a page, a file     kept by browsers and asked for again each time
- *   /docs/site/…       its name is a digest of its content: kept for ever
- *   local.json         keys of the demo of `npm start`, for the platform's own pages on this machine
- *   anything else      404, with a page for people
+ *   a page, a file     browsers keep it and ask each time whether it changed
+ *   /docs/site/…       files with a digest in their name: browsers keep them for ever
+ *   local.json         keys of the demo of `npm start`, for the pages of a local platform
+ *   any other address  404, with a page for people
  */
 export interface SiteDeps {
   readonly assets: Assets;
   readonly pathPrefix: string;
   /** Origins of the platform's separate hosts, which "try it" calls too. */
   readonly hosts: readonly string[];
-  /** JSON; undefined: this is no platform of `npm start`. */
+  /** The keys of the demo as JSON; undefined: `npm start` did not start this platform. */
   readonly demo: string | undefined;
 }
 
-/** Pages and files below `/docs` that have no route of their own. */
+/** The routes of pages and files below `/docs` without a route of their own. */
 export const createSiteRoutes = (deps: SiteDeps): readonly Route[] => [
   defineRoute({
     method: "GET",
@@ -63,7 +63,9 @@ async function answerPath(deps: SiteDeps, { request, url }: Asked, path: string)
     : notFound("page");
 }
 
-/** Keys are told to this machine alone: another site can make its name lead here, but not that name a loopback's. */
+/**
+ * Shows the keys only under a loopback name. Another site may point its own name at this machine, but not such a name.
+ */
 function demoKeys({ demo }: SiteDeps, request: Request): Answer {
   if (demo === undefined || !LOOPBACK.has(new URL(request.url).hostname)) return notFound("page");
   return json(200, JSON.parse(demo), { "cache-control": "no-store" });
@@ -89,7 +91,7 @@ function cachingOf(status: number, path: string): string {
   return path.startsWith("/docs/site/") ? CACHING.forEver : CACHING.askAgain;
 }
 
-/** Scripts are files of this origin. Search is WebAssembly; the reference's component writes its own styles. */
+/** Scripts must be files of this origin. Search needs WebAssembly; the component of the reference writes its styles. */
 function policyOf(kind: "page" | "reference", hosts: readonly string[]): string {
   const isReference = kind === "reference";
   return [

@@ -10,7 +10,7 @@ import { scopeInWords } from "../parts/scope-words.ts";
 import { momentText, type Language } from "../texts/languages.ts";
 import type { Texts } from "../texts/texts.ts";
 
-/** The field of a fault; faults without one are shown at the top. */
+/** The field of each fault. The page shows other faults at the top. */
 const FIELD_OF: Partial<Record<AccountFault, FieldId>> = {
   wrong: "password",
   length: "new-password",
@@ -21,7 +21,7 @@ const FIELD_OF: Partial<Record<AccountFault, FieldId>> = {
 };
 type FieldId = "password" | "new-password" | "repeated-password";
 
-/** One section for each thing to see or change; each change is a form of its own. */
+/** Shows one section for each subject. Each change is a form of its own. */
 export function accountPage(view: AccountView, texts: Texts, lang: Language): Page {
   const { actions, hidden, user, fault, hasPassword } = view;
   const { account, secondFactor } = texts;
@@ -137,7 +137,7 @@ export function accountPage(view: AccountView, texts: Texts, lang: Language): Pa
   return { title: afterFault(fault, account.title, texts.signIn), main };
 }
 
-/** Nothing if neither the platform nor the person has any. */
+/** Shows the passkeys, or nothing if neither the platform nor the person has any. */
 function passkeySection(
   { passkeys, actions }: AccountView,
   { passkeys: texts, account }: Texts,
@@ -187,7 +187,7 @@ function passkeySection(
   </section>`;
 }
 
-/** Nothing if the platform offers no provider. */
+/** Shows the identity providers, or nothing if the platform offers none. */
 function providers(
   { linked, linkable, actions }: AccountView,
   account: Texts["account"],
@@ -270,7 +270,7 @@ const list = (scopes: readonly ScopeView[], consent: Texts["consent"]): Markup =
     ? html`–`
     : html`${scopes.map((scope, at) => html`${at === 0 ? undefined : "; "}${scopeInWords(scope, consent)}`)}`;
 
-/** Tells a password manager the account of the password; not sent. */
+/** Tells a password manager which account the password belongs to. The browser does not send the field. */
 const whose = (email: string): Markup =>
   html`<input type="text" autocomplete="username" value="${email}" readonly hidden />`;
 

@@ -5,7 +5,7 @@ import { alert } from "../parts/message.ts";
 import { INVALID } from "../parts/password-field.ts";
 import type { Texts } from "../texts/texts.ts";
 
-/** Asks for the code that a device shows, or says how it went. */
+/** Asks for the code that a device shows, or shows the result. */
 export function devicePage({ kind, action, hidden, userCode, fault }: DeviceView, { device, signIn }: Texts): Page {
   if (kind !== "ask") {
     const { title, text } = device[kind];

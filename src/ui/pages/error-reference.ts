@@ -5,8 +5,8 @@ import { html, type Child, type Markup } from "../parts/markup.ts";
 import { PROTOCOL_ERRORS } from "./protocol-errors.ts";
 
 /**
- * The target of `moreInfo` and `error_uri` of every error: the meaning of each type and what to do. In English, for
- * developers. `requestId` comes from `error_uri`.
+ * The page to which `moreInfo` and `error_uri` of every error lead. It explains each type of error and gives advice, in
+ * English, for developers. `requestId` comes from `error_uri`.
  */
 export function errorReferencePage(publicBase: string, pathPrefix: string, requestId: string | null): Response {
   const title = "Errors of this platform";
@@ -37,9 +37,9 @@ const entry = (id: string, name: string, advice: string, status?: number): Marku
     <dd>${withCode(advice)}</dd>
   </div>`;
 
-/** The form of http/pipeline.ts; any other text in the address is not shown. */
+/** True for an id as http/pipeline.ts makes it. The page shows no other text from the address. */
 const isRequestId = (text: string | null): text is string => /^[0-9a-f]{32}$/.test(text ?? "");
 
-/** Words between backticks as code. */
+/** Shows text between backticks as code. */
 const withCode = (text: string): readonly Child[] =>
   text.split("`").map((part, index) => (index % 2 === 1 ? html`<code>${part}</code>` : part));

@@ -4,8 +4,8 @@ import { html } from "../parts/markup.ts";
 import { chooseLanguage, LANGUAGES } from "../texts/languages.ts";
 
 /**
- * The platform's own address: a page for a browser, the same links as JSON for a client. A caller that does not ask for
- * HTML gets JSON.
+ * Answers at the platform's own address: with a page for a browser, or with the same links as JSON for a client. A
+ * caller that does not ask for HTML gets JSON.
  */
 export function landing(request: Request, publicBase: string, pathPrefix: string): Response {
   const links = linksOf(publicBase);
@@ -33,7 +33,7 @@ export function landing(request: Request, publicBase: string, pathPrefix: string
   return withVary(documentResponse(page, pathPrefix));
 }
 
-/** A 404 for a person who followed a wrong link, with the way back. */
+/** Answers 404 to a person who followed a wrong link, with a link to the start page. */
 export function nothingHere(request: Request, publicBase: string, pathPrefix: string): Response | undefined {
   const isNavigation = request.method === "GET" || request.method === "HEAD";
   if (!isNavigation || !prefersHtml(request.headers.get("accept"))) return undefined;
@@ -47,7 +47,7 @@ export function nothingHere(request: Request, publicBase: string, pathPrefix: st
   );
 }
 
-/** Pages of the documentation behind the three doors: sign-in, events, media. */
+/** The pages of the documentation that the three doors lead to: sign-in, events, media. */
 const DOORS = ["start/browser-app", "start/node", "guides/upload-and-fetch"] as const;
 
 const linksOf = (publicBase: string) => ({

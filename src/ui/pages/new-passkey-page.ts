@@ -6,7 +6,7 @@ import { createButton } from "../parts/passkey.ts";
 import { PASSKEY_SCRIPT_NAME } from "../parts/passkey-script.ts";
 import type { Texts } from "../texts/texts.ts";
 
-/** Asks for a name and makes a passkey. The server shortens a name that is too long. */
+/** Asks for a name and creates a passkey. The server shortens a name that is too long. */
 export function newPasskeyPage(view: NewPasskeyView, { passkeys, signIn, chooseTenant }: Texts): Page {
   const { action, hidden, user, name, account, fault } = view;
   const main = html`<h1>${passkeys.newTitle}</h1>

@@ -1,7 +1,7 @@
 import type { AuthorizeError } from "../../oauth/authorize/failure.ts";
 import type { OAuthErrorCode } from "../../oauth/model/failure.ts";
 
-/** Every `error` of the OAuth endpoints (RFC 6749 4.1.2.1 and 5.2, OIDC Core 3.1.2.6) with advice for developers. */
+/** Each `error` of the OAuth endpoints (RFC 6749 4.1.2.1 and 5.2, OIDC Core 3.1.2.6) with advice for developers. */
 export const PROTOCOL_ERRORS = {
   invalid_request: "A parameter is missing, malformed or sent twice: the description names it.",
   invalid_client:

@@ -14,7 +14,7 @@ import { alert } from "../parts/message.ts";
 import { INVALID, passwordField } from "../parts/password-field.ts";
 import type { Texts } from "../texts/texts.ts";
 
-/** Asks for the address, or says that a link is on its way. */
+/** Asks for the address, or reports that a mail with a link was sent. */
 export function forgotPage({ action, hidden, email, isSent }: ForgotView, { recovery, signIn }: Texts): Page {
   if (isSent)
     return {
@@ -72,13 +72,13 @@ export const confirmAddressPage = ({ action, hidden, email }: ConfirmAddressView
     </form>`,
 });
 
-/** Faults at a field are shown there too. */
+/** True for a fault that concerns a field, which the page shows at the field too. */
 const isAtField = (fault: NewPasswordFault | undefined): boolean => fault !== undefined && fault !== "stale";
 
 const faultOf = (fault: NewPasswordFault | undefined, { faults }: Texts["account"]): Markup | undefined =>
   fault === undefined ? undefined : alert(faults[fault], !isAtField(fault));
 
-/** Two fields for a new password. The cursor is in the one to correct. */
+/** Two fields for a new password. The field to correct has the focus. */
 function newPassword(email: string, fault: NewPasswordFault | undefined, account: Texts["account"]): Markup {
   const inRepeated = fault === "repeated";
   const field = (id: string, name: string, label: string, isWrong: boolean, hasFocus: boolean) =>

@@ -9,7 +9,7 @@ import { qrCode } from "../parts/qr.ts";
 import { logo } from "./sign-in-pages.ts";
 import type { Texts } from "../texts/texts.ts";
 
-/** Phones show digits, and offer a code that they know. */
+/** The field for a code. Its attributes make phones show digits and offer a code that they received. */
 export const codeField = (id: string, label: string, isWrong: boolean, hasFocus: boolean): Markup =>
   html`<label for="${id}">${label}</label>
     <input
@@ -23,7 +23,7 @@ export const codeField = (id: string, label: string, isWrong: boolean, hasFocus:
       ${hasFocus ? html`autofocus` : undefined}
     />`;
 
-/** For the day on which the phone is lost; folded, since it is rare. */
+/** The field for a recovery code, after a phone was lost. It is collapsed, because that is rare. */
 export const recoveryField = (id: string, { recoveryCode, lostApp }: Texts["secondFactor"]): Markup =>
   html`<details>
     <summary>${lostApp}</summary>
@@ -65,7 +65,7 @@ export function secondFactorPage(view: SecondFactorView, texts: Texts): Page {
   return { title, main, footer, script: passkey === undefined ? undefined : PASSKEY_SCRIPT_NAME };
 }
 
-/** The platform's passkeys work at another address, or are switched off, and the person has nothing else. */
+/** Shown if passkeys work only at another address or are switched off, and the person has no other factor. */
 const elsewhere = (asksCode: boolean, { needsScript }: Texts["passkeys"]): Markup | undefined =>
   asksCode ? undefined : html`<p>${needsScript}</p>`;
 

@@ -47,7 +47,7 @@ export function signInPage(view: SignInView, { signIn, account, passkeys }: Text
   return { title, main, script: passkey === undefined ? undefined : PASSKEY_SCRIPT_NAME };
 }
 
-/** Decoration: the name is in the text beside it. The address of the page is not sent. */
+/** The logo. It has no text, because the name stands beside it. The browser does not send the address of the page. */
 export const logo = (uri = ""): Markup | undefined =>
   uri === "" ? undefined : html`<img class="logo" src="${uri}" alt="" referrerpolicy="no-referrer" />`;
 
@@ -101,7 +101,7 @@ export function confirmLinkPage(
   return { title, main, footer: html`<p>${confirmLink.otherwise}</p>` };
 }
 
-/** Says why the sign-in leads nowhere, and where to go from here. */
+/** Explains why the sign-in is not possible, and links to other ways. */
 export function outsideProviderPage(view: OutsideProviderView, { outsideProvider, signIn }: Texts): Page {
   const { kind, provider, user, clientName, back, otherWay } = view;
   const { title, text } = outsideProvider[kind];
@@ -118,7 +118,7 @@ export function outsideProviderPage(view: OutsideProviderView, { outsideProvider
   };
 }
 
-/** A button for each tenant; the pressed one is sent as `scope`. */
+/** Shows a button for each tenant. The browser sends the pressed one as `scope`. */
 export const chooseTenantPage = (
   { action, hidden, clientName, logoUri, user, tenants }: TenantChooserView,
   { chooseTenant }: Texts,
@@ -185,7 +185,7 @@ function consentLead({ client, tenant, isMember, source, device }: ConsentView, 
   return html`<p>${fill(text, names)} ${isMember ? undefined : consent.notMember}</p>`;
 }
 
-/** The place of the access, with its scopes in words. */
+/** Shows the tenant or organization of the access, with its scopes in words. */
 function consentAccess({ place, scopes }: ConsentView, consent: Texts["consent"]): Markup | undefined {
   const places = { place: given(place) };
   if (scopes.length === 0) return place === "" ? undefined : html`<li>${fill(consent.belongs, places)}</li>`;
@@ -197,6 +197,6 @@ function consentAccess({ place, scopes }: ConsentView, consent: Texts["consent"]
   </li>`;
 }
 
-/** Shows the id too, since names of tenants are not unique. */
+/** Shows the name with the id, because names of tenants are not unique. */
 const named = ({ id, name }: ConsentView["tenant"]): Markup =>
   name === id ? given(name) : html`${given(name)} (<code>${id}</code>)`;

@@ -7,7 +7,7 @@ interface EmailField {
   readonly autocomplete?: "username" | "username webauthn";
 }
 
-/** The address of a person's account; `state` are attributes that mark it as wrong or give it the focus. */
+/** The field for the address of an account. `state` has attributes that mark it as wrong or give it the focus. */
 export const emailField = ({ label, email, autocomplete = "username" }: EmailField, state?: Markup): Markup =>
   html`<label for="email">${label}</label>
     <input

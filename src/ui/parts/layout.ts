@@ -15,30 +15,30 @@ export interface Page {
   readonly script?: string | undefined;
 }
 
-/** The title of a page that shows a fault of its form: a screen reader reads it first. */
+/** Returns the title of a page. It begins with a fault of the page's form, because a screen reader reads it first. */
 export const afterFault = (fault: unknown, title: string, { failed }: Pick<Texts["signIn"], "failed">): string =>
   fault === undefined ? title : `${failed}: ${title}`;
 
 export interface Document extends Page {
   readonly status: number;
-  /** Language of the words, as a BCP 47 tag. */
+  /** The language of the text, as a BCP 47 tag. */
   readonly lang: string;
-  /** `popup`: fills a small window. `wide`: a text to read. `account`: sections, one below the other. */
+  /** `popup` fills a small window, `wide` is for long texts, `account` has sections one below the other. */
   readonly layout: "page" | "popup" | "wide" | "account";
-  /** The platform's host, so that people see who gets their password. */
+  /** The platform's address. The page shows its host, so that people see who gets their password. */
   readonly publicBase: string;
-  /** Addresses where the browser may end after the form; absent: the document has no form. */
+  /** The addresses to which the browser may get after the form; absent: the document has no form. */
   readonly formTargets?: readonly string[] | undefined;
   /** The only picture of another origin: an https or data URL. */
   readonly logoUri?: string | undefined;
   readonly brand?: Brand | undefined;
-  /** Below the page: terms and privacy. */
+  /** Links below the page: terms and privacy. */
   readonly links?: readonly { readonly href: string; readonly text: string }[];
-  /** The document's form is sent at once. */
+  /** True if a script sends the document's form at once. */
   readonly submitsItself?: boolean | undefined;
 }
 
-/** The only script within a page. The policy names it by its digest, SHA-256 of the text. */
+/** The only inline script. The policy names it by the SHA-256 digest of its text. */
 const SUBMIT = "document.forms[0].submit()";
 const SUBMIT_DIGEST = "sha256-ePniVEkSivX/c7XWBGafqh8tSpiRrKiqYeqbG7N1TOE=";
 
@@ -53,7 +53,7 @@ export function documentResponse(document: Document, pathPrefix: string): Respon
     `img-src 'self'${[...sources].join("")}`,
     `form-action ${formTargets === undefined ? "'none'" : formAction(formTargets)}`,
     ...(submitsItself ? [`script-src '${SUBMIT_DIGEST}'`] : []),
-    // The file, not the origin: that has scripts of others, such as uploaded ones.
+    // The policy names the file and not the origin, which may serve scripts of others, such as uploads.
     ...(script === undefined ? [] : [`script-src ${new URL(publicBase).origin}${fileHref(pathPrefix, script)}`]),
     "frame-ancestors 'none'",
     "base-uri 'none'",
@@ -63,7 +63,7 @@ export function documentResponse(document: Document, pathPrefix: string): Respon
     headers: {
       "content-type": "text/html; charset=utf-8",
       "content-language": lang,
-      // Cloudflare rewrites e-mail addresses in HTML by a script that the policy blocks, and adds others.
+      // Otherwise Cloudflare hides e-mail addresses behind a script that the policy blocks, and may add other scripts.
       "cache-control": "no-store, no-transform",
       "content-security-policy": policy.join("; "),
       "x-frame-options": "DENY",
@@ -71,7 +71,7 @@ export function documentResponse(document: Document, pathPrefix: string): Respon
       "referrer-policy": "no-referrer",
       // Pages use no feature of the device.
       "permissions-policy": "camera=(), display-capture=(), geolocation=(), microphone=(), payment=(), usb=()",
-      // Sign-in in a popup ends with a message to `window.opener`; a stricter policy would separate the two.
+      // A sign-in in a popup ends with a message to `window.opener`, which a stricter policy would cut off.
       "cross-origin-opener-policy": "unsafe-none",
     },
   });
@@ -131,7 +131,7 @@ const render = (
       </body>
     </html>`;
 
-/** The brand's colours in the place of the stylesheet's; empty without any. They are digits alone. */
+/** Returns the brand's colours, which replace the stylesheet's; empty if it has none. They need no escaping. */
 function coloursOf(brand: Brand | undefined): string {
   const accents = brand && accentsOf(brand);
   if (accents === undefined) return "";
@@ -143,19 +143,20 @@ function coloursOf(brand: Brand | undefined): string {
 }
 
 /**
- * The value of `form-action`: this origin, and the schemes that may follow the form. Browsers apply it to every
- * redirect after a form, even to unknown ones of the client's callback (`api.shop.example` → `www.shop.example`). So it
- * names schemes and no hosts; a page without scripts and with a form of its own gains little more from hosts.
+ * Returns the value of `form-action`: this origin, and the schemes that may follow the form. Browsers apply it to every
+ * redirect after a form, even to redirects of the client's callback (`api.shop.example` → `www.shop.example`), which
+ * the platform does not know. So it names schemes and no hosts; hosts would hardly protect a page without scripts
+ * better.
  *
- * `targets` are addresses. Each is parsed, and only its scheme is used, if it cannot end the directive. A text that is
- * not an address is left out.
+ * `targets` are addresses. Only the scheme of each is used, if it cannot end the directive. A text that is not an
+ * address is left out.
  */
 export function formAction(targets: readonly string[]): string {
   const schemes = targets.map((target) => URL.parse(target)?.protocol ?? "").filter((scheme) => SCHEME.test(scheme));
   return [...new Set(["'self'", ...schemes])].join(" ");
 }
 
-/** The source of the logo for `img-src`. A text that is no such address adds nothing. */
+/** Returns the source of the logo for `img-src`. A text that is not such an address adds nothing. */
 function imageSource(uri: string): string {
   const url = URL.parse(uri);
   if (url?.protocol === "data:") return " data:";

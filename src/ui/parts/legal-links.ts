@@ -6,7 +6,7 @@ export interface LegalLink {
   readonly text: string;
 }
 
-/** The terms and the privacy policy of a brand that has them, for pages and mails. */
+/** Returns the links to a brand's terms and privacy policy, for pages and mails. */
 export const legalLinks = (brand: Brand | undefined, { legal }: Texts): readonly LegalLink[] =>
   [
     { href: brand?.termsUri ?? "", text: legal.terms },

@@ -1,6 +1,6 @@
 import { html, type Markup } from "./markup.ts";
 
-/** The result of a form. It gets the focus if it concerns no field, so that a screen reader reads it. */
+/** Shows the result of a form. It gets the focus if it concerns no field, so that a screen reader reads it. */
 const message = (kind: "alert" | "notice", id: string, path: string, text: string, hasFocus: boolean): Markup =>
   html`<div
     class="${kind}"
@@ -13,11 +13,11 @@ const message = (kind: "alert" | "notice", id: string, path: string, text: strin
     <p>${text}</p>
   </div>`;
 
-/** An error. Its fields refer to it by the id `fault`. */
+/** Shows an error. Its fields refer to it by the id `fault`. */
 export const alert = (text: string, hasFocus: boolean): Markup =>
   message("alert", "fault", "M10 1a9 9 0 1 0 0 18 9 9 0 0 0 0-18zM9 5h2v6.5H9zm0 8h2v2H9z", text, hasFocus);
 
-/** A success. */
+/** Shows a success. */
 export const notice = (text: string): Markup =>
   message(
     "notice",

@@ -2,13 +2,13 @@ import { createHash } from "node:crypto";
 
 /**
  * The only script file of the pages: the browser's part of passkeys. Without it, or in a browser without passkeys, the
- * pages show and do what they do without.
+ * other ways to sign in still work.
  *
- * It reads what it needs from the button's `data-passkey`, asks the browser for a passkey, puts the answer into the
- * field `credential` of the button's form, and sends the form. It sends nothing else and asks no server.
+ * The script reads its input from the button's `data-passkey`, asks the browser for a passkey, writes the answer to the
+ * field `credential` of the button's form, and sends the form. It sends nothing else and calls no server.
  *
- *   get     the button is pressed; where the page wants it, the address field offers passkeys too (conditional UI)
- *   create  the form is sent: a passkey is made first
+ * get     runs when the button is pressed; if the page wants it, the address field offers passkeys too (conditional UI)
+ *   create  runs before the form is sent, and makes a passkey
  */
 export const PASSKEY_SCRIPT = `
 "use strict";
@@ -97,5 +97,5 @@ export const PASSKEY_SCRIPT = `
 
 const HASH = createHash("sha256").update(PASSKEY_SCRIPT).digest("hex").slice(0, 16);
 
-/** A digest of the content in the name, so that a copy may be cached for ever. */
+/** The name contains a digest of the content, so a copy may be cached for ever. */
 export const PASSKEY_SCRIPT_NAME = `passkeys-${HASH}.js`;

@@ -2,7 +2,7 @@ import type { NewPasskeyView, PasskeyRequestView } from "../../oauth/pages/views
 import type { Texts } from "../texts/texts.ts";
 import { html, type Markup } from "./markup.ts";
 
-/** Shown by the script (passkey-script.ts), with the name that it knows the fault by. */
+/** A message that the script (passkey-script.ts) shows. `name` is the script's name for the fault. */
 const fault = (name: "failed" | "known", text: string): Markup =>
   html`<div class="alert" role="alert" data-passkey-fault="${name}" hidden><p>${text}</p></div>`;
 
@@ -11,18 +11,18 @@ const fields = (challenge: string): Markup =>
   html`<input type="hidden" name="challenge" value="${challenge}" />
     <input type="hidden" name="credential" value="" />`;
 
-/** The page is about nothing else: hidden by a script that can go on. */
+/** A message for a page that works only with passkeys. The script hides it if the browser supports them. */
 const needsScript = ({ needsScript: text }: Texts["passkeys"]): Markup =>
   html`<p data-passkey-fault="unsupported">${text}</p>`;
 
 interface Asks {
-  /** The browser may offer passkeys in the address field too (conditional UI). */
+  /** True if the browser may offer passkeys in the address field too (conditional UI). */
   readonly offered: boolean;
-  /** There is no other way on the page. */
+  /** True if the page has no other way to sign in. */
   readonly isOnly: boolean;
 }
 
-/** The button that asks for a passkey, within the page's form. Hidden until the script knows that the browser can. */
+/** The button that asks for a passkey, within the page's form. It is hidden until the script finds browser support. */
 export const passkeyButton = (
   { challenge, rpId, allow }: PasskeyRequestView,
   { offered, isOnly }: Asks,

@@ -1,17 +1,17 @@
 import { html, type Markup } from "./markup.ts";
 
-/** Attributes of a field whose fault `alert` says. */
+/** The attributes of a field whose fault `alert` shows. */
 export const INVALID = html`aria-invalid="true" aria-describedby="fault"`;
 
 interface PasswordField {
   readonly label: string;
-  /** Id and name are `password` unless a form has more than one. */
+  /** The id and name are `password`, unless the form has several such fields. */
   readonly id?: string;
   readonly name?: string;
   readonly autocomplete?: "current-password" | "new-password";
 }
 
-/** A password; `state` are attributes that mark it as wrong or give it the focus. */
+/** The field for a password. `state` has attributes that mark it as wrong or give it the focus. */
 export const passwordField = (
   { label, id = "password", name = "password", autocomplete = "current-password" }: PasswordField,
   state?: Markup,

@@ -1,10 +1,10 @@
 import { encode } from "uqr";
 import { html, type Markup } from "./markup.ts";
 
-/** Light modules around the code (ISO/IEC 18004 9.1), without which cameras do not find it. */
+/** The width of the light border in modules (ISO/IEC 18004 9.1). Cameras do not find a code without it. */
 const QUIET = 4;
 
-/** A QR code as a drawing in the page: it needs no picture of another address, and no script. */
+/** Draws a QR code as SVG within the page, so it needs no picture of another address and no script. */
 export function qrCode(text: string, label: string): Markup {
   const { data, size } = encode(text.toWellFormed(), { border: QUIET });
   const path = data.flatMap((row, y) =>
@@ -17,7 +17,7 @@ export function qrCode(text: string, label: string): Markup {
   </svg>`;
 }
 
-/** The number of dark modules from here on. */
+/** Returns the number of consecutive dark modules from `from` on. */
 function runOf(row: readonly boolean[], from: number): number {
   const end = row.indexOf(false, from);
   return (end === -1 ? row.length : end) - from;

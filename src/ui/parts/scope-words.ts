@@ -2,7 +2,7 @@ import type { ScopeView } from "../../oauth/pages/views/consent.ts";
 import { fill, html, type Markup } from "./markup.ts";
 import type { Texts } from "../texts/texts.ts";
 
-/** The words of the service, or the pages' own. A scope without any is shown by its name. */
+/** Describes a scope in the words of its service, or of the pages. A scope without a description shows its name. */
 export function scopeInWords({ scope, own, words }: ScopeView, { oidc, scopes }: Texts["consent"]): Markup {
   if (words !== undefined) return html`<bdi>${words}</bdi>`;
   const [key = "", name = ""] = own?.split(/(?<==)/) ?? [scope];

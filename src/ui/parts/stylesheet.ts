@@ -239,13 +239,13 @@ dd { margin: 0.25rem 0 0; }
 
 const HASH = createHash("sha256").update(STYLESHEET).digest("hex").slice(0, 16);
 
-/** A digest of the content in the name, so that a copy may be cached for ever. */
+/** The name contains a digest of the content, so a copy may be cached for ever. */
 export const STYLESHEET_NAME = `pages-${HASH}.css`;
 
-/** Below `/docs`, which no registered service can use; `/assets` could be a service's. */
+/** The directory is below `/docs`, which no registered service can use. A service could have the path `/assets`. */
 export const STYLESHEET_DIRECTORY = "/docs/assets";
 
-/** The address of a file that pages load. */
+/** Returns the address of a file that pages load. */
 export const fileHref = (pathPrefix: string, name: string): string => `${pathPrefix}${STYLESHEET_DIRECTORY}/${name}`;
 
 export const stylesheetHref = (pathPrefix: string): string => fileHref(pathPrefix, STYLESHEET_NAME);

@@ -1,6 +1,6 @@
 import type { Texts } from "../texts/texts.ts";
 
-/** `Firefox, Windows`; a word for a browser that is not known. */
+/** Writes `Firefox, Windows`, or a text for an unknown browser. */
 export function browserText(
   { browser, system }: { readonly browser: string; readonly system: string },
   { unknownBrowser }: Pick<Texts["account"], "unknownBrowser">,
@@ -9,7 +9,7 @@ export function browserText(
   return known === "" ? unknownBrowser : known;
 }
 
-/** `Berlin, Germany`; empty if it is not known. */
+/** Writes `Berlin, Germany`, or nothing if the place is unknown. */
 export function placeText(
   { country, city }: { readonly country: string; readonly city: string },
   lang: string,

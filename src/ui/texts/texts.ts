@@ -20,8 +20,8 @@ export type OwnScope =
   | "admin_tenant";
 
 /**
- * The words of the pages. A language is a file of this type and a line in languages.ts. Names in braces are
- * placeholders for values. Details for developers are in English in every language.
+ * The texts of the pages. A language is a file of this type and a line in languages.ts. A comment lists the
+ * placeholders of a text, such as `{client}`. Details for developers are in English in every language.
  */
 export interface Texts {
   readonly signIn: {
@@ -33,15 +33,15 @@ export interface Texts {
     readonly email: string;
     readonly password: string;
     readonly submit: string;
-    /** The button of the form for the address alone. */
+    /** The button of the form that asks only for the address. */
     readonly next: string;
     readonly byPassword: string;
-    /** Between the form and the other ways to sign in. */
+    /** Stands between the form and the other ways to sign in. */
     readonly or: string;
     /** `{provider}` */
     readonly continueWith: string;
     readonly forgot: string;
-    /** Before the window's title, so that a screen reader says it first. */
+    /** Stands before the window's title, so that a screen reader reads it first. */
     readonly failed: string;
     readonly faults: Readonly<Record<SignInFault, string>>;
   };
@@ -66,13 +66,13 @@ export interface Texts {
     /** For people who are not that user, or have no password. */
     readonly otherwise: string;
   };
-  /** A forgotten password. */
+  /** The pages for a forgotten password. */
   readonly recovery: {
     readonly title: string;
     readonly lead: string;
     readonly send: string;
     readonly sentTitle: string;
-    /** `{user}`: the address that was typed in. Says the same for every address. */
+    /** `{user}`: the typed address. The text is the same for every address, so it does not reveal accounts. */
     readonly sent: string;
     readonly sentHere: string;
     readonly newTitle: string;
@@ -94,7 +94,7 @@ export interface Texts {
     readonly lead: string;
     readonly confirm: string;
   };
-  /** After the link of a mail was used. `{place}` for an invitation. */
+  /** The page after the link of a mail was used. `{place}` for an invitation. */
   readonly done: Readonly<Record<LinkUsedView["kind"], { readonly [part in "title" | "text" | "button"]: string }>>;
   readonly mails: Readonly<Record<Exclude<keyof Mails, "notice"> | MailNotice, LinkMailTexts>>;
   /** One-time codes and recovery codes. */
@@ -106,7 +106,7 @@ export interface Texts {
     readonly recoveryCode: string;
     readonly submit: string;
     readonly setUpTitle: string;
-    /** In place of `wanted`, if a sign-in needs it. */
+    /** Replaces `wanted` if a sign-in needs a second factor. */
     readonly needed: string;
     readonly wanted: string;
     readonly scan: string;
@@ -143,11 +143,11 @@ export interface Texts {
     readonly back: string;
     /** The button. */
     readonly use: string;
-    /** The heading for somebody who has no app. */
+    /** The heading for a person without an app. */
     readonly onlyTitle: string;
     readonly onlyLead: string;
     readonly needsScript: string;
-    /** By the browser: cancelled, or no passkey there. */
+    /** The browser reported that the person cancelled or has no passkey there. */
     readonly failed: string;
     readonly known: string;
     readonly faults: Readonly<Record<"stale" | "passkey", string>>;
@@ -185,21 +185,21 @@ export interface Texts {
     readonly selfRegistered: string;
     /** `{target}`: the host of the redirect URI, or the scheme of an application on the device. */
     readonly goesTo: string;
-    /** Behind it, if that is an application on the person's device. */
+    /** Follows `goesTo` if the target is an application on the person's device. */
     readonly onDevice: string;
-    /** Above the list of requested access. */
+    /** Stands above the list of requested access. */
     readonly asked: string;
     /** `{user}` */
     readonly identity: string;
     /** Scopes of OpenID Connect. */
     readonly oidc: Readonly<Record<"openid" | "profile" | "email", string>>;
-    /** `{place}`: a tenant or organization. Without scopes. */
+    /** `{place}`: a tenant or organization. No scopes follow. */
     readonly belongs: string;
     /** `{place}`: a tenant or organization; scopes follow. */
     readonly inPlace: string;
     /** Scopes follow. */
     readonly nowhere: string;
-    /** The platform's own scopes, without their prefix. `{name}`: what is behind the `=`. */
+    /** The platform's own scopes, without their prefix. `{name}`: the value after the `=`. */
     readonly scopes: Readonly<Record<OwnScope, string>>;
     readonly lasts: string;
     readonly takeBack: string;
@@ -221,14 +221,14 @@ export interface Texts {
     readonly sessions: string;
     readonly sessionsLead: string;
     readonly thisBrowser: string;
-    /** In a mail about what an operator did. */
+    /** Stands in a mail about a change by an operator. */
     readonly byOperator: string;
     readonly unknownBrowser: string;
     readonly endSession: string;
     readonly applications: string;
     readonly applicationsLead: string;
     readonly noApplications: string;
-    /** Behind a list that is cut. */
+    /** Follows a list that is cut. */
     readonly more: string;
     /** `{place}`: a tenant or an organization; `{scopes}`. */
     readonly inPlace: string;
@@ -236,7 +236,7 @@ export interface Texts {
     readonly nowhere: string;
     /** `{time}` */
     readonly given: string;
-    /** `{time}`, behind a comma. */
+    /** `{time}`. Follows a comma. */
     readonly lastUsed: string;
     readonly removeAccess: string;
     readonly changePassword: string;
@@ -267,9 +267,9 @@ export interface Texts {
   readonly landing: {
     readonly title: string;
     readonly lead: string;
-    /** Sign-in, events, media. */
+    /** The doors of sign-in, events and media. */
     readonly doors: readonly [Door, Door, Door];
-    /** Names the list of other links, for a screen reader. */
+    /** The name of the list of other links, for a screen reader. */
     readonly more: string;
     readonly reference: string;
     readonly errors: string;
