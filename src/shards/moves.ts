@@ -66,7 +66,7 @@ export interface MovesDeps {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
-  /** A backup reads one shard after the other, so a tenant may not move meanwhile. */
+  /** A backup reads one shard after the other, so a move must not run meanwhile. */
   readonly isBackupRunning: () => Promise<boolean>;
 }
 
@@ -198,6 +198,8 @@ export function createMoves(deps: MovesDeps): Moves {
     try {
       const nowMs = clock.nowMs();
       now = await store.claim(tenant, nowMs, nowMs + MOVE_LIMITS.leaseMs);
+      // A backup that began before the move may still be running. A later one finds the move, and ends.
+      if (now?.state === "copying" && (await deps.isBackupRunning())) return;
       while (now !== undefined) {
         const then = await step(now, budget);
         // If the pages of this invocation are used up, the next run is due at once.
@@ -216,6 +218,7 @@ export function createMoves(deps: MovesDeps): Moves {
       if (!Number.isInteger(to) || to < 0 || to >= shards.length) return { kind: "no_shard" };
       const place = await places.find(tenant);
       if (place === undefined) return { kind: "no_tenant" };
+      if (await deps.isBackupRunning()) return { kind: "backup" };
       const move = newId(nowMs);
       const found = await store.begin(tenant, move, to, nowMs, row(move));
       if (found?.move !== move)
@@ -225,7 +228,9 @@ export function createMoves(deps: MovesDeps): Moves {
       // A move and a backup each store that they begin, and only then look for the other. So never both go on.
       if (!(await deps.isBackupRunning())) return { kind: "begun", move: found };
       await store.abandon(found);
-      return { kind: "backup" };
+      // If a run has begun the move already, the move stays, and waits for the end of the backup.
+      const left = await store.find(tenant);
+      return left?.move === move ? { kind: "begun", move: left } : { kind: "backup" };
     },
     find: store.find,
     underWay: () => store.underWay(MOST_SHOWN),

@@ -39,6 +39,20 @@ async function until(tenant: string, state: string): Promise<any> {
 
 const later = async (): Promise<void> => void (await env.DB.exec("UPDATE tenant_move SET due_at = 1 WHERE due_at > 0"));
 
+/** A backup job in this state. */
+const jobOf = (stateOf: () => string | Promise<string>) =>
+  ({
+    getByName: () => ({
+      read: async () => JSON.stringify({ state: await stateOf() }),
+      start: async () => ({ started: false, job: "{}" }),
+    }),
+  }) as unknown as typeof env.BACKUP_JOB;
+
+async function moveBy(own: ReturnType<typeof isolate>, tenant: string): Promise<Response> {
+  const headers = { authorization: `Bearer ${await tokenFor(OPERATOR)}`, "content-type": "application/json" };
+  return own.fetch(`/admin/v1/tenants/${tenant}/move`, { method: "POST", headers, body: JSON.stringify({ shard: 2 }) });
+}
+
 describe("POST /tenants/{id}/move", () => {
   // shows: operator/shards/tenant-move-begin
   it("moves a tenant with its files and its quota, and the cron ends it", async () => {
@@ -106,8 +120,7 @@ describe("POST /tenants/{id}/move", () => {
   it("excludes a backup, and a backup it", async () => {
     const tenant = await makeTenantIn(1, { subscribed: false });
     let state = "running";
-    const job = { read: async () => JSON.stringify({ state }), start: async () => ({ started: false, job: "{}" }) };
-    const own = isolate({ BACKUP_JOB: { getByName: () => job } as unknown as typeof env.BACKUP_JOB });
+    const own = isolate({ BACKUP_JOB: jobOf(() => state) });
     const headers = { authorization: `Bearer ${await tokenFor(OPERATOR)}`, "content-type": "application/json" };
     const ask = (path: string, body: object) =>
       own.fetch(`/admin/v1${path}`, { method: "POST", headers, body: JSON.stringify(body) });
@@ -117,5 +130,39 @@ describe("POST /tenants/{id}/move", () => {
     await expectJson(await ask(`/tenants/${tenant}/move`, { shard: 2 }), 202);
     expect(await detailOf(await ask("/backups", {}))).toBe("tenant_moves");
     expect(MOVE_LIMITS.graceMs).toBeGreaterThan(0);
+  });
+
+  it("leaves no audit row of a move that a backup refuses", async () => {
+    const tenant = await makeTenantIn(1, { subscribed: false });
+    const own = isolate({ BACKUP_JOB: jobOf(() => "running") });
+    expect(await detailOf(await moveBy(own, tenant))).toBe("job_under_way");
+    const rows = await env.DB.prepare("SELECT count(*) AS n FROM audit_entry WHERE subject = ? AND action = 'move'")
+      .bind(`tenants/${tenant}`)
+      .first("n");
+    expect(rows).toBe(0);
+  });
+
+  it("waits for the end of a backup that began first, even if the cron runs it at once", async () => {
+    const tenant = await makeTenantIn(1, { subscribed: false });
+    let state = "done";
+    const job = jobOf(() => state);
+    const cron = createDeps({ ...env, BACKUP_JOB: job }).moves;
+    const meanwhile = jobOf(async () => {
+      if ((await show(tenant)).status === 404) return "done";
+      // The backup has begun just before the move. The cron finds the move before the request looks for the backup.
+      state = "running";
+      await cron.sweep();
+      return state;
+    });
+    await expectJson(await moveBy(isolate({ BACKUP_JOB: meanwhile }), tenant), 202);
+    await later();
+    await cron.sweep();
+    expect(await expectJson(await show(tenant), 200)).toMatchObject({ state: "copying" });
+    expect(await placeOf(tenant)).toBe(1);
+    state = "done";
+    await later();
+    await cron.sweep();
+    expect(await expectJson(await show(tenant), 200)).toMatchObject({ state: "cleaning" });
+    expect(await placeOf(tenant)).toBe(2);
   });
 });
