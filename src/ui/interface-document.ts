@@ -25,11 +25,14 @@ export const platformNamePattern = (platform: string): RegExp =>
 
 /** Returns the document for the deployment's public address `publicBase`, which is `{origin}{PATH_PREFIX}`. */
 export function createInterfaceDocument(names: Names, pathPrefix: string): (publicBase: string) => Promise<Served> {
-  // Only the last address is kept: a forged Host fills no memory.
-  let kept: { readonly base: string; readonly served: Promise<Served> } | undefined;
-  return (publicBase) => {
-    if (kept?.base !== publicBase) kept = { base: publicBase, served: serve(publicBase, names, pathPrefix) };
-    return kept.served;
+  // Only the last address is kept, so that forged hosts fill no memory. The document is kept and not its promise, which
+  // would stay pending for ever if the request that made it were cancelled, or stay rejected after a failure.
+  let kept: { readonly base: string; readonly served: Served } | undefined;
+  return async (publicBase) => {
+    if (kept?.base === publicBase) return kept.served;
+    const served = await serve(publicBase, names, pathPrefix);
+    kept = { base: publicBase, served };
+    return served;
   };
 }
 

@@ -3,6 +3,8 @@ import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { createApp } from "../../src/app.ts";
 import { createDeps } from "../../src/deps.ts";
+import { createNames } from "../../src/platform/model/names.ts";
+import { createInterfaceDocument } from "../../src/ui/interface-document.ts";
 import { expectDocumented } from "../support/documented.ts";
 import { call, expectJson, ORIGIN } from "../support/platform/call.ts";
 import { everyRoute } from "../support/route-table.ts";
@@ -68,6 +70,23 @@ describe("/openapi.json", () => {
     expect(atRoot.servers).toEqual([{ url: "https://api.acme.example" }]);
     expect((await ask("/.well-known/oauth-authorization-server/base/oauth2/v1")).status).toBe(200);
     expect((await ask("/base/docs")).status).toBe(200);
+  });
+
+  it("is made again after a failure, and kept after a success", async () => {
+    let reads = 0;
+    const names = createNames("acme");
+    const failingOnce = {
+      ...names,
+      get platform() {
+        if (++reads === 1) throw new Error("the first request fails");
+        return names.platform;
+      },
+    };
+    const documentOf = createInterfaceDocument(failingOnce, "");
+    await expect(documentOf(ORIGIN)).rejects.toThrow("the first request fails");
+    const served = await documentOf(ORIGIN);
+    expect(JSON.parse(served.text).servers).toEqual([{ url: ORIGIN }]);
+    expect(await documentOf(ORIGIN)).toBe(served);
   });
 });
 
