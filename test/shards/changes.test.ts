@@ -1,6 +1,8 @@
 import { decodeJwt } from "jose";
 import { beforeEach, describe, expect, it } from "vitest";
 import { shardOfId } from "../../src/media/model/file.ts";
+import { shardBinding } from "../../src/platform/storage/shards.ts";
+import { databaseWith } from "../support/directory.ts";
 import { isolate } from "../support/isolate.ts";
 import { casesOf, strideOf } from "../support/model-runs.ts";
 import { WatchedMoves } from "../support/moving.ts";
@@ -9,6 +11,7 @@ import { makeClient, type TestClient } from "../support/platform/clients.ts";
 import { OPERATOR, put } from "../support/platform/operator.ts";
 import { makeTenantIn, placeOf } from "../support/platform/tenants.ts";
 import { tokenFor } from "../support/platform/tokens.ts";
+import { shardDb } from "../support/shards.ts";
 
 /**
  * What an operator changes while a tenant moves holds when the operator is answered, wherever the tenant's files are
@@ -141,4 +144,69 @@ it("a tenant that moved is measured by the quota that it has now", async () => {
   expect(await isAlmostFull()).toBe(true);
   await change({ quota: { files: 9 } });
   expect(await isAlmostFull()).toBe(false);
+});
+
+describe("a deletion whose answer is lost while the tenant moves", () => {
+  const away = () => Promise.reject(new Error("the answer is lost"));
+  const dead: object = { bind: () => dead, all: away };
+
+  /**
+   * An isolate that hears no answer of the old shard to a deletion, in which time a move makes so many calls.
+   * `forGood`: nor what became of it.
+   */
+  function deaf(moves: WatchedMoves, calls: number, forGood = false) {
+    const db = shardDb(FROM);
+    let [isRemoval, isLost] = [false, false];
+    const losing = databaseWith(db, {
+      prepare(sql) {
+        isRemoval ||= /UPDATE file SET state = 'removed'|UPDATE owner SET erasure_id/.test(sql);
+        return isLost && forGood && /FROM erasure/.test(sql) ? dead : db.prepare(sql);
+      },
+      async batch(statements) {
+        const answer = await db.batch(statements);
+        if (!isRemoval || isLost) return answer;
+        isLost = true;
+        await moves.breaking(TO, calls);
+        return away();
+      },
+    });
+    return isolate({ [shardBinding(FROM)]: losing });
+  }
+
+  const DELETIONS: readonly { kind: string; path: (id: string) => string }[] = [
+    { kind: "file", path: (id) => `files/${id}` },
+    { kind: "all", path: () => `files?tenant=${tenant}` },
+    { kind: "query", path: () => `files?tenant=${tenant}&q=a:b` },
+  ];
+  /** How far the move gets: it copies, it closes, it has left, it cleans, it is done. */
+  const CALLS = [26, 14, 5, 10, 12, 16, 18, 20, 22, 24, 28, 30, 34, 38, Infinity];
+  const CASES = casesOf(CALLS, 2).flatMap((calls) => DELETIONS.map((deletion) => ({ calls, ...deletion })));
+
+  // shows: operator/shards/tenant-move-lost-answer
+  it.each(CASES)("is answered with its report: $kind, a move of $calls calls", async ({ kind, path, calls }) => {
+    await new WatchedMoves(tenant).to(FROM);
+    const id = await storeFile();
+    const headers = { authorization: `Bearer ${await tokenFor(client)}` };
+    const metadata = { headers: { ...headers, "content-type": "application/json" }, method: "PUT", json: { a: "b" } };
+    expect((await call(`/media/v2/public/files/${id}/metadata`, metadata)).status).toBe(200);
+    const moves = new WatchedMoves(tenant);
+    const deleted = await deaf(moves, calls).fetch(`/media/v2/public/${path(id)}`, { method: "DELETE", headers });
+    expect(deleted.status).toBe(kind === "all" ? 202 : 204);
+    const report = await call(new URL(deleted.headers.get("location")!).pathname, { headers });
+    expect(await expectJson(report, 200)).toMatchObject({ kind, files: { requested: 1 } });
+    await moves.rest();
+    expect((await call(`/media/v2/public/files/${id}`)).status).toBe(404);
+    const reports = await call(`/media/v2/erasures?tenant=${tenant}`, { headers });
+    expect(await expectJson<object[]>(reports, 200)).toHaveLength(1);
+  });
+
+  it("is not answered as if there had been no file, if nothing tells what became of it", async () => {
+    await new WatchedMoves(tenant).to(FROM);
+    const id = await storeFile();
+    const headers = { authorization: `Bearer ${await tokenFor(client)}` };
+    const path = `/media/v2/public/files/${id}`;
+    const here = deaf(new WatchedMoves(tenant), Infinity, true);
+    expect((await here.fetch(path, { method: "DELETE", headers })).status).toBe(503);
+    expect((await call(path, { method: "DELETE", headers })).status).toBe(404);
+  });
 });

@@ -40,7 +40,8 @@ export const deleteFile = (deps: DeleteFileDeps, visibility: Visibility): Route 
       const request = { id: newFileId(nowMs, deps.random, deps.shard), requestedAt: nowMs };
       const { clientName } = principal;
       const erasure = await withCaller(deps, principal, visibility, fileId, nowMs, "change", async (caller) => {
-        const removed = await retryOnce(() => deps.erasures.removeFile(request, fileId, caller, clientName));
+        const remove = () => deps.erasures.removeFile(request, fileId, caller, clientName);
+        const removed = await withReport(deps, request, clientName, remove);
         return removed === undefined ? err({ kind: "no_file" }) : ok(removed);
       });
       if (!erasure.ok) return toProblem(erasure.error);
@@ -84,12 +85,24 @@ export const deleteFiles = (deps: DeleteFilesDeps, visibility: Visibility): Rout
       if (!files.ok) return toProblem(files.error);
       if (dryRun === true) return json(200, await count(deps, caller, files.value));
       const request = { id: newFileId(nowMs, deps.random, deps.shard), requestedAt: nowMs };
-      const erasure = await retryOnce(() => remove(deps, request, caller, files.value));
+      const erasure = await withReport(deps, request, caller.client, () => remove(deps, request, caller, files.value));
       if (visibility === "public") await deps.edge.invalidateOwner(caller);
       waitUntil(startErasure(deps, erasure, nowMs));
       return empty(q === undefined ? 202 : 204, { location: deps.links.erasure(publicBase, erasure.id) });
     },
   });
+
+/**
+ * Removes files. If the answer is lost, looks for the report before it repeats the removal: the tenant may have left
+ * this shard meanwhile, and then the repeat is refused although the files are removed.
+ */
+const withReport = <T>(
+  { erasures }: EraseDeps,
+  { id }: NewErasure,
+  requestedBy: string,
+  removal: () => Promise<T>,
+): Promise<Erasure | T> =>
+  retryOnce(async (isRepeat) => (isRepeat ? await erasures.find(id, requestedBy) : undefined) ?? removal());
 
 const NOT_A_PARAMETER = "is not a parameter of a deletion. It takes tenant, q and dryRun.";
 

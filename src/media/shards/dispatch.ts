@@ -56,9 +56,15 @@ const bringing: Way = (deps, call, run, { path }) => {
   const fileId = params.fileId ?? "";
   const tenant = query?.tenant ?? principal.tenant;
   const visibility = path.startsWith("/public/") ? "public" : "private";
-  return atHome(deps, tenant, nowMs, (home) => {
+  let failure: unknown;
+  return atHome(deps, tenant, nowMs, async (home) => {
     const bring = (from: number) => bringTo(deps, principal, visibility, fileId, { tenant, home }, from, nowMs);
-    return look(deps, fileId, nowMs, run, isMissing, bring);
+    const answer = await look(deps, fileId, nowMs, run, isMissing, bring).catch((thrown: unknown) => {
+      throw (failure = thrown);
+    });
+    // A deletion that failed in the old shard may have happened, so nobody can say that there was no file.
+    if (failure !== undefined && isMissing(answer)) throw failure;
+    return answer;
   });
 };
 
