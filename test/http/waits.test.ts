@@ -4,11 +4,9 @@ import { afterEach, describe, expect, it, vi } from "vitest";
 import { createApp } from "../../src/app.ts";
 import { createDeps } from "../../src/deps.ts";
 import { counting, inRounds } from "../support/counting.ts";
-import { answerJson } from "../support/outside.ts";
 import { call, ORIGIN } from "../support/platform/call.ts";
 import { makeClient, type TestClient } from "../support/platform/clients.ts";
-import { put } from "../support/platform/operator.ts";
-import { makeTenant } from "../support/platform/tenants.ts";
+import { makeServiceWithCustomer } from "../support/platform/services.ts";
 import { tokenFor } from "../support/platform/tokens.ts";
 import { unique } from "../support/platform/unique.ts";
 
@@ -34,24 +32,12 @@ function newIsolate() {
         ...(body !== undefined && { method: "POST", body: JSON.stringify(body) }),
       };
       const response = await app.fetch(new Request(`${ORIGIN}${path}`, init), counted, context);
-      const waits = [...rounds];
+      const waits = rounds.map((round) => round.length);
       await response.text();
       await waitOnExecutionContext(context);
       return [response.status, waits];
     },
   };
-}
-
-async function makeService(): Promise<{ readonly path: string; readonly token: string }> {
-  const name = unique("svc-");
-  const tenant = await makeTenant({ subscribed: false });
-  const source = `https://${name}.example.com/v1`;
-  await put(`services/${name}`, { sourceUrl: source, proxyPath: `/${name}/v1`, scopes: [], tenant, access: "token" });
-  await put(`packages/${name}`, { version: "1", organization: `${tenant}-org`, services: [name] });
-  await answerJson(`${source}/`, {});
-  const customer = await makeClient({ scopes: [] });
-  await put(`tenants/${customer.tenant}/subscriptions/${name}`, {});
-  return { path: `/${name}/v1/`, token: await tokenFor(customer) };
 }
 
 const makeTopic = async (owner: TestClient, token: string): Promise<string> => {
@@ -69,12 +55,12 @@ afterEach(() => void vi.useRealTimers());
 
 describe("a request through the gateway", () => {
   it("reads keys and services together, and then the tenant", async () => {
-    const { path, token } = await makeService();
+    const { path, token } = await makeServiceWithCustomer();
     expect(await newIsolate().ask(path, token)).toEqual([200, [2, 1]]);
   });
 
   it("reads the tenant beside the revocations if the keys are known", async () => {
-    const [known, other] = [await makeService(), await makeService()];
+    const [known, other] = [await makeServiceWithCustomer(), await makeServiceWithCustomer()];
     const isolate = newIsolate();
     await isolate.ask(known.path, known.token);
     letTimePass(OLD_MS);

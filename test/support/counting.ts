@@ -21,18 +21,24 @@ export interface Tally {
 
 export function counting(env: Env, hold?: Hold): { env: Env; tally: Tally; reset: () => void } {
   const tally: Tally = emptyTally();
+  const objects = (binding: Objects): object =>
+    aroundObjects(env[binding], (method, call) => {
+      add(tally.objectCalls, `${binding}.${method}`);
+      return hold === undefined ? call() : hold("object").then(call);
+    });
   const bindings: Partial<Record<keyof Env, unknown>> = {
     ...Object.fromEntries(
-      shardsOf(env).map(({ number, db }) => [shardBinding(number), countDatabase(db, tally, hold)]),
+      shardsOf(env).map(({ number, db }) => [
+        shardBinding(number),
+        countDatabase(db, tally, hold && (() => hold(number))),
+      ]),
     ),
     MEDIA: countMethods(env.MEDIA, (method) => add(tally.r2Operations, method)),
-    TOPIC_LOG: countNamespace(env.TOPIC_LOG, (method) => add(tally.objectCalls, `TOPIC_LOG.${method}`)),
-    PUSH_SUBSCRIPTION: countNamespace(env.PUSH_SUBSCRIPTION, (method) =>
-      add(tally.objectCalls, `PUSH_SUBSCRIPTION.${method}`),
-    ),
-    LOGIN_ATTEMPTS: countNamespace(env.LOGIN_ATTEMPTS, (method) => add(tally.objectCalls, `LOGIN_ATTEMPTS.${method}`)),
-    GUESS_COUNTER: countNamespace(env.GUESS_COUNTER, (method) => add(tally.objectCalls, `GUESS_COUNTER.${method}`)),
-    TOPIC_CONSUMER: countNamespace(env.TOPIC_CONSUMER, (method) => add(tally.objectCalls, `TOPIC_CONSUMER.${method}`)),
+    TOPIC_LOG: objects("TOPIC_LOG"),
+    PUSH_SUBSCRIPTION: objects("PUSH_SUBSCRIPTION"),
+    LOGIN_ATTEMPTS: objects("LOGIN_ATTEMPTS"),
+    GUESS_COUNTER: objects("GUESS_COUNTER"),
+    TOPIC_CONSUMER: objects("TOPIC_CONSUMER"),
   };
   return { env: { ...env, ...bindings } as Env, tally, reset: () => void Object.assign(tally, emptyTally()) };
 }
@@ -47,6 +53,8 @@ export const emptyTally = (): Tally => ({
   r2Operations: {},
 });
 
+type Objects = "TOPIC_LOG" | "PUSH_SUBSCRIPTION" | "LOGIN_ATTEMPTS" | "GUESS_COUNTER" | "TOPIC_CONSUMER";
+
 const add = (counts: Record<string, number>, key: string): void => void (counts[key] = (counts[key] ?? 0) + 1);
 
 /** Run by itself: what a transaction writes with it is a part of that transaction. */
@@ -57,30 +65,35 @@ const REAL = Symbol("real statement");
 const SQL = Symbol("its text");
 type Counted = D1PreparedStatement & { readonly [REAL]: D1PreparedStatement; readonly [SQL]: string };
 
-/** Awaited before each round trip of D1. */
-export type Hold = () => Promise<void>;
+/** Where a round trip goes: a database, by its number, or a Durable Object. */
+export type Place = number | "object";
+
+/** Awaited before each round trip of D1 and each call of an object. */
+export type Hold = (place: Place) => Promise<void>;
 
 /**
- * Lets round trips of D1 that begin within some milliseconds run together, and tells how many ran in each round: those
- * of one round did not wait for each other.
+ * Lets round trips that begin within some milliseconds run together, and tells where those of each round went: they did
+ * not wait for each other. Calls of objects are held only `withObjects`.
  */
-export function inRounds(): { readonly hold: Hold; readonly rounds: number[] } {
-  const rounds: number[] = [];
-  const held: (() => void)[] = [];
+export function inRounds({ withObjects = false } = {}): { readonly hold: Hold; readonly rounds: (readonly Place[])[] } {
+  const rounds: (readonly Place[])[] = [];
+  const held: { readonly place: Place; readonly run: () => void }[] = [];
   const letGo = (): void => {
-    rounds.push(held.length);
-    for (const run of held.splice(0)) run();
+    rounds.push(held.map(({ place }) => place));
+    for (const { run } of held.splice(0)) run();
   };
-  const hold: Hold = () =>
-    new Promise((resolve) => {
-      if (held.push(resolve) === 1) setTimeout(letGo, ROUND_MS);
+  const hold: Hold = async (place) => {
+    if (place === "object" && !withObjects) return;
+    await new Promise<void>((run) => {
+      if (held.push({ place, run }) === 1) setTimeout(letGo, ROUND_MS);
     });
+  };
   return { hold, rounds };
 }
 
 const ROUND_MS = 25;
 
-function countDatabase(db: D1Database, tally: Tally, hold?: Hold): D1Database {
+function countDatabase(db: D1Database, tally: Tally, hold?: () => Promise<void>): D1Database {
   const count = (statements: number) => {
     tally.d1Statements += statements;
     tally.d1RoundTrips += 1;
@@ -143,12 +156,6 @@ function countDatabase(db: D1Database, tally: Tally, hold?: Hold): D1Database {
     },
   });
 }
-
-const countNamespace = <T extends object>(namespace: T, counted: (method: string) => void): T =>
-  aroundObjects(namespace, (method, call) => {
-    counted(method);
-    return call();
-  });
 
 const countMethods = <T extends object>(real: T, counted: (method: string) => void): T =>
   aroundMethods(real, (method, call) => {
