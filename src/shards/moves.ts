@@ -144,7 +144,7 @@ export function createMoves(deps: MovesDeps): Moves {
       orOvertaken(state !== undefined);
       if (state === "opening") return { ...run, state };
     }
-    throw new Error("the tenant is changed again and again");
+    throw new Error("the tenant's record changed in every attempt");
   }
 
   async function follow(run: Move): Promise<"more" | "all"> {
@@ -208,8 +208,9 @@ export function createMoves(deps: MovesDeps): Moves {
         now = then?.state === "cleaning" ? undefined : then;
       }
     } catch (thrown) {
-      if (thrown instanceof Overtaken) return log.info("a run of a move ended, the next one goes on", { tenant });
-      log.error("a move of a tenant broke off, the next run goes on", { tenant, error: describeError(thrown) });
+      if (thrown instanceof Overtaken)
+        return log.info("a run of a move was overtaken; the next run continues", { tenant });
+      log.error("a move of a tenant broke off; the next run continues", { tenant, error: describeError(thrown) });
     }
   }
 

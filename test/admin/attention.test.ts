@@ -8,7 +8,7 @@ import { makeTenant } from "../support/platform/tenants.ts";
 import { tokenFor } from "../support/platform/tokens.ts";
 import { makeUser } from "../support/users.ts";
 
-/** `GET /attention`, besides pushes, which topics.test.ts shows. */
+/** Reads `GET /attention` without pushes, which topics.test.ts covers. */
 const items = async (): Promise<any[]> =>
   (await expectJson(await call("/admin/v1/attention", { token: await tokenFor(OPERATOR) }), 200)).items;
 

@@ -46,11 +46,11 @@ const read = async (query: string, init: CallInit = {}): Promise<Response> =>
 const entries = async (query: string): Promise<Entry[]> => expectJson(await read(query), 200);
 const rows = async (sql: string): Promise<Record<string, any>[]> => (await env.DB.prepare(sql).all()).results;
 const clear = () => env.DB.exec("DELETE FROM audit_entry; DELETE FROM audit_copy");
-/** As if all rows were in a copy. */
+/** Marks all rows as copied. */
 const allCopied = () =>
   env.DB.exec("INSERT OR REPLACE INTO audit_copy SELECT 1, 'all', 1, max(seq), 1, '', '', 0, 0, 1 FROM audit_entry");
 
-/** As many rows as asked for, one a second from `fromMs` on. */
+/** Inserts `count` rows, one a second from `fromMs` on. */
 async function fill(count: number, fromMs: number, columns: string, share: string): Promise<void> {
   await env.DB.prepare(
     `WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i + 1 < ?1)
@@ -63,7 +63,7 @@ async function fill(count: number, fromMs: number, columns: string, share: strin
 
 beforeEach(clear);
 
-/** The rest of the platform, as an audit log needs it. */
+/** The dependencies of an audit log. */
 const PORTS = { db: env.DB, log: heardLog, operatorClientId: OPERATOR.clientId, wait: async () => {} };
 
 describe("a row of a refusal", () => {
@@ -182,7 +182,7 @@ describe("many rows of refusals", () => {
         const written: { at: number; kind: NoteKind }[] = [];
         for (const [gap, kind] of notes) {
           nowMs += gap;
-          // A teller comes back when its wait is over; every third one died with its request.
+          // A teller returns when its wait is over. Every third one ended with its request.
           if (tellerMs !== undefined && nowMs >= tellerMs + limits.windowMs) {
             if (tellerMs % 3 !== 0) collect();
             tellerMs = undefined;
@@ -216,7 +216,7 @@ describe("many rows of refusals", () => {
       "counted",
     ]);
     expect(take("token", "users/b")).toBe("row");
-    // All rows are taken, and still each account has its first one.
+    // The budget is used up, but each account still gets its first row.
     const names = ["c", "d", "e", "f"].map((name) => `users/${name}`);
     expect(names.map((name) => take("sign in", name))).toEqual(names.map(() => "row"));
     for (const name of names) take("sign in", name);
@@ -263,7 +263,7 @@ describe("GET /audit", () => {
       { actor: "acme.app", action: "token" },
       { actor: "", action: "token" },
     ];
-    // Two of them at the same moment: then the later row is the newer one.
+    // Two rows have the same time. The one that was written later is the newer one.
     for (const [index, changes] of records.entries())
       await audit.note(
         record({ atMs: at + Math.min(index, 3) * 1000, requestId: `r${index}`, reason: "", ...changes }),
@@ -309,7 +309,7 @@ describe("GET /audit", () => {
         const response: Response = await read(next);
         next = /\?([^>]*)>; rel="next"/.exec(response.headers.get("link") ?? "")?.[1];
         seen.push(...(await expectJson<Entry[]>(response, 200)).map((entry) => entry.requestId));
-        // Somebody writes meanwhile.
+        // A concurrent write adds a row.
         await createAuditLog({
           db: env.DB,
           log: heardLog,
@@ -353,7 +353,7 @@ describe("a log of 100,000 rows", () => {
     );
   });
 
-  /** The answer to a query, and how many rows the database read for it. */
+  /** Returns the answer to a query, and the number of rows that the database read for it. */
   const ask = async (query: string) => {
     const { env: bindings, tally } = counting(env);
     const answer = await isolate(bindings).fetch(`/admin/v1/audit?${query}`, {
@@ -364,9 +364,9 @@ describe("a log of 100,000 rows", () => {
     return { status: answer.status, ids: found.map(({ requestId }) => requestId), next, read: tally.d1RowsRead };
   };
   const middle = 1_700_050_000_000;
-  /** Those of some tokens and keys, which an isolate reads once. */
+  /** Rows of tokens and keys, which an isolate reads once. */
   const BESIDE = 50;
-  /** A row a second, and 64 to the next one in the index of times. */
+  /** The rows of 15 minutes, one a second, and 64 rows to the next entry in the index of times. */
   const SLACK = 15 * 60 + 64;
 
   it.each([
@@ -398,7 +398,7 @@ describe("a log of 100,000 rows", () => {
     const second = await ask(first.next!);
     expect(second.ids).toEqual(["r5"]);
     expect(second.next).toBeUndefined();
-    // A page that is full ends there; one that is not goes on.
+    // A page ends at the limit of rows, even if it is not full, and has a link to the next one.
     expect((await ask("requestId=r99999")).ids).toEqual(["r99999"]);
     expect((await ask("requestId=r99999")).next).toBeDefined();
     expect((await ask("requestId=r5&pageNumber=2")).status).toBe(400);
@@ -453,7 +453,7 @@ it("refusals of strangers push out neither changes nor rows about accounts, and 
   await fill(20_000, Date.now(), `'', 'token', '', 'refused'`, `'unknown'`);
   await allCopied();
   await audit.sweep(Date.now() + 200 * 86_400_000);
-  // 25 steps of 2,000 rows.
+  // A sweep does 25 steps of 2,000 rows.
   expect(await rows("SELECT count(*) AS n FROM audit_entry")).toEqual([{ n: 10_011 }]);
 }, 30_000);
 
@@ -482,7 +482,7 @@ describe("the release before, while it still runs", () => {
     const audit = createAuditLog(PORTS);
     await env.DB.exec("DELETE FROM audit");
     await audit.note(record({ atMs: Date.now(), requestId: "first" }));
-    // Its transactions ask whether the statement before changed something.
+    // The transactions of the audit log ask whether the previous statement changed a row.
     const [, changed] = await env.DB.batch([write(Date.now()), env.DB.prepare("SELECT changes() AS n")]);
     expect(changed!.results).toEqual([{ n: 1 }]);
     await audit.note(record({ atMs: Date.now(), requestId: "last" }));
@@ -629,7 +629,7 @@ describe("copies of the log in the bucket", () => {
       ["longer", [...lines, lines[20]!], 22, /./],
     ];
     for (const [what, tampered, line, reason] of cases) {
-      // In the bucket itself, as somebody with its keys would.
+      // This write goes to the bucket itself, as an attacker with its keys would do it.
       await env.MEDIA.put(name, `${tampered.join("\n")}\n`);
       const found = await breakOf(1);
       expect(found, what).toMatchObject({ line });
@@ -674,7 +674,7 @@ describe("copies of the log in the bucket", () => {
     ]);
     await sweep();
     expect(await rows("SELECT count(*) AS n FROM audit_entry")).toEqual([{ n: 28 }]);
-    // The plan cannot be carried out any more, so the remaining rows are planned again.
+    // The plan is not possible any more, so the remaining rows are planned again.
     await copies.run(day);
     expect(await written()).toMatchObject([{ rows: 28 }]);
     expect(await breakOf(1)).toBeUndefined();

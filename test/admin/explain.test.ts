@@ -13,8 +13,8 @@ import { cheapHash, join, makeUser } from "../support/users.ts";
 import { runs } from "../support/model-runs.ts";
 
 /**
- * The scope explainer: over random small platforms it says what `/token` and `/authorize` do, and where they refuse,
- * its reason begins with the one that they wrote to the audit log. Then its sentences, one by one.
+ * The scope explainer. Over random small platforms, it predicts what `/token` and `/authorize` do. If they refuse, its
+ * reason begins with their reason in the audit log. Further tests check its sentences one by one.
  */
 type Parameters = Record<string, string | undefined>;
 const ask = async (parameters: Parameters): Promise<Response> => {
@@ -33,7 +33,7 @@ const CLIENT = { clientId: "the.client", clientSecret: "a secret of the client f
 const USER = { email: "ada@example.com", password: "a password for random platforms" };
 
 const some = <T>(values: readonly T[]) => fc.subarray([...values]);
-/** True once in so many. */
+/** True once in `times` cases. */
 const rarely = (times: number) => fc.integer({ min: 1, max: times }).map((n) => n === 1);
 const roles = fc.option(some(Object.keys(ROLES)), { nil: undefined });
 const world = fc.record({
@@ -77,7 +77,7 @@ const sql = (text: string, ...values: unknown[]) => env.DB.prepare(text).bind(..
 const TABLES = `tenant_member_role tenant_member organization_member_role organization_member session user
   subscription package_service package client_secret client service tenant organization role`.split(/\s+/);
 const empty = (): Promise<unknown> => env.DB.batch(TABLES.map((table) => sql(`DELETE FROM ${table}`)));
-/** 32 bytes of base64url, as a cookie of ours is. */
+/** A value with the form of the platform's cookies: 32 bytes in base64url. */
 const COOKIE = "s".repeat(42) + "A";
 
 async function build(w: World): Promise<void> {
@@ -158,7 +158,7 @@ async function build(w: World): Promise<void> {
 
 type Answer = { scopes: string[] } | { error: string; requestId: string };
 
-/** The answer of a new isolate, which has no copies. */
+/** Returns the answer of a new isolate, which has no cached copies. */
 async function really(w: World): Promise<Answer> {
   const scope = [w.place, ...w.named].join(" ").trim();
   const { fetch } = isolate();
@@ -193,14 +193,14 @@ async function really(w: World): Promise<Answer> {
       const code = target.searchParams.get("code");
       if (code !== null) return post({ grant_type: "authorization_code", code }, true);
       const error = told.get("error");
-      // The explainer says what there is once the person allowed it.
+      // The explainer assumes the person's consent.
       if (error === "consent_required") return (await allowAll(w)) ? really(w) : { error, requestId };
       return error === null ? { scopes: (told.get("scope") ?? "").split(" ") } : { error, requestId };
     }
   }
 }
 
-/** The steps of a person at the page. False: the step was done before. */
+/** Does the steps of a person at the page. False: the step was done before. */
 async function allowAll({ client, place }: World): Promise<boolean> {
   const org = place.startsWith("plat.org=") ? place.slice("plat.org=".length) : "";
   const values = [USER.email, CLIENT.clientId, org, client.tenant];
@@ -248,7 +248,7 @@ describe("the explainer on any small platform", () => {
         }>();
         const failed: { check: string; detail: string }[] = said.checks.filter((check: any) => !check.passed);
         expect(said.reason).toBe(failed[0]?.detail);
-        // A user who is not there is told of last, at a page; several tenants have words of their own.
+        // A missing user is reported last, at a page. Several tenants have their own text.
         if (done.error === "invalid_scope" && failed[0]?.check !== "user" && !row!.reason.startsWith("one of"))
           expect(failed.map(({ detail }) => detail.slice(0, row!.reason.length))).toContain(row!.reason);
       }),

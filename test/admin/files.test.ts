@@ -244,7 +244,7 @@ describe("files of all clients", () => {
     ];
     for (const [path, init] of refused)
       expect([path, (await at(path, { ...init, token })).status]).toEqual([path, 404]);
-    // A client of others has none of the tenant's own rights.
+    // A client of another organization does not have the rights of the tenant's own clients.
     const mixed = filesOf({ ...own, clientId: other.clientId });
     expect(await idsOf(await at(mixed, { token }))).toEqual([]);
     expect((await at(mixed, { method: "DELETE", token })).status).toBe(403);

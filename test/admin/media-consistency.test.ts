@@ -16,7 +16,7 @@ beforeAll(async () => void (token = await tokenFor(OPERATOR)));
 const get = (path: string): Promise<Response> => call(path, { token });
 const post = (path: string): Promise<Response> => call(path, { token, method: "POST" });
 
-/** Plays the queue, beside the real one: a message that comes twice does nothing. */
+/** Delivers a message in addition to the real queue. A repeated message does nothing. */
 async function consume(body: unknown): Promise<void> {
   const message = { id: "1", timestamp: new Date(), attempts: 1, body };
   const batch = createMessageBatch("plinth-media-jobs", [message]);
@@ -151,7 +151,7 @@ describe("media/consistency", () => {
   });
 });
 
-/** A committed file with its variant made; its id. */
+/** Stores a committed file with a ready variant, and returns its id. */
 async function storeWithVariant(mine: string): Promise<string> {
   const json = { "Content-Type": "image/png" };
   const created = await expectJson(await call("/media/v2/files?clip=8x8", { token: mine, json }), 200);

@@ -100,7 +100,7 @@ describe("a person with the role plat.admin_tenant", () => {
   let boss: Person;
   let other: Person;
   let token: string;
-  /** A role with a scope that the person has, and one with a scope that the person lacks. */
+  /** A role with a scope that the person has, and a role with a scope that the person lacks. */
   const roles = { lesser: unique("role"), greater: unique("role") };
   beforeAll(async () => {
     [boss, other] = [await makePerson(GIVES), await makePerson(GIVES)];

@@ -27,7 +27,7 @@ const NEEDED = {
   erase: async () => "other" as const,
 };
 
-/** Objects that are lost or went back, found by the operator and opened again. */
+/** The operator finds objects that were lost or restored to an earlier time, and opens them again. */
 const admin = async (method: string, path: string): Promise<Response> =>
   call(`/admin/v1/${path}`, { method, token: await tokenFor(OPERATOR) });
 
@@ -143,7 +143,7 @@ describe("The check of the platform", () => {
     const maintained = createRestore({ ...createDeps(env), ...NEEDED, events: createDeps(env).events.check }).routes;
     const route = maintained.find(({ operation }) => operation === "restoreObject")!;
     const answer = await route.handle({ params: { topic: nameOf(topic) }, body: json, nowMs: 1 } as never);
-    // The runtime of a machine of one's own keeps no past.
+    // The local runtime does not support point-in-time recovery.
     expect(answer).toMatchObject({ message: expect.stringContaining("does not implement point-in-time recovery") });
   });
 
@@ -151,7 +151,7 @@ describe("The check of the platform", () => {
     const { topic, path, log } = await newTopic();
     for (const payload of ["1", "2", "3"]) await send(`${path}/publish`, { payload });
     await send(`${path}/read`, { numEvents: 9, autoCommit: true });
-    // The platform's part is played: the next session begins as the log was after its first event.
+    // The test replaces the recovery: the next session begins with the log as it was after its first event.
     await runInDurableObject(log, (_: TopicLog, { storage }) => {
       storage.getBookmarkForTime = async () => "then";
       storage.onNextSessionRestoreBookmark = async () => {

@@ -8,11 +8,11 @@ import { unique } from "../support/platform/unique.ts";
 import { makeUser } from "../support/users.ts";
 import { isLiving } from "../oauth/support/answers.ts";
 
-/** References: none is made to something unknown, and nothing is removed that one refers to. */
+/** No reference to an unknown record is stored, and no record with references is removed. */
 const admin = async (path: string, method = "GET", json?: unknown): Promise<Response> =>
   call(`/admin/v1/${path}`, { method, token: await tokenFor(OPERATOR), ...(json === undefined ? {} : { json }) });
 
-/** One of each, in use by another of them. */
+/** The ids of a record of each kind, each used by another one. */
 const ids = {
   tenant: "",
   organization: "",
@@ -162,7 +162,7 @@ describe("a PUT with an unknown reference answers 400 and names the field", () =
     expect(refused.details.map(({ type, field }: any) => [type, field])).toEqual(
       fields.map((field) => ["invalid_field", field]),
     );
-    // Apart from the request id, the row is as it was, or still missing.
+    // The row is unchanged or still missing. Only the request id differs.
     expect(await (await admin(at)).text()).toBe(before);
   });
 

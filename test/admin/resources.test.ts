@@ -13,7 +13,7 @@ import { unique } from "../support/platform/unique.ts";
 const admin = async (path: string, init: { method?: string; json?: unknown } = {}): Promise<Response> =>
   call(`/admin/v1/${path}`, { ...init, token: await tokenFor(OPERATOR) });
 
-/** An example of each resource: its path, its body, its answer. */
+/** Returns an example of each resource: its path, its body, its answer. */
 async function examples(): Promise<Record<string, { path: string; json: object; shape: object }>> {
   const tenant = await makeTenant({ subscribed: false });
   const organization = `${tenant}-org`;
@@ -276,7 +276,7 @@ describe("a tolerant PUT", () => {
   });
 });
 
-/** A committed private file; the link to it. */
+/** Stores a committed private file, and returns its link. */
 async function storeFile(client: TestClient): Promise<string> {
   const token = await tokenFor(client);
   const made = await expectJson(await call("/media/v2/files", { token, method: "POST" }), 200);
@@ -285,8 +285,8 @@ async function storeFile(client: TestClient): Promise<string> {
 }
 
 /**
- * A database in which something happens once before a batch: before the first, or before the one after the search for
- * dependents.
+ * A database in which an action runs once before a batch: before the first batch, or before the batch after the search
+ * for dependents.
  */
 function interrupted(act: () => Promise<unknown>, { afterBatches = 0 } = {}): D1Database {
   let batches = 0;
@@ -360,7 +360,7 @@ describe("a path below that of another tenant's service, which would take its re
     await put(`services/${name}`, at(`${path}/v1`, mine));
     expect(await send409(unique("svc"), at(`${path}/v1/a/b`, theirs))).toContain(name);
     expect(await send409(unique("svc"), at(path, theirs))).toContain(name);
-    // The tenant's own, and what only looks like it.
+    // These are a path of the tenant's own service, and paths that only look like it.
     await put(`services/${name}-below`, at(`${path}/v1/a`, mine));
     await put(`services/${name}-like`, at(`${path}/v10`, theirs));
     await put(`services/${name}-other`, at(`${path}-v1`, theirs));
@@ -397,7 +397,7 @@ describe("a path below that of another tenant's service, which would take its re
 
 describe("a file that is committed between check and write", () => {
   it("keeps its client, the client's name and tenant, and its tenant, with 409 that names it", async () => {
-    // While its shard is closed for the change, nothing is committed; a file that comes before is in the way.
+    // While the shards are closed for the change, no file is committed. A file that is committed before prevents it.
     const client = await makeClient({ tenant: await makeTenantIn(0) });
     const { clientId, tenant } = client;
     const json = { tenant, confidential: true, grantTypes: ["client_credentials"], scopes: ALL_SCOPES };
@@ -423,7 +423,7 @@ describe("a file that is committed between check and write", () => {
 });
 
 describe("services", () => {
-  /** A registration that is taken, unless the change spoils it. */
+  /** A registration that is valid unless the change makes it invalid. */
   const someService = async (change: object) => ({
     sourceUrl: "https://s.example",
     proxyPath: `/${unique("s")}`,
@@ -665,7 +665,7 @@ describe("paging", () => {
       for (const role of await expectJson<any[]>(response, 200)) seen.push(role.name);
       url = /<([^>]+)>; rel="next"/.exec(link)?.[1];
       expect(link.includes('rel="prev"')).toBe(page > 0);
-      // A row before the cursor comes and another goes: neither skips nor repeats what follows.
+      // A row before the cursor appears and another one disappears. Neither makes the list skip or repeat rows.
       await put(`roles/0${prefix}-${page}`, { scopes: [] });
     }
     const own = seen.filter((name) => name.startsWith(prefix));

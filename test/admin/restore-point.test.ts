@@ -8,7 +8,7 @@ import { makeTenant } from "../support/platform/tenants.ts";
 import { tokenFor } from "../support/platform/tokens.ts";
 import { unique } from "../support/platform/unique.ts";
 
-/** The database goes back to a time; bucket and operator do not. */
+/** The database is restored to an earlier time; the bucket and the operator's changes in it are not. */
 const admin = async (method: string, path: string, json?: unknown): Promise<Response> =>
   call(`/admin/v1/${path}`, { method, token: await tokenFor(OPERATOR), ...(json === undefined ? {} : { json }) });
 const mark = async (restoredTo: number) => expectJson(await admin("PUT", "restore-point", { restoredTo }), 200);
@@ -20,7 +20,7 @@ afterAll(async () => {
   ).run();
 });
 
-/** Rows of the tables that a restore puts back, as Time Travel would. */
+/** Saves rows of tables, which `restore` puts back as Time Travel would. */
 async function saved(...tables: readonly string[]) {
   const rows = await Promise.all(
     tables.map(async (table) => (await env.DB.prepare(`SELECT * FROM ${table}`).all()).results),
@@ -39,7 +39,7 @@ async function saved(...tables: readonly string[]) {
   };
 }
 
-/** Copies of all rows, as a cron makes them. */
+/** Copies all rows of the audit log, as the cron does. */
 async function copyAudit(): Promise<void> {
   await createAuditCopies({ db: env.DB, bucket: env.MEDIA, log: heardLog }).run(Date.now(), "all");
 }
@@ -82,7 +82,7 @@ describe("The replay of erasures", () => {
       expect((await admin("DELETE", path)).status).toBe(204);
     await copyAudit();
     await putBack();
-    // Somebody makes one of them anew before the replay.
+    // One of them is created again before the replay.
     await env.DB.prepare("UPDATE user SET created_at = ? WHERE email = ?").bind(Date.now(), bob).run();
     expect(await there(`users/${ada}`)).toBe(true);
 
@@ -97,11 +97,11 @@ describe("The replay of erasures", () => {
     expect(await there(`users/${eve}`)).toBe(true);
     expect(await there(`users/${bob}`)).toBe(true);
     expect(await there(`users/${old}`)).toBe(true);
-    // It is done; a repeat from the start finds everything absent.
+    // A repeated replay from the start finds everything absent.
     expect(await replay()).toEqual({});
     await mark(restoredTo);
     expect(await replay()).toMatchObject({ [`users/${ada}`]: "absent", [`users/${bob}`]: "made_since" });
-    // What was removed after the restore is not a part of it.
+    // The replay does not include removals after the restore.
     const audit = await expectJson(await admin("GET", `audit?subject=users/${ada}`), 200);
     expect(audit[0]).toMatchObject({ action: "delete", outcome: "done" });
   });
@@ -119,7 +119,7 @@ describe("The replay of erasures", () => {
     await mark(restoredTo);
     const outcomes: string[] = [];
     for (let steps = 0; steps < 50 && !outcomes.includes("done"); steps++) {
-      // Two at a time do the same lines; each line is erased once.
+      // Two replays at once do the same lines, and each line is erased once.
       const both = await Promise.all([0, 1].map(async () => admin("POST", "restore-point/replay")));
       for (const answer of both) {
         const step = await expectJson(answer, 200);

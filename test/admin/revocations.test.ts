@@ -16,7 +16,7 @@ import { codeFor } from "../oauth/support/code.ts";
 import { makeFlow, makeFlowClient, type Flow } from "../oauth/support/flow.ts";
 import { redeem, refresh, refreshed, signIn, type Tokens } from "../oauth/support/token-requests.ts";
 
-/** Revocations by an operator, with tokens as clients and browsers get them. */
+/** An operator revokes tokens that clients and browsers got in the usual ways. */
 const revoke = async (path: string): Promise<Response> =>
   call(`/admin/v1/${path}/revoke`, { method: "POST", token: await tokenFor(OPERATOR) });
 const auditOf = async (subject: string): Promise<any[]> =>
@@ -25,7 +25,7 @@ const auditOf = async (subject: string): Promise<any[]> =>
   ).filter((entry) => entry.subject === subject);
 const sessionOf = (token: string): string => String(decodeJwt(token)["sid"]);
 
-/** Access and refresh token of a sign-in, and a code that nobody redeemed yet. */
+/** The access and refresh token of a sign-in, and a code that is not redeemed. */
 interface Held extends Tokens {
   readonly code: string;
 }
@@ -44,7 +44,7 @@ async function expectAllGood(flow: Flow, held: Held): Promise<void> {
   await expectJson(await redeem(flow.client, held.code), 200);
 }
 
-/** The revocation ends what the client and the flow hold, and not what the other flow does. */
+/** Checks that the revocation ends the tokens of the client and of the flow, but not those of the other flow. */
 async function expectRevoked(
   path: string,
   { client, flow, other }: { client: Parameters<typeof tokenFor>[0]; flow: Flow; other: Flow },
@@ -54,7 +54,7 @@ async function expectRevoked(
   expect(await isLiving(own)).toBe(false);
   await expectAllEnded(flow, held);
   await expectAllGood(other, others);
-  // Nothing is disabled: they get other tokens at once, and these live.
+  // Nothing is disabled: they get new tokens at once, and the new tokens work.
   expect(await isLiving(await tokenFor(client))).toBe(true);
   await expectAllGood(flow, await hold(flow));
 }
@@ -145,7 +145,7 @@ describe("revocation by an operator", () => {
     expect((await visit(browser, app)).status).toBe(200);
     expect(await isLiving(second.access_token)).toBe(true);
     expect((await visit(another, app)).status).toBe(302);
-    // Before, the id of a session was not the beginning of its key.
+    // In older releases, the id of a session was not the beginning of its key.
     const older = unique("older");
     await env.DB.prepare("UPDATE session SET sid = ?2 WHERE email = ?1").bind(user.email, older).run();
     expect((await visit(another, app)).status).toBe(302);
@@ -164,7 +164,7 @@ describe("revocation by an operator", () => {
     const client = await makeClient();
     const other = isolate();
     const issue = async (): Promise<string> => (await expectJson(await other.token(client), 200)).access_token;
-    // Its own refusal of a token shows by 401 instead of the 403 for what the token may not.
+    // A refused token gets 401, while a valid token without the right gets 403.
     const status = async (token: string): Promise<number> =>
       (await other.fetch("/admin/v1/roles", { headers: { authorization: `Bearer ${token}` } })).status;
     const before = await issue();

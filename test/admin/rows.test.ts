@@ -6,7 +6,7 @@ import { OPERATOR } from "../support/platform/operator.ts";
 import { makeTenant } from "../support/platform/tenants.ts";
 import { tokenFor } from "../support/platform/tokens.ts";
 
-/** What D1 is billed for, rows of indexes included. */
+/** These tests count the rows that D1 bills, including rows of indexes. */
 it("a change by an operator writes 5 rows: three of the tenant, and two times one of the audit log", async () => {
   const { env: bindings, tally, reset } = counting(env);
   const { fetch } = isolate(bindings);
@@ -22,6 +22,6 @@ it("a change by an operator writes 5 rows: three of the tenant, and two times on
   const entryInIndex = async () =>
     Number(await env.DB.prepare("SELECT max(seq) % 64 = 0 AS n FROM audit_entry").first("n"));
   expect((await rename("Second")) - (await entryInIndex())).toBe(5);
-  // Nothing changed, so there is no audit row.
+  // No audit row is counted, because nothing changed.
   expect(await rename("Second")).toBe(5);
 });

@@ -9,7 +9,7 @@ import { makeTenant } from "../support/platform/tenants.ts";
 import { tokenFor } from "../support/platform/tokens.ts";
 import { unique } from "../support/platform/unique.ts";
 
-/** `?q=` of the operator service's lists. */
+/** These tests search the operator service's lists by `?q=`. */
 type Rows = readonly Record<string, unknown>[];
 const ask = async (path: string, token?: string): Promise<Response> =>
   call(`/admin/v1/${path}`, { token: token ?? (await tokenFor(OPERATOR)) });

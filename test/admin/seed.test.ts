@@ -11,7 +11,10 @@ import { makeUser } from "../support/users.ts";
 const TABLES = `SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT GLOB '_cf_*' AND name NOT GLOB 'sqlite_*'`;
 const OF_REQUESTS = /^(audit|outbox)/;
 
-/** Rows about a name in all databases. What differs between any two names is replaced; what tells of requests is left out. */
+/**
+ * Returns the rows about a name in all databases. It replaces values that differ by name, and leaves out tables about
+ * requests.
+ */
 async function rowsOf(name: string): Promise<string[]> {
   const rows: string[] = [];
   for (const { number, db } of shardsOf(env)) {
@@ -41,7 +44,7 @@ const shapeOf = (row: Record<string, unknown>, name: string): string =>
     }),
   );
 
-/** What the operator service makes of the same wishes. */
+/** Makes the same records by the operator service. */
 async function operated(wishes: { subscribed: boolean; shard: number }): Promise<string> {
   const tenant = unique("t");
   await env.DB.prepare("INSERT INTO tenant_shard (tenant, shard) VALUES (?, ?)").bind(tenant, wishes.shard).run();

@@ -16,7 +16,7 @@ const clientOf = async ({ clientId }: TestClient) => {
   return client;
 };
 
-/** A topic of a client, with these payloads. */
+/** Makes a topic of a client, with these payloads. */
 async function makeTopicOf(owner: TestClient, payloads: readonly string[] = [], shards = 1) {
   const token = await tokenFor(owner);
   const eventType = unique("order");
@@ -162,7 +162,7 @@ describe("/admin/v1/topics", () => {
     expect(rows[0]).toMatchObject({ actor: "plat.operator", action: "publish", subject, outcome: "done" });
     for (const refused of [{}, { payload: 1 }, [{ payload: "x" }], { payload: "x".repeat(256 * 1024 + 1) }])
       expect((await publish(refused)).status).toBeGreaterThanOrEqual(400);
-    // The owner may not act for another tenant, so neither may who publishes for it.
+    // The owner may not act for another tenant, so an operator who publishes for it may not either.
     const other = await makeClient();
     expect((await publish({ payload: "x", tenant: other.tenant })).status).toBe(403);
     expect((await operator("topics/nobody.here/nothing/events", "POST")).status).toBe(400);
@@ -343,7 +343,7 @@ describe("/admin/v1/push-subscriptions/{id}", () => {
     });
     await push.run();
     expect(await expectJson(await operator(`${at}/status`), 200)).toMatchObject({ lag: 0, deadLetters: 0 });
-    // The event is read from the log then, and nothing is kept of an answer that accepts.
+    // The event comes from the log then, and the body of an accepting answer is not stored.
     const delivered = await expectJson(await operator(`${at}/deliveries/${first.eventId}`), 200);
     expect(delivered).toMatchObject({ state: "delivered", body: report.body });
     expect(delivered.attempts.at(-1)).toMatchObject({ status: 204, error: null, answer: null });

@@ -95,7 +95,7 @@ describe("PUT users/{email}", () => {
     expect(await expectJson(await refresh(), 400)).toMatchObject({ error: "invalid_grant" });
     expect((await visit(browser, app)).status).toBe(200);
     expect(await signedOutAtMs(user.email)).toBeGreaterThan(beforeMs);
-    // Enabling again brings nothing of it back.
+    // Enabling the user again does not restore anything.
     await put(`users/${user.email}`, { name: "A" });
     expect(await isValid(token)).toBe(false);
     expect((await refresh()).status).toBe(400);
@@ -139,9 +139,9 @@ describe("PUT users/{email} with a password that is easy to guess", () => {
 
   // shows: asvs/v6-authentication/6.2.11
   it("refuses the user's own address", async () => {
-    // A name that ends in a digit, which counts as something around it.
+    // The name ends in a digit, which the rule ignores as an addition to the name.
     const email = `${unique("new")}7@example.org`;
-    // Spelled otherwise: the log has the address, and tests look for passwords in it.
+    // The spelling differs, because the log has the address, and tests search the log for passwords.
     const spelled = email.toUpperCase();
     for (const password of [spelled, `${spelled.split("@")[0]}!!!!!!!!`]) {
       const { details } = await expectJson(await admin(`users/${email}`, "PUT", { password }), 400);
@@ -223,7 +223,7 @@ describe("memberships", () => {
     expect(await isValid(here)).toBe(false);
     expect(await isValid(there)).toBe(false);
     expect(await isValid(await tokenAt(elsewhere))).toBe(true);
-    // Nothing was removed this time, so nothing is voided.
+    // Nothing was removed this time, so no token is revoked.
     const fresh = await tokenAt(elsewhere);
     expect((await admin(memberOf(user), "DELETE")).status).toBe(404);
     expect(await isValid(fresh)).toBe(true);

@@ -2,14 +2,14 @@ import { call, ORIGIN } from "./platform/call.ts";
 import { unescapeHtml } from "./unescape-html.ts";
 
 /**
- * A browser as far as the pages need one: it keeps cookies and their rules, reads forms from the HTML and sends them,
- * and says where a request comes from (Fetch Metadata). Redirects are followed by hand, so that each can be looked at.
+ * The parts of a browser that the pages need: it keeps cookies by their rules, reads forms from the HTML and sends
+ * them, and sends Fetch Metadata. A test follows each redirect itself, so that it can check each.
  */
 export interface Visit {
   readonly status: number;
   readonly headers: Headers;
   readonly html: string;
-  /** Where the answer sends the browser; undefined where it shows something. */
+  /** The address to which the answer redirects; undefined if it shows a page. */
   readonly location: string | undefined;
   readonly forms: readonly Form[];
 }
@@ -17,12 +17,12 @@ export interface Visit {
 export interface Form {
   readonly action: string;
   readonly method: string;
-  /** Fields with the values that stand in them. */
+  /** The fields with their values. */
   readonly fields: Readonly<Record<string, string>>;
   readonly buttons: readonly { readonly name: string; readonly value: string; readonly text: string }[];
 }
 
-/** Whose page the request comes from. */
+/** The origin of the page that makes the request. */
 export type From = "same-origin" | "cross-site" | "none" | undefined;
 
 export type Send = (
@@ -33,9 +33,9 @@ export type Send = (
 type Fields = Record<string, string> | URLSearchParams;
 
 export class Browser {
-  /** By name. */
+  /** The cookies by name. */
   readonly cookies = new Map<string, string>();
-  /** Every `Set-Cookie` that came, newest last. */
+  /** Every received `Set-Cookie`, the newest last. */
   readonly setCookies: string[] = [];
   readonly #send: Send;
   readonly #headers: Record<string, string>;
@@ -45,12 +45,12 @@ export class Browser {
     this.#headers = options.headers ?? {};
   }
 
-  /** Somebody follows a link, types an address, or is sent here. */
+  /** Opens an address: by a link, by typing or by a redirect. */
   get(address: string, from: From = "none", headers: Record<string, string> = {}): Promise<Visit> {
     return this.#request(address, { method: "GET", headers: { ...site(from), ...headers } }, true);
   }
 
-  /** A form is sent. Cookies with `SameSite=Lax` do not go with one of another site. */
+  /** Sends a form. A form of another site does not send cookies with `SameSite=Lax`. */
   post(
     address: string,
     fields: Fields,
@@ -73,7 +73,7 @@ export class Browser {
     return this.post(form.action, { ...form.fields, ...fields }, from);
   }
 
-  /** The cookie of a kind (`session`, `browser`), whatever stands before it in its name. */
+  /** Returns the cookie of a kind (`session`, `browser`), with any prefix of its name. */
   cookie(kind: string): string | undefined {
     return [...this.cookies].find(([name]) => name.endsWith(`_${kind}`))?.[1];
   }
@@ -94,7 +94,7 @@ export class Browser {
     const equals = pair.indexOf("=");
     const name = pair.slice(0, equals);
     const has = (attribute: string) => attributes.some((given) => given.toLowerCase() === attribute);
-    // A browser drops what breaks the rules of the prefix (RFC 6265bis 4.1.3.2).
+    // A browser drops a cookie that breaks the rules of its prefix (RFC 6265bis 4.1.3.2).
     if (name.startsWith("__Host-") && !(has("secure") && has("path=/"))) return;
     if (has("max-age=0")) this.cookies.delete(name);
     else this.cookies.set(name, pair.slice(equals + 1));
@@ -103,7 +103,7 @@ export class Browser {
 
 const site = (from: From): Record<string, string> => (from === undefined ? {} : { "sec-fetch-site": from });
 
-/** A request as an isolate of a test's own takes it. */
+/** Returns a request in the form that a test's own isolate takes. */
 export const toInit = ({ method, headers, form }: Parameters<Send>[1]): RequestInit => ({
   method,
   headers: new Headers(headers),
@@ -111,14 +111,14 @@ export const toInit = ({ method, headers, form }: Parameters<Send>[1]): RequestI
   ...(form === undefined ? {} : { body: form }),
 });
 
-/** The parameters of an address: of its query, and of its fragment. */
+/** Returns the parameters of an address, from its query and from its fragment. */
 export function landed(visit: Visit): { at: string; query: URLSearchParams; fragment: URLSearchParams } {
   if (visit.location === undefined) throw new Error(`expected a redirect, got ${visit.status} ${visit.html}`);
   const [, at = "", query = "", fragment = ""] = /^([^?#]*)(?:\?([^#]*))?(?:#(.*))?$/.exec(visit.location) ?? [];
   return { at, query: new URLSearchParams(query), fragment: new URLSearchParams(fragment) };
 }
 
-/** `/oauth2/v1/authorize?…` */
+/** Returns `/oauth2/v1/authorize?…` with these parameters. */
 export const authorizeAddress = (parameters: Fields): string =>
   `${ORIGIN}/oauth2/v1/authorize?${new URLSearchParams(parameters).toString()}`;
 

@@ -2,20 +2,20 @@ import type { Env } from "../../src/env.ts";
 import { shardBinding, shardsOf } from "../../src/platform/storage/shards.ts";
 
 /**
- * The same bindings, with a tally of what goes through them: D1 statements and round trips, calls of Durable Object
- * methods, R2 operations. What the tallied bindings do is unchanged.
+ * The same bindings, with a tally of D1 statements and round trips, calls of Durable Object methods, and R2 operations.
+ * The bindings work as before.
  */
 export interface Tally {
   d1Statements: number;
   d1RoundTrips: number;
-  /** As D1 bills them, those of audit rows included. */
+  /** The rows that D1 bills, also those of audit rows. */
   d1RowsRead: number;
   d1RowsWritten: number;
-  /** Audit rows written beside an answer, which waits for none of them; not among the other two. */
+  /** Audit rows that are written after an answer. The statements and round trips do not include them. */
   auditRows: number;
-  /** By binding and method: `TOPIC_LOG.read`. */
+  /** Calls by binding and method, such as `TOPIC_LOG.read`. */
   objectCalls: Record<string, number>;
-  /** By method: `get`. */
+  /** Calls by method, such as `get`. */
   r2Operations: Record<string, number>;
 }
 
@@ -57,23 +57,23 @@ type Objects = "TOPIC_LOG" | "PUSH_SUBSCRIPTION" | "LOGIN_ATTEMPTS" | "GUESS_COU
 
 const add = (counts: Record<string, number>, key: string): void => void (counts[key] = (counts[key] ?? 0) + 1);
 
-/** Run by itself: what a transaction writes with it is a part of that transaction. */
+/** The statement of an audit row alone. Within a transaction, an audit row counts with the transaction. */
 const AUDIT_ROW = /^\s*INSERT INTO audit_entry\b/;
 
-/** The statement behind a counted one, and its text: `batch` takes real ones only. */
+/** The key of the real statement and its text in a counted statement, because `batch` takes only real ones. */
 const REAL = Symbol("real statement");
 const SQL = Symbol("its text");
 type Counted = D1PreparedStatement & { readonly [REAL]: D1PreparedStatement; readonly [SQL]: string };
 
-/** Where a round trip goes: a database, by its number, or a Durable Object. */
+/** The target of a round trip: a database, by its number, or a Durable Object. */
 export type Place = number | "object";
 
-/** Awaited before each round trip of D1 and each call of an object. */
+/** Runs before each round trip of D1 and each call of an object. */
 export type Hold = (place: Place) => Promise<void>;
 
 /**
- * Lets round trips that begin within some milliseconds run together, and tells where those of each round went: they did
- * not wait for each other. Calls of objects are held only `withObjects`.
+ * Lets round trips that begin within some milliseconds run together, and reports the targets of each round. The round
+ * trips of one round did not wait for each other. Calls of objects take part only `withObjects`.
  */
 export function inRounds({ withObjects = false } = {}): { readonly hold: Hold; readonly rounds: (readonly Place[])[] } {
   const rounds: (readonly Place[])[] = [];
@@ -120,7 +120,7 @@ function countDatabase(db: D1Database, tally: Tally, hold?: () => Promise<void>)
               countRows([result]);
               return result;
             });
-          // `first` does not say what it read; the runtime asks the same of the database for both.
+          // `first` does not report the rows that it read. The runtime sends the same query for `first` and `all`.
           if (name === "first")
             return target.all().then((result) => {
               countRows([result]);
@@ -163,10 +163,10 @@ const countMethods = <T extends object>(real: T, counted: (method: string) => vo
     return call();
   });
 
-/** What is to be done about a call; it makes it. */
+/** Runs code around a call. It must make the call itself. */
 export type Around = (method: string, call: () => unknown) => unknown;
 
-/** The namespace, with something around each call of a method of its objects. */
+/** Returns the namespace with `around` around each call of a method of its objects. */
 export function aroundObjects<T extends object>(namespace: T, around: Around): T {
   return new Proxy(namespace, {
     get(target, name) {
@@ -186,7 +186,7 @@ export function aroundMethods<T extends object>(real: T, around: Around): T {
       const value: unknown = Reflect.get(target, name, target);
       if (typeof value !== "function") return value;
       return (...args: unknown[]) =>
-        // Called on the object itself: a method of a stub is made anew at each look and knows no `apply`.
+        // The method is called on the stub itself, which makes a new one at each access, without `apply`.
         around(String(name), () => (target as Record<PropertyKey, (...given: unknown[]) => unknown>)[name]!(...args));
     },
   });

@@ -1,9 +1,9 @@
 import { env } from "cloudflare:workers";
 
-/** Decides what becomes of a call: it may fail before it, after it, or not at all. */
+/** Lets a call fail before it takes effect, after it, or not at all. */
 export type Fault = <T>(call: () => Promise<T>) => Promise<T>;
 
-/** The directory, whose calls all go through `fault`; a transaction is one call. */
+/** Returns the directory with `fault` around each call. A transaction is one call. */
 export function databaseThrough(fault: Fault): D1Database {
   const real = new WeakMap<object, D1PreparedStatement>();
   const statement = (target: D1PreparedStatement): D1PreparedStatement => {

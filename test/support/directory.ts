@@ -5,7 +5,7 @@ interface Methods {
   batch?(statements: D1PreparedStatement[]): Promise<unknown>;
 }
 
-/** The database with these methods in the place of its own. */
+/** Returns the database with these methods instead of its own. */
 export const databaseWith = (db: D1Database, methods: Methods): D1Database =>
   new Proxy(db, {
     get(target, name) {
@@ -14,5 +14,5 @@ export const databaseWith = (db: D1Database, methods: Methods): D1Database =>
     },
   });
 
-/** The directory with these methods in the place of its own, which are still those of `env.DB`. */
+/** Returns the directory with these methods instead of its own. `env.DB` keeps its methods. */
 export const directoryWith = (methods: Methods): D1Database => databaseWith(env.DB, methods);

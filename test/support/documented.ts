@@ -2,18 +2,18 @@ import { dereference, format, validate, type Schema } from "@cfworker/json-schem
 import document from "../../api/openapi.json";
 
 /**
- * Holds answers against api/openapi.json: whatever a test gets, its status, content type, headers and JSON body have to be
- * ones that the document has for the operation. A field that the document does not know is a fault too, though clients are told
- * to ignore such.
+ * Checks each answer that a test gets against api/openapi.json: the document must have its status, content type,
+ * headers and JSON body for the operation. A field that the document lacks is a fault too, although clients must ignore
+ * such fields.
  */
 type Json = Record<string, any>;
 
 interface Operation {
   readonly name: string;
   readonly responses: Json;
-  /** Of the JSON body; undefined where there is none. */
+  /** The schema of the JSON body; undefined if there is none. */
   readonly body: unknown;
-  /** Every answer at the former address says so, and where the operation is now. */
+  /** True for a former address: each answer must name it as deprecated, and the new address. */
   readonly deprecated: boolean;
 }
 
@@ -27,7 +27,7 @@ const BASE = "https://interface.example/";
 const lookup: Record<string, Schema | boolean> = Object.create(null);
 const components = (document as Json)["components"] as Json;
 
-/** Of objects that list their fields no other ones are taken; references point into one schema that holds all. */
+/** Forbids other fields in objects that list their fields. References point into one schema that has all schemas. */
 function closed(node: unknown): unknown {
   if (Array.isArray(node)) return node.map(closed);
   if (typeof node !== "object" || node === null) return node;
@@ -38,7 +38,7 @@ function closed(node: unknown): unknown {
   return isOpen ? entries : { ...entries, additionalProperties: false };
 }
 
-/** With the schemas that it names in their places. */
+/** Returns a schema with its references replaced by the schemas. */
 export function inFull(node: unknown): unknown {
   if (Array.isArray(node)) return node.map(inFull);
   if (typeof node !== "object" || node === null) return node;
@@ -66,7 +66,7 @@ const paths: readonly Path[] = Object.entries((document as Json)["paths"] as Jso
 
 const schemas = new Map<string, Schema>();
 
-/** Each check of an address takes 0.3 ms, and most answers have one of few. */
+/** Results by address: a check takes 0.3 ms, and most answers have one of few addresses. */
 const addresses = new Map<string, boolean>();
 const isAddress = format["uri"]!;
 format["uri"] = (text) => {
@@ -86,8 +86,8 @@ function schemaOf(operation: Operation, status: string, schema: unknown): Schema
 }
 
 /**
- * Throws where the document does not have this answer, or does not take the JSON that was `sent` and is accepted. A path
- * or method that the document does not have is not held.
+ * Throws if the document does not have this answer, or does not allow the JSON that was `sent` and accepted. It ignores
+ * paths and methods that the document does not have.
  */
 export async function expectDocumented(
   method: string,
@@ -97,7 +97,7 @@ export async function expectDocumented(
 ): Promise<void> {
   const found = paths.find(({ pattern }) => pattern.test(path));
   const operation = found?.operations.get(method === "HEAD" ? "get" : method.toLowerCase());
-  // A GET that changes something answers no HEAD.
+  // A GET that changes state does not answer HEAD.
   if (operation === undefined || (method === "HEAD" && response.status === 405)) return;
   const fault = (await faultOf(operation, method, response)) ?? faultOfBody(operation, response, sent);
   if (fault !== undefined) throw new Error(`api/openapi.json: ${operation.name}: ${fault}`);
@@ -118,21 +118,21 @@ async function faultOf(operation: Operation, method: string, response: Response)
   }
   const media = content[type] ?? content["*/*"];
   if (media === undefined) return `${status} is ${type}, not ${Object.keys(content).join(", ") || "without content"}`;
-  // A file of JSON comes as it is.
+  // The content of a JSON file may be any JSON.
   const isJson = type === "application/json" && type in content;
   if (!isJson || media.schema === undefined || method === "HEAD") return undefined;
   let value: unknown;
   try {
     value = await response.clone().json();
   } catch {
-    // An answer that breaks off is the test's own business.
+    // The test itself checks an answer that breaks off.
     return undefined;
   }
   const { valid, errors } = validate(value, schemaOf(operation, status, media.schema), "2020-12", lookup, false);
   return valid ? undefined : `${status} is not as described: ${errors.map(wordsOf).join("; ")}`;
 }
 
-/** Headers that answers have for clients, beside those of every answer. */
+/** Headers for clients that only some answers have. */
 const TOLD = new Set(
   [
     ...Object.values(components["responses"] as Json),
@@ -151,7 +151,7 @@ const isStated = (name: string, stated: Json, { deprecated }: Operation): boolea
 
 function faultOfBody(operation: Operation, response: Response, sent: unknown): string | undefined {
   if (!response.ok || sent === undefined || operation.body === undefined) return undefined;
-  // As it is written: a request may have fields that nobody knows.
+  // The schema is used without `closed`, because a request may have unknown fields.
   const json: unknown = JSON.parse(JSON.stringify(sent));
   const { valid, errors } = validate(json, operation.body as Schema, "2020-12", undefined, false);
   return valid ? undefined : `it does not take what the Worker took: ${errors.map(wordsOf).join("; ")}`;

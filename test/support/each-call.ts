@@ -5,8 +5,9 @@ import { faultAt } from "../media/support/faults.ts";
 import { isolate, type Isolate } from "./isolate.ts";
 
 /**
- * Runs a story with each fault of a database, before a call and with its answer lost, until it has no more calls.
- * `breaking` gives an isolate that breaks off. `stride`: at every so many calls. Returns how many broke.
+ * Runs a story with each fault of a database: before a call, and with its answer lost. It ends when the story has no
+ * more calls. `breaking` returns an isolate that breaks off. `stride` is the distance of the calls with a fault.
+ * Returns the number of runs that broke off.
  */
 export async function atEachCall(
   story: (breaking: () => Isolate["fetch"], number: number) => Promise<void>,

@@ -1,11 +1,10 @@
 /**
- * Addresses as somebody could write them who wants the platform to call what it must not call, each with the reason for
- * which it is refused, and addresses that have to be taken. Everything that takes an address from outside is tried with
- * these (contract 3.5).
+ * Addresses by which an attacker could try to make the platform call a forbidden host, each with the reason for its
+ * refusal, and addresses that must be accepted. Tests try them with every input that takes an address from outside.
  */
 export type Reason = keyof typeof REASONS;
 
-/** What the refusal says behind the field's name. */
+/** The text of the refusal after the field's name. */
 export const REASONS = {
   address: "must be an absolute address",
   https: "must start with https://",
@@ -19,7 +18,7 @@ export const REASONS = {
 export interface Refusal {
   readonly what: string;
   readonly address: string;
-  /** The address as a test's name can hold it: cut, and half a character spelled out. */
+  /** The address for the name of a test: cut, and with half characters spelled out. */
   readonly shown: string;
   readonly reason: Reason;
 }
@@ -288,7 +287,7 @@ export const TAKEN: readonly string[] = [
   "https://[3ffe:ffff::1]/",
 ];
 
-/** Taken where loopback is allowed, and only there. */
+/** Addresses that are accepted only if loopback is allowed. */
 export const LOOPBACK: readonly string[] = [
   "http://127.0.0.1:4000",
   "http://127.1:4000/",

@@ -1,4 +1,4 @@
-/** What the database says of a statement, whatever values it is given. */
+/** Returns the database's plan of a statement. The values do not matter. */
 export async function explain<Row>(db: D1Database, how: "EXPLAIN" | "EXPLAIN QUERY PLAN", sql: string): Promise<Row[]> {
   const parameters = sql.match(/\?\d*/g) ?? [];
   const count = Math.max(0, ...parameters.map((name, index) => Number(name.slice(1)) || index + 1));
@@ -12,7 +12,7 @@ interface Step {
   readonly p2: number;
 }
 
-/** The tables that a statement opens, and those that it writes; its foreign keys and triggers are among them. */
+/** Returns the tables that a statement reads and writes, also by its foreign keys and triggers. */
 export async function tablesOf(
   db: D1Database,
   sql: string,

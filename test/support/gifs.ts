@@ -8,9 +8,9 @@ export interface GifFrameInput {
   readonly width: number;
   readonly height: number;
   readonly indices: ArrayLike<number>;
-  /** Hundredths of a second. */
+  /** The delay in hundredths of a second. */
   readonly delay?: number;
-  /** GIF89a, 23.c.iv: 0 or 1 keep, 2 clear, 3 restore. */
+  /** The disposal (GIF89a, 23.c.iv): 0 or 1 keeps, 2 clears, 3 restores. */
   readonly disposal?: number;
   readonly transparent?: number;
   readonly palette?: readonly Colour[];
@@ -37,7 +37,7 @@ export function encodeGif(
   return buffer.slice(0, writer.end());
 }
 
-/** The codec wants a power of two of them. */
+/** Returns the colours as numbers, filled up to a power of two, which the codec needs. */
 function numbersOf(palette: readonly Colour[]): number[] {
   const numbers = palette.map(([red, green, blue]) => (red << 16) | (green << 8) | blue);
   while (numbers.length < 2 || (numbers.length & (numbers.length - 1)) !== 0) numbers.push(0);
@@ -53,11 +53,11 @@ export interface DecodedGif {
 
 export interface DecodedFrame extends Picture {
   readonly delay: number;
-  /** 0 or 255 for each pixel of the whole picture that is then on the screen. */
+  /** 0 or 255 for each pixel of the screen after this frame. */
   readonly alpha: Uint8Array;
 }
 
-/** Every frame as the screen shows it. Reads frames that are as large as the screen, and disposals 1 and 2. */
+/** Returns the screen after each frame. It reads frames that are as large as the screen, and disposals 1 and 2. */
 export function decodeGif(bytes: Uint8Array): DecodedGif {
   const reader = new GifReader(bytes);
   const { width, height } = reader;

@@ -1,10 +1,10 @@
-/** One start tag of a document, in the order of the text. Values are as they stand there, entities and all. */
+/** A start tag of a document. Its values still have their entities. */
 export interface Tag {
   readonly name: string;
   readonly attributes: ReadonlyMap<string, string>;
 }
 
-/** What the runtime's own parser finds in an answer. */
+/** Returns the text and the start tags that the runtime's own parser finds in an answer. */
 export async function parseHtml(response: Response): Promise<{ readonly text: string; readonly tags: readonly Tag[] }> {
   const tags: Tag[] = [];
   const rewriter = new HTMLRewriter().on("*", {

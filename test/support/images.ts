@@ -1,10 +1,10 @@
 import { env } from "cloudflare:workers";
 
-/** Pictures for tests: made pixel by pixel, and read back to pixels. */
+/** A picture for tests. This file encodes pixels to images and decodes images to pixels. */
 export interface Picture {
   readonly width: number;
   readonly height: number;
-  /** RGB, row by row. */
+  /** The pixels in RGB, row by row. */
   readonly pixels: Uint8Array;
 }
 
@@ -20,14 +20,14 @@ export function paint(width: number, height: number, colourAt: (x: number, y: nu
   return { width, height, pixels };
 }
 
-/** Red and green above, blue and yellow below: every turn and every mirror shows. */
+/** Makes a picture with red and green above, blue and yellow below, so that each turn and mirroring is visible. */
 export const quarters = (width: number, height: number): Picture =>
   paint(width, height, (x, y) => (y < height / 2 ? (x < width / 2 ? RED : GREEN) : x < width / 2 ? BLUE : YELLOW));
 
 export const gradient = (width: number, height: number): Picture =>
   paint(width, height, (x, y) => [(x * 255) / width, (y * 255) / height, (x * 7 + y * 13) % 256]);
 
-/** The colour of the middle of each quarter: above left, above right, below left, below right. */
+/** Returns the colour in the middle of each quarter: above left, above right, below left, below right. */
 export function cornersOf({ width, height, pixels }: Picture): Colour[] {
   const at = (x: number, y: number): Colour => {
     const offset = (Math.floor(y * height) * width + Math.floor(x * width)) * 3;
@@ -67,7 +67,7 @@ export function pngChunk(type: string, data: Uint8Array = new Uint8Array(0)): Ui
   return frame;
 }
 
-/** Reads what `encodePng` and the Images binding write: 8 bits, RGB or RGBA, not interlaced. */
+/** Reads a png as `encodePng` and the Images binding write it: 8 bits, RGB or RGBA, not interlaced. */
 export async function decodePng(png: Uint8Array): Promise<Picture> {
   const view = new DataView(png.buffer, png.byteOffset, png.byteLength);
   const [width, height] = [view.getUint32(16), view.getUint32(20)];
@@ -108,13 +108,13 @@ function paeth(left: number, above: number, corner: number): number {
   return a <= b && a <= c ? left : b <= c ? above : corner;
 }
 
-/** A jpeg of the picture, with this EXIF orientation when it is not 1. */
+/** Encodes the picture as jpeg, with this EXIF orientation if it is not 1. */
 export async function encodeJpeg(picture: Picture, orientation = 1): Promise<Uint8Array<ArrayBuffer>> {
   const jpeg = await convert(await encodePng(picture), "image/jpeg");
   return orientation === 1 ? jpeg : concat(jpeg.subarray(0, 2), exifSegment(orientation), jpeg.subarray(2));
 }
 
-/** Pixels of any image that the Images binding reads. */
+/** Decodes any image that the Images binding reads. */
 export const decode = async (image: Uint8Array<ArrayBuffer>): Promise<Picture> =>
   decodePng(await convert(image, "image/png"));
 
@@ -123,7 +123,7 @@ async function convert(image: Uint8Array<ArrayBuffer>, format: "image/png" | "im
   return new Uint8Array(await new Response(result.image()).arrayBuffer());
 }
 
-/** TIFF structure with one entry, the orientation. */
+/** Makes a TIFF structure with one entry, the orientation. */
 export function exif(orientation: number, littleEndian = false): Uint8Array {
   const tiff = new Uint8Array(26);
   const view = new DataView(tiff.buffer);

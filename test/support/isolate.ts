@@ -7,7 +7,10 @@ import { noteResponse, ORIGIN } from "./platform/call.ts";
 import { basic } from "./platform/tokens.ts";
 import { noteRequest } from "./secrets.ts";
 
-/** Another isolate as far as the Worker can tell: caches of its own, over the same bindings unless others are given. */
+/**
+ * Another isolate from the Worker's point of view. It has its own caches, and the same bindings unless others are
+ * given.
+ */
 export interface Isolate {
   /** `path` may be an absolute address too. */
   fetch(path: string, init?: RequestInit): Promise<Response>;
@@ -36,6 +39,6 @@ export function isolate(bindings: Partial<Env> = {}): Isolate {
   return { fetch, token };
 }
 
-/** Ends a session that is none, so that the isolate learns whether any client is to be told of ended sessions. */
+/** Ends an unknown session, so that the isolate learns whether any client must be told of ended sessions. */
 export const learnsLogouts = ({ fetch }: Pick<Isolate, "fetch">): Promise<Response> =>
   fetch("/oauth2/v1/end_session", { headers: { cookie: `__Host-plat_session=${"A".repeat(43)}` } });

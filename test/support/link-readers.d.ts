@@ -1,4 +1,4 @@
-/** What the tests use of two readers of `Link` headers that bring no types. */
+/** The used parts of two readers of `Link` headers, which have no types of their own. */
 declare module "http-link-header" {
   const LinkHeader: {
     parse(header: string): { readonly refs: readonly { readonly uri: string; readonly rel: string }[] };

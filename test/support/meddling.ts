@@ -5,8 +5,8 @@ import { isolate } from "./isolate.ts";
 import { ORIGIN } from "./platform/call.ts";
 
 /**
- * A browser at a platform where something happens just before a transaction, once `state.armed` is set. `sizes`: the
- * numbers of statements of the transactions that are meant; reads before them have others.
+ * A browser at a platform where an action runs just before a transaction, once `state.armed` is set. `sizes` has the
+ * numbers of statements of the transactions in question; the reads before them have other numbers.
  */
 export function meddled(meddle: () => Promise<unknown>, sizes: readonly number[] = [3]) {
   const state = { armed: false };

@@ -4,10 +4,10 @@ import { guardDatabase } from "../../src/platform/storage/database.ts";
 import { shardBinding, shardsOf } from "../../src/platform/storage/shards.ts";
 import { databaseWith } from "./directory.ts";
 
-/** The statements that were sent, by shard. */
+/** The sent statements, by shard. */
 export type Sent = ReadonlyMap<number, Set<string>>;
 
-/** Bindings over the real databases: `before` runs before each call of one, and `sent` has the statements. */
+/** Returns bindings over the real databases. `before` runs before each call, and `sent` has the statements. */
 export function watched(before: () => Promise<void> = async () => {}) {
   const shards = shardsOf(env);
   const sent: Sent = new Map(shards.map(({ number }) => [number, new Set<string>()]));
@@ -27,7 +27,7 @@ export function watched(before: () => Promise<void> = async () => {}) {
   return { bindings: Object.fromEntries(bindings), sent };
 }
 
-/** A run that broke off: this call of a database is not made, nor is one after it. */
+/** Ends a run: this call of a database is not made, and no later one is. */
 class Broken extends Error {}
 
 /** Moves of a tenant between shards, by an isolate of their own. */
@@ -36,15 +36,15 @@ export class WatchedMoves {
   readonly #moves: ReturnType<typeof createDeps>["moves"];
   readonly sent: Sent;
   #thrown: unknown;
-  /** Calls of databases until the run breaks off. */
+  /** The number of calls of databases until the run breaks off. */
   #left = Infinity;
 
-  /** `meanwhile` runs before each call of a database; what it throws is thrown by the method that was called. */
+  /** `meanwhile` runs before each call of a database. If it throws, the called method throws the same. */
   constructor(tenant: string, meanwhile: () => Promise<void> = async () => {}) {
     this.#tenant = tenant;
     const { bindings, sent } = watched(async () => {
       if (this.#left-- <= 0) throw new Broken();
-      // A move survives all that is thrown.
+      // A move catches every error, so the test keeps it.
       await meanwhile().catch((thrown: unknown) => (this.#thrown ??= thrown));
     });
     this.#moves = createDeps({ ...env, ...bindings }).moves;
@@ -61,7 +61,7 @@ export class WatchedMoves {
     return isBroken;
   }
 
-  /** Runs the move to its end, the removal of old rows included. */
+  /** Runs the move to its end, including the removal of old rows. */
   async rest(): Promise<void> {
     for (let run = 0; (await this.#state()) !== "done"; run++) {
       if (run === 20) throw new Error("the move does not end");
@@ -74,7 +74,7 @@ export class WatchedMoves {
     await this.rest();
   }
 
-  /** As if time had passed. */
+  /** Runs the move as if time had passed. */
   async #run(): Promise<void> {
     await env.DB.prepare("UPDATE tenant_move SET due_at = 1 WHERE tenant = ? AND state <> 'done'")
       .bind(this.#tenant)

@@ -1,4 +1,4 @@
-/** The part of `omggif` that is used; the package has no types of its own. */
+/** The used part of `omggif`, which has no types of its own. */
 declare module "omggif" {
   export class GifWriter {
     constructor(buffer: Uint8Array, width: number, height: number, options: { loop?: number; palette?: number[] });
@@ -10,7 +10,7 @@ declare module "omggif" {
       indices: ArrayLike<number>,
       options?: { palette?: number[]; delay?: number; disposal?: number; transparent?: number },
     ): number;
-    /** The size of the file in bytes. */
+    /** Returns the size of the file in bytes. */
     end(): number;
   }
   export class GifReader {
@@ -18,7 +18,7 @@ declare module "omggif" {
     readonly width: number;
     readonly height: number;
     numFrames(): number;
-    /** Null: shown once. */
+    /** Returns the number of repeats; null: the animation is shown once. */
     loopCount(): number | null;
     frameInfo(index: number): { x: number; y: number; width: number; height: number; delay: number; disposal: number };
     decodeAndBlitFrameRGBA(index: number, pixels: Uint8Array): void;

@@ -3,7 +3,7 @@ import { servicesOf } from "../../src/app.ts";
 import { createDeps } from "../../src/deps.ts";
 import type { Route } from "../../src/http/route.ts";
 
-/** Every route of every service with the base that it is mounted at, taken from the tables that `app.ts` mounts. */
+/** Every route of every service with the base at which it is mounted, from the tables that `app.ts` mounts. */
 export interface MountedRoute {
   readonly base: string;
   readonly route: Route;
@@ -15,20 +15,20 @@ const mounted = (wanted: (base: string) => boolean): readonly MountedRoute[] =>
 
 export const everyRoute: readonly MountedRoute[] = mounted((base) => base !== "");
 
-/** What belongs to no service: `/health`, `/docs` and the like. */
+/** The routes that belong to no service, such as `/health` and `/docs`. */
 export const platformRoutes: readonly MountedRoute[] = mounted((base) => base === "");
 
-/** Routes that answer nothing to scripts of other origins. */
+/** The routes that do not answer scripts of other origins. */
 export const closedRoutes: ReadonlySet<Route> = new Set(
   services.filter(({ crossOrigin }) => !crossOrigin).flatMap(({ routes }) => routes),
 );
 
-/** Routes of a service that answer people: pages and redirects, and nothing to other origins. */
+/** The routes of services for people: pages and redirects. They do not answer other origins. */
 export const pageRoutes: ReadonlySet<Route> = new Set(
   everyRoute.map(({ route }) => route).filter((route) => closedRoutes.has(route)),
 );
 
-/** A value that every path parameter takes. */
+/** Fills the parameters of a path with a value that each of them accepts. */
 export const fill = (path: string): string =>
   path.replaceAll(/\{(\w+)\}/g, (_, name: string) =>
     name === "email"
@@ -40,6 +40,6 @@ export const fill = (path: string): string =>
           : "sample",
   );
 
-/** `[GET /media/v2/files/{fileId}, base, route]`, for `it.each`. */
+/** Returns rows `[GET /media/v2/files/{fileId}, base, route]` for `it.each`. */
 export const named = (routes: readonly MountedRoute[]) =>
   routes.map(({ base, route }) => [`${route.method} ${base}${route.path}`, base, route] as const);

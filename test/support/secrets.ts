@@ -1,13 +1,13 @@
 /**
- * The secrets that a test file used, and the search for them in what was logged meanwhile. Secrets are noted from what
- * passes between a test and the platform, by the names of fields and headers; besides, nothing may be logged that is
- * shaped like one. Runs in the Workers runtime and in Node.
+ * The secrets that a test file used, and the search for them in the log. Secrets are recorded from the requests and
+ * answers between a test and the platform, by the names of fields and headers. Texts with the form of a secret must not
+ * be logged either. This code runs in the Workers runtime and in Node.
  */
 const FIELDS =
   /^((?:new_|repeated_)?password|client_?secret|signing_?secret|access_token|refresh_token|id_token|id_token_hint|code|code_verifier|token|signature|csrf|X-Amz-Signature)$/i;
-/** What is shorter is no secret of a careful test, and stands in other words by chance. */
+/** A careful test has no shorter secret, and shorter texts are parts of other words by chance. */
 const SHORTEST = 12;
-/** What an index entry is found by. */
+/** The number of characters that lead to an index entry. */
 const KEY_CHARS = 8;
 
 const SHAPES: Readonly<Record<string, RegExp>> = {
@@ -26,7 +26,7 @@ interface Secret {
 
 const noted = new Set<string>();
 const byKey = new Map<string, Secret[]>();
-/** By the hash of four characters: whether a key begins so. Most places of a log are passed by one look here. */
+/** By the hash of four characters: 1 if a key begins so. It decides for most places of a log. */
 const beginnings = new Uint8Array(2 ** 16);
 const hashAt = (text: string, at: number): number =>
   ((text.charCodeAt(at) * 31 + text.charCodeAt(at + 1)) * 961 +
@@ -34,11 +34,11 @@ const hashAt = (text: string, at: number): number =>
     text.charCodeAt(at + 3)) &
   0xff_ff;
 
-/** From now on this text may not be logged, however it is spelled. */
+/** Records a text that must not be logged from now on, in any spelling. */
 export function noteSecret(what: string, value: string): void {
   if (value.length < SHORTEST || noted.has(value)) return;
   noted.add(value);
-  // Of a token the signature alone would do, and the rest of it begins as all the others do.
+  // The signature of a token is enough, and its other parts begin like those of all tokens.
   const own = /^eyJ[\w-]*\.[\w-]+\.([\w-]{20,})$/.exec(value)?.[1] ?? value;
   const inForm = new URLSearchParams({ x: own }).toString().slice(2);
   for (const spelling of new Set([own, encodeURIComponent(own), inForm, JSON.stringify(own).slice(1, -1)])) {
@@ -48,12 +48,12 @@ export function noteSecret(what: string, value: string): void {
   }
 }
 
-/** Words that a test writes into any field, where secrets belong and elsewhere, so that they are none. */
+/** Records texts that a test writes into any field, for secrets or others, so that they do not count as secrets. */
 export function noteNoSecrets(...values: readonly string[]): void {
   for (const value of values) noted.add(value);
 }
 
-/** What secrets a logged text has, without the secrets themselves: `password` or `a token`. */
+/** Returns the kinds of secrets in a logged text, such as `password` or `a token`, without the secrets themselves. */
 export function secretsIn(text: string): string[] {
   const found = new Set(Object.keys(SHAPES).filter((what) => SHAPES[what]!.test(text)));
   for (let at = 0; at <= text.length - KEY_CHARS; at += 1) {
@@ -64,7 +64,7 @@ export function secretsIn(text: string): string[] {
   return [...found];
 }
 
-/** Notes what a request shows of who sends it. `body`: a form or JSON; another one is not looked at. */
+/** Records the secrets of a request. `body` is a form or JSON; other bodies are ignored. */
 export function noteRequest(address: string, headers: Headers, body: unknown): void {
   noteAddress(address);
   const [scheme = "", credentials = ""] = (headers.get("authorization") ?? "").split(" ");
@@ -75,7 +75,7 @@ export function noteRequest(address: string, headers: Headers, body: unknown): v
   else if (typeof body === "string") noteText(body, headers.get("content-type") ?? "");
 }
 
-/** Notes what an answer hands out. `body`: its JSON as text, or nothing. */
+/** Records the secrets of an answer. `body` is its JSON as text, or empty. */
 export function noteAnswer(headers: Headers, body: string): void {
   noteAddress(headers.get("location") ?? "");
   for (const cookie of headers.getSetCookie()) noteSecret("cookie", /=([^;]*)/.exec(cookie)?.[1] ?? "");
@@ -87,7 +87,7 @@ function noteText(text: string, type: string): void {
   try {
     if (/^\s*[[{]/.test(text)) noteJson("", JSON.parse(text));
   } catch {
-    // What is no JSON has no fields.
+    // A text that is not JSON has no fields.
   }
 }
 

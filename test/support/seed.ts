@@ -9,8 +9,8 @@ import { heardLog } from "./runtime/heard-log.ts";
 import { noteSecret } from "./secrets.ts";
 
 /**
- * What most tests need before they begin, as rows. A tenant with a client would be five requests of an operator, which
- * take ten times as long. `test/admin/seed.test.ts` compares these rows with those that the requests leave.
+ * Writes the records that most tests need as rows. A tenant with a client would need five requests of an operator,
+ * which take ten times as long. `test/admin/seed.test.ts` compares these rows with the rows that the requests leave.
  */
 export interface SeedClient {
   readonly tenant: string;
@@ -27,7 +27,7 @@ export interface SeedClient {
   readonly thirdParty?: boolean;
 }
 
-/** Other fields have rules that only the operator service knows. */
+/** The fields that need no rules. Other fields have rules that only the operator service has. */
 const FIELDS: Readonly<Record<keyof SeedClient, true>> = {
   tenant: true,
   grantTypes: true,
@@ -46,7 +46,7 @@ const FIELDS: Readonly<Record<keyof SeedClient, true>> = {
 export const isSeedClient = (registration: object): registration is SeedClient =>
   Object.entries(registration).every(([field, value]) => field in FIELDS || value === undefined);
 
-/** A new tenant with an organization of its own, which subscribes to the built-in package unless told otherwise. */
+/** Makes a tenant with its own organization, subscribed to the built-in package by default. */
 export async function seedTenant(tenant: string, subscribed = true): Promise<void> {
   const shards = shardsOf(env);
   const numbers = shards.map(({ number }) => number);
@@ -68,7 +68,7 @@ export async function seedTenant(tenant: string, subscribed = true): Promise<voi
   await createTenantCopies({ shards, store: createPlacementStore(env.DB), log: heardLog }).copy(tenant);
 }
 
-/** Returns the client's secret; a public client has none. */
+/** Makes a client and returns its secret. A public client has none. */
 export async function seedClient(id: string, client: SeedClient): Promise<string | undefined> {
   const { tenant, confidential = true } = client;
   const secret = confidential ? randomSecret(systemRandom) : undefined;
@@ -101,14 +101,14 @@ export async function seedClient(id: string, client: SeedClient): Promise<string
   return secret;
 }
 
-/** A person, who came a second ago; `passwordHash`: null for one without a password. */
+/** Makes a person, who was created a second ago. `passwordHash` is null for a person without a password. */
 export async function seedUser(email: string, passwordHash: string | null = null): Promise<void> {
   const madeAt = Date.now() - 1_000;
   const row = { email, name: "Ada", password_hash: passwordHash, created_at: madeAt, signed_out_at: madeAt - 1 };
   await insert("user", row).run();
 }
 
-/** Makes the person a member of the tenant, with a role of these scopes alone. */
+/** Makes the person a member of the tenant, with a role that has only these scopes. */
 export async function seedMember(
   email: string,
   tenant: string,

@@ -3,7 +3,7 @@ import type { Env } from "../../src/env.ts";
 import { homeOf } from "../../src/platform/storage/home.ts";
 import { shardBinding, shardsOf } from "../../src/platform/storage/shards.ts";
 
-/** `make` anew until it gives an address or topic whose home is this shard: grants and push records lie there. */
+/** Calls `make` until it returns an address or topic whose home is this shard, where its grants or push records lie. */
 export function addressIn(shard: number, make: () => string): string {
   for (;;) {
     const email = make();
@@ -11,19 +11,19 @@ export function addressIn(shard: number, make: () => string): string {
   }
 }
 
-/** A cookie, code or refresh token: of the directory, or of another shard. */
+/** The form of a cookie, code or refresh token, of the directory or of another shard. */
 export const HELD = /^(?:[\w-]{43}|[\w-]{44}(?:~[\w-]+){3})$/;
 
-/** The database with a number. */
+/** Returns the database with this number. */
 export const shardDb = (number: number): D1Database => shardsOf(env)[number]!.db;
 
-/** The bindings of a platform with the first `count` databases, as before the others were added. */
+/** Returns the bindings of a platform with only the first `count` databases, as before the others were added. */
 export const onlyShards = (count: number): Partial<Env> => ({
   ...Object.fromEntries(shardsOf(env).map(({ number, db }) => [shardBinding(number), number < count ? db : undefined])),
   OBJECT_SHARDS: "",
 });
 
-/** Values of a statement, to be bound in each database. */
+/** A statement with values, to be run in each database. */
 class Statement {
   readonly #sql: string;
   readonly values: readonly unknown[];
@@ -49,7 +49,7 @@ class Statement {
 
   run = () => this.all();
 
-  /** The row of the one database that has it; a count named `n` is that of all. */
+  /** Returns the row of the only database that has it. A count named `n` is the sum of all databases. */
   async first<T = Record<string, unknown>>(column?: string): Promise<T | null> {
     const rows = (await this.all<Record<string, unknown>>()).results;
     if (column === "n") return rows.reduce((sum, { n }) => sum + Number(n), 0) as T;
@@ -60,8 +60,8 @@ class Statement {
 }
 
 /**
- * All databases as one, to look at rows and to change them by a key that only one of them has. What is inserted here is
- * inserted in each.
+ * All databases as one, to read rows, and to change rows by a key that only one database has. An insert goes to each
+ * database.
  */
 export const everywhere = {
   prepare: (sql: string) => new Statement(sql),

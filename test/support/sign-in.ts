@@ -6,7 +6,7 @@ import { basic } from "./platform/tokens.ts";
 import { unique } from "./platform/unique.ts";
 import type { TestUser } from "./users.ts";
 
-/** A client that sends people to `/authorize`, and the parameters that it sends along. */
+/** A client that sends people to `/authorize`, with its parameters. */
 export interface TestApp {
   readonly clientId: string;
   readonly clientSecret: string;
@@ -16,7 +16,7 @@ export interface TestApp {
 
 export const APP_URI = "https://app.example/callback";
 
-/** A new client of a tenant with one redirect URI; confidential unless told otherwise. */
+/** Makes a client of a tenant with one redirect URI, confidential by default. */
 export async function makeApp(
   options: {
     tenant?: string;
@@ -51,7 +51,7 @@ export async function makeApp(
   return { clientId, clientSecret: clientSecret ?? "", tenant, redirectUri };
 }
 
-/** What a careful client sends: code flow with `state`; some parameters changed, or left out by `undefined`. */
+/** Returns the parameters of a careful client: code flow with `state`. `changes` changes them, or removes them. */
 export function requestFor(app: TestApp, changes: Record<string, string | undefined> = {}): Record<string, string> {
   const parameters = {
     response_type: "code",
@@ -72,7 +72,7 @@ export const visit = (
   changes: Record<string, string | undefined> = {},
 ): Promise<Visit> => browser.get(authorizeAddress(requestFor(app, changes)));
 
-/** Goes there and signs in at the page that is shown; where the browser is sent then. */
+/** Goes to `/authorize`, signs in at the page, and returns the next answer. */
 export async function signInThrough(
   browser: Browser,
   app: TestApp,
@@ -85,11 +85,11 @@ export async function signInThrough(
   return browser.submit(page, { email: user.email, password: user.password });
 }
 
-/** `POST /token` as this client. */
+/** Sends `POST /token` as this client. */
 export const tokenAt = (app: TestApp, form: Record<string, string>): Promise<Response> =>
   call("/oauth2/v1/token", { form, headers: { authorization: basic(app) } });
 
-/** The tokens of the code with which the browser was sent back. */
+/** Redeems the code with which the browser was sent back, and returns the tokens. */
 export const redeemed = async (app: TestApp, answer: Visit) =>
   expectJson<{ access_token: string; refresh_token: string; id_token: string }>(
     await tokenAt(app, {
@@ -100,7 +100,7 @@ export const redeemed = async (app: TestApp, answer: Visit) =>
     200,
   );
 
-/** The error that an answer carries, wherever it stands. */
+/** Returns the error of an answer, from its fragment and from its query. */
 export function errorOf(answer: Visit): { error: string | null; fragment: string | null; query: string | null } {
   const { query, fragment } = landed(answer);
   return { error: fragment.get("error"), fragment: fragment.get("error"), query: query.get("error") };

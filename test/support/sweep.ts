@@ -1,6 +1,6 @@
 import { RUN_MS, RUNS_OF_A_DAY, sliceAt } from "../../src/platform/storage/slice.ts";
 
-/** The first time from this one on when the cron looks at a row with this key, if `rounds` runs look at all. */
+/** Returns the next time at which the cron checks a row with this key, if `rounds` runs together check all rows. */
 export function sweptAt(key: string, nowMs: number, rounds: number = RUNS_OF_A_DAY): number {
   for (let run = 0; run < rounds; run++) {
     const { from, to } = sliceAt(nowMs + run * RUN_MS, rounds);

@@ -1,4 +1,4 @@
-/** Text or an attribute's value as a browser reads it, of the entities that the pages write. */
+/** Decodes a text or an attribute's value as a browser does, for the entities that the pages write. */
 export const unescapeHtml = (text: string): string =>
   text
     .replaceAll("&lt;", "<")

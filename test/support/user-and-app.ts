@@ -7,13 +7,13 @@ export interface UserAndApp {
   readonly app: TestApp;
 }
 
-/** A new user, and a new client of the user's tenant. `client`: fields of its registration. */
+/** Makes a user and a client of the user's tenant. `client` has fields of its registration. */
 export async function makeUserAndApp(client: Parameters<typeof makeApp>[0] = {}): Promise<UserAndApp> {
   const user = await makeUser();
   return { user, app: await makeApp({ ...client, tenant: user.tenant }) };
 }
 
-/** The same, and a browser in which the user is signed in. */
+/** Makes a user, a client, and a browser in which the user is signed in. */
 export async function makeSignedInUser(): Promise<UserAndApp & { readonly browser: Browser }> {
   const { user, app } = await makeUserAndApp();
   const browser = new Browser();

@@ -12,9 +12,9 @@ export interface TestUser {
 }
 
 /**
- * A new user with a password, a member of a tenant (a new one where none is given) with a role of these scopes. `home`:
- * the shard of their refresh grants; any, if absent. The
- * password's hash is of the least cost, so guesses cost little; the first sign-in replaces it by one of today's cost.
+ * Makes a user with a password, who is a member of a tenant (a new one by default) with a role of these scopes. `home`
+ * is the shard of the user's refresh grants; any shard if absent. The password's hash has the least cost, so guesses
+ * are cheap; the first sign-in replaces it by a hash of today's cost.
  */
 export async function makeUser(
   options: { tenant?: string; scopes?: readonly string[]; home?: number } = {},
@@ -33,6 +33,6 @@ export async function join(email: string, tenant: string, scopes: readonly strin
   await seedMember(email, tenant, unique("role"), scopes);
 }
 
-/** A stored hash of the least cost. */
+/** Returns a stored hash of the least cost. */
 export const cheapHash = (password: string): string =>
   `scrypt$1$1$1$c2FsdA$${scryptSync(password, "salt", 32, { N: 2, r: 1, p: 1 }).toString("base64url")}`;

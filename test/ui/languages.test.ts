@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { chooseLanguage, LANGUAGES } from "../../src/ui/texts/languages.ts";
 import { runs } from "../support/model-runs.ts";
 
-/** `signIn.title` → text, for all texts of a language. */
+/** Returns all texts of a language by their path, such as `signIn.title`. */
 function leaves(value: object, path = ""): Map<string, string> {
   return new Map(
     Object.entries(value).flatMap(([key, inner]: [string, unknown]) =>
@@ -41,7 +41,7 @@ describe("the language of a page", () => {
   it.each([
     [undefined, null, "en"],
     ["", "", "en"],
-    // ui_locales comes first, in its own order.
+    // The order of ui_locales comes first.
     ["fr de", "en", "fr"],
     ["fr-CA fr en", null, "fr"],
     ["ja  zh-Hant\tde-CH-1996", "fr", "de"],

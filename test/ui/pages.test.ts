@@ -320,7 +320,7 @@ describe("every page", () => {
         ["href", expect.stringMatching(/^\/base\/docs\/assets\/pages-[0-9a-f]{16}\.css$/)],
         ...(hasButton ? [["src", expect.stringMatching(/^\/base\/docs\/assets\/passkeys-[0-9a-f]{16}\.js$/)]] : []),
       ]);
-      // Of the policy, the one file and not its origin, which has scripts of others too.
+      // The policy names the file and not its origin, which has scripts of others too.
       const script = loading.find(([name]) => name === "src")?.[1];
       expect(policyOf(response).get("script-src")).toBe(script && `https://accounts.example:8443${script}`);
       const names = new Set(tags.map(({ name }) => name));

@@ -141,7 +141,7 @@ export function sureErasures(
               .slice(skip, skip + maxRows)
           : lists[0]!;
       }
-      throw new StoreUnavailable("the tenant moves to and fro");
+      throw new StoreUnavailable("the tenant kept moving between shards");
     },
   };
 }

@@ -54,5 +54,5 @@ export const sureOf =
       const before = stay;
       if (!isEmpty(answer) || (stay = await moved.stay(tenant)) === before) return answer;
     }
-    throw new StoreUnavailable("the tenant moves to and fro");
+    throw new StoreUnavailable("the tenant kept moving between shards");
   };

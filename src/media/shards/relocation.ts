@@ -86,7 +86,7 @@ export async function look<T>(
     if (following === undefined) return found;
     shard = await bring(following);
   }
-  throw new StoreUnavailable("the file moves to and fro");
+  throw new StoreUnavailable("the file kept moving between shards");
 }
 
 /**

@@ -3,9 +3,9 @@ import { fromBase64Url, joinBytes, toBase64Url, utf8 } from "../../../src/platfo
 import { sha256 } from "../../../src/platform/secrets/hash.ts";
 import type { Visit } from "../browser.ts";
 
-/** What a browser and its authenticator do otherwise than they should. */
+/** A deviation of a browser and its authenticator from the rules. */
 export interface Deviation {
-  /** Of the page. */
+  /** The origin of the page. */
   readonly origin?: string;
   readonly rpId?: string;
   readonly challenge?: string;
@@ -14,7 +14,7 @@ export interface Deviation {
   readonly flags?: number;
   readonly count?: number;
   readonly userHandle?: string;
-  /** Another key signs. */
+  /** Another key that signs. */
   readonly key?: CryptoKeyPair;
 }
 
@@ -33,7 +33,7 @@ const BACKED_UP = 0x10;
 const CREDENTIAL = 0x40;
 /** A synced passkey of a verified person. */
 export const SYNCED = PRESENT | VERIFIED | MAY_BE_BACKED_UP | BACKED_UP;
-/** One that stays on its device. */
+/** A passkey that stays on its device. */
 export const BOUND = PRESENT | VERIFIED;
 
 const GENERATE = {
@@ -55,7 +55,7 @@ const SIGN = {
 export const makeKeys = async (alg: Alg): Promise<CryptoKeyPair> =>
   (await crypto.subtle.generateKey(GENERATE[alg], true, ["sign", "verify"])) as CryptoKeyPair;
 
-/** A passkey in software. It reads what a page asks for, and answers as the page's script would. */
+/** A passkey in software. It reads the request of a page, and answers as the page's script would. */
 export class Passkey {
   readonly id = toBase64Url(crypto.getRandomValues(new Uint8Array(32)));
   readonly keys: CryptoKeyPair;
@@ -74,7 +74,7 @@ export class Passkey {
     return new Passkey(await makeKeys(alg), alg, flags);
   }
 
-  /** The answer to a page that makes a passkey. */
+  /** Answers a page that makes a passkey. */
   async register(page: Visit, { id = this.id, ...deviation }: Deviation & { id?: string } = {}): Promise<Answer> {
     const { challenge, rpId, user } = askedBy(page);
     this.userHandle = user?.id ?? "";
@@ -97,7 +97,7 @@ export class Passkey {
     return { challenge, credential: JSON.stringify(answer) };
   }
 
-  /** The answer to a page that asks for a passkey. */
+  /** Answers a page that asks for a passkey. */
   async answer(page: Visit, deviation: Deviation = {}): Promise<Answer> {
     const { challenge, rpId } = askedBy(page);
     const client = clientData("webauthn.get", { challenge, rpId, ...deviation });
@@ -156,11 +156,11 @@ interface PageOptions {
   readonly known?: readonly string[];
 }
 
-/** The page without its challenges, which are new each time. */
+/** Removes the challenges from a page, because they are always new. */
 export const withoutChallenges = (html: string): string =>
   html.replaceAll(/(challenge(?:&quot;:&quot;|" value="))[\w-]+/g, "$1");
 
-/** What the page's button tells the script. */
+/** Returns the options that the page's button has for the script. */
 export function askedBy({ status, html }: Visit): PageOptions {
   const text = /data-passkey="([^"]*)"/.exec(html)?.[1];
   if (text === undefined) throw new Error(`expected a page with passkeys, got ${status} ${html}`);
@@ -175,7 +175,7 @@ function clientData(
   return utf8(JSON.stringify({ type: deviation.type ?? type, challenge, origin, crossOrigin }));
 }
 
-/** Two numbers as DER has them: without leading zeros, and positive. */
+/** Encodes two numbers in DER: without leading zeros, and positive. */
 function toDer(raw: Uint8Array): Uint8Array<ArrayBuffer> {
   const numbers = [raw.slice(0, 32), raw.slice(32)].map((number) => {
     const from = number.findIndex((byte) => byte !== 0);

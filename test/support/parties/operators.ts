@@ -35,7 +35,7 @@ export async function makePerson(
   return { tenant, organization, user, role, app };
 }
 
-/** Signs in by the code flow; the answer of the token endpoint. */
+/** Signs in by the code flow and returns the answer of the token endpoint. */
 export async function signIn({ app, user }: Person, scope: string): Promise<any> {
   const challenge = { code_challenge: VERIFIER, code_challenge_method: "plain" };
   const sent = landed(await signInThrough(new Browser(), app, user, { ...challenge, scope })).query;

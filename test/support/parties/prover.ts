@@ -2,13 +2,13 @@ import { calculateJwkThumbprint, exportJWK, generateKeyPair, SignJWT, type JWK, 
 import { call, ORIGIN, type CallInit } from "../platform/call.ts";
 import { unique } from "../platform/unique.ts";
 
-/** The holder of a key, who proves it with each request (RFC 9449) and keeps the nonce that the platform said last. */
+/** The holder of a key, who proves it with each request (RFC 9449) and keeps the platform's latest nonce. */
 export interface Prover {
   readonly thumbprint: string;
   readonly jwk: JWK;
-  /** A proof as a careful client makes it; some claims or headers changed, or left out by `undefined`. */
+  /** Makes a proof as a careful client does. `more` changes claims or headers, or removes them by `undefined`. */
   proofFor(method: string, path: string, more?: ProofChanges): Promise<string>;
-  /** Sends the request with a proof, and once more if the platform wants a nonce. `token`: sent as DPoP. */
+  /** Sends the request with a proof, and again if the platform wants a nonce. `token` is sent as DPoP. */
   send(path: string, init?: CallInit & ProofChanges): Promise<Response>;
   nonce: string | undefined;
 }

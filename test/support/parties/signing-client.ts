@@ -5,7 +5,7 @@ import { makeTenant } from "../platform/tenants.ts";
 import { unique } from "../platform/unique.ts";
 import { makeSigner, type Signer } from "./idp/scripted-provider.ts";
 
-/** A client that proves itself by assertions that it signs. */
+/** A client that authenticates by signed assertions. */
 export interface SigningClient {
   readonly clientId: string;
   readonly tenant: string;
@@ -15,7 +15,7 @@ export interface SigningClient {
 export const ISSUER = `${ORIGIN}/oauth2/v1`;
 export const ASSERTION_TYPE = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer";
 
-/** A new one with one key, for client credentials unless told otherwise. */
+/** Makes a signing client with one key, for client credentials by default. */
 export async function makeSigningClient(fields: Record<string, unknown> = {}, signer?: Signer): Promise<SigningClient> {
   const key = signer ?? (await makeSigner());
   const tenant = (fields["tenant"] as string | undefined) ?? (await makeTenant());
@@ -33,7 +33,7 @@ export async function makeSigningClient(fields: Record<string, unknown> = {}, si
   return { clientId, tenant, signer: key };
 }
 
-/** An assertion as a careful client makes it; some claims changed, or left out by `undefined`. */
+/** Makes an assertion as a careful client does. A test changes claims, or removes them by `undefined`. */
 export function assertionOf(
   { clientId, signer }: SigningClient,
   claims: JWTPayload = {},
@@ -54,7 +54,7 @@ export function assertionOf(
     .sign(signer.privateKey);
 }
 
-/** The parameters that prove the client. */
+/** Returns the parameters that authenticate the client. */
 export const provenBy = (assertion: string) => ({
   client_assertion_type: ASSERTION_TYPE,
   client_assertion: assertion,

@@ -1,9 +1,9 @@
 import { codeAt, stepAt } from "../../../src/oauth/factors/totp.ts";
 import type { Browser, Visit } from "../browser.ts";
 
-/** An authenticator app, which got a secret from a page. */
+/** An authenticator app that has read a secret from a page. */
 export interface App {
-  /** `ago`: of so many steps before. */
+  /** Returns the code of the current step, or of `ago` steps before. */
   readonly code: (ago?: number) => string;
 }
 
@@ -28,7 +28,7 @@ export async function setUpApp(
   if (form === undefined) throw new Error(`expected an account without a second factor, got ${account.html}`);
   const page = await browser.post(form.action, form.fields);
   const app = appOf(page);
-  // Of the step before, so that the current code stays unused.
+  // This code is of the step before, so that the current code stays unused.
   const done = await browser.submit(page, { code: app.code(1), password });
   const recoveryCodes = recoveryCodesOf(done);
   if (recoveryCodes.length !== 10) throw new Error(`expected ten recovery codes, got ${done.status} ${done.html}`);

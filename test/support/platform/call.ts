@@ -2,23 +2,23 @@ import { exports } from "cloudflare:workers";
 import { expectDocumented } from "../documented.ts";
 import { noteAnswer, noteRequest } from "../secrets.ts";
 
-/** Where the Worker of this runtime answers. Tests call its public interface; nothing is faked. */
+/** The address of the Worker in this runtime. Tests call its public interface, without fakes. */
 export const ORIGIN = "https://plinth.test";
 
 export interface CallInit {
   readonly method?: string;
   readonly token?: string;
-  /** Sent as application/json. */
+  /** The body, sent as application/json. */
   readonly json?: unknown;
-  /** Sent as a form. */
+  /** The body, sent as a form. */
   readonly form?: Record<string, string> | URLSearchParams;
   readonly body?: BodyInit;
   readonly headers?: Record<string, string>;
 }
 
 /**
- * One request; `path` may be an absolute address too. Redirects are not followed. The answer is one that the interface
- * document has.
+ * Sends one request. `path` may be an absolute address too. It follows no redirects, and checks the answer against the
+ * interface document.
  */
 export async function call(path: string, init: CallInit = {}): Promise<Response> {
   const headers = new Headers(init.headers);
@@ -38,16 +38,16 @@ export async function call(path: string, init: CallInit = {}): Promise<Response>
   return response;
 }
 
-/** Addresses whose answers hand out secrets, below which others lie. */
+/** Addresses whose answers contain secrets, and the addresses below them. */
 const HANDS_OUT = /\/(oauth2|clients|subscriptions|files|services)\b/;
 
-/** Notes the secrets that an answer hands out. Its body is left to be read. */
+/** Records the secrets of an answer. The test can still read its body. */
 export async function noteResponse(path: string, response: Response): Promise<void> {
   const isJson = response.ok && HANDS_OUT.test(path) && response.headers.get("content-type") === "application/json";
   noteAnswer(response.headers, isJson ? await response.clone().text() : "");
 }
 
-/** The JSON of an answer that must have this status; anything else fails with what came. */
+/** Returns the JSON of an answer that must have this status. Otherwise it fails and shows the answer. */
 export async function expectJson<T = any>(response: Response, status: number): Promise<T> {
   const text = await response.text();
   if (response.status !== status) throw new Error(`expected ${status}, got ${response.status}: ${text}`);

@@ -9,7 +9,7 @@ export interface TestClient {
   readonly tenant: string;
 }
 
-/** Scopes of a client that publishes, consumes and stores media. */
+/** The scopes of a client that publishes, consumes and stores media. */
 export const ALL_SCOPES = [
   "plat.pubsub_publish",
   "plat.pubsub.topic=*",
@@ -18,13 +18,13 @@ export const ALL_SCOPES = [
   "plat.media_admin",
 ];
 
-/** A new client under a name that was never used; its secret, if it has one. */
+/** Registers a client under an unused name. Returns its secret if it has one. */
 export const register = async (clientId: string, registration: object): Promise<any> =>
   isSeedClient(registration)
     ? seedClient(clientId, registration)
     : (await put(`clients/${clientId}`, registration)).clientSecret;
 
-/** A new confidential client of a tenant (a new tenant where none is given). */
+/** Makes a confidential client of a tenant, which is a new one unless given. */
 export async function makeClient(
   options: { tenant?: string; scopes?: readonly string[]; clientId?: string; name?: string; service?: string } = {},
 ): Promise<TestClient> {
@@ -32,7 +32,7 @@ export async function makeClient(
   const { scopes = ALL_SCOPES, name, service } = options;
   const clientId = options.clientId ?? `${tenant}.${unique("app")}`;
   const registration = { tenant, grantTypes: ["client_credentials"], scopes, service };
-  // Another client may have had a name that is given here, and left something behind.
+  // An earlier client may have had a given name, and may have left rows behind.
   const isNew = options.clientId === undefined && name === undefined;
   const clientSecret = isNew
     ? await register(clientId, registration)

@@ -1,18 +1,18 @@
 import { call } from "./call.ts";
 import { tokenFor } from "./tokens.ts";
 
-/** The client of the operator: what tests change, they change as an operator would. */
+/** The client of the operator. Tests make changes as an operator does. */
 export const OPERATOR = { clientId: "plat.operator", clientSecret: "an-operator-secret-for-tests-only" };
 
-/** One token for many changes: half the time of a test goes into what it needs. */
+/** One token serves many changes, because the preparation takes half the time of a test. */
 let operator: Promise<string> | undefined;
 
-/** A change by the operator: PUT, answered with 200 or 201. */
+/** Makes a change as the operator, by a PUT that must be answered with 200 or 201. */
 export async function put(path: string, json: unknown): Promise<any> {
   const send = async () =>
     call(`/admin/v1/${path}`, { method: "PUT", token: await (operator ??= tokenFor(OPERATOR)), json });
   let response = await send();
-  // Tests move the clock and replace keys.
+  // The token may have ended, because tests move the clock and replace keys.
   if (response.status === 401) {
     operator = undefined;
     response = await send();
@@ -22,7 +22,7 @@ export async function put(path: string, json: unknown): Promise<any> {
   return text === "" ? undefined : JSON.parse(text);
 }
 
-/** A service behind the gateway, at an address and a path that its name says. */
+/** Registers a service behind the gateway, at an address and a path with its name. */
 export const putService = (name: string, fields: { tenant: string; scopes?: readonly string[]; essential?: boolean }) =>
   put(`services/${name}`, {
     sourceUrl: `https://${name}.example`,

@@ -1,4 +1,4 @@
 let made = 0;
-/** A name that no other test of this run uses. */
+/** Returns a name that no other test of this run uses. */
 export const unique = (prefix: string): string =>
   `${prefix}${(++made).toString(36)}${Math.random().toString(36).slice(2, 7)}`;

@@ -2,8 +2,8 @@ import * as fc from "fast-check";
 import { inject } from "vitest";
 
 /**
- * The short searches of `npm test` try the same cases each time, so that it is red for a change only. A run with `RUNS` or
- * another setting of its length searches: its cases are new, and a failure prints its seed.
+ * The short searches of `npm test` try the same cases each time, so that only a change can make it fail. A run with
+ * `RUNS` or another setting of its length is a search: its cases are new, and a failure prints its seed.
  */
 if (!inject("isSearch")) fc.configureGlobal({ seed: 1 });
 

@@ -1,4 +1,4 @@
-/** What this reads of a module of vitest's module runner. */
+/** The part of vitest's modules that this file reads. */
 interface Module {
   readonly importers: Set<string>;
   readonly imports: ReadonlySet<string>;
@@ -7,19 +7,19 @@ interface Module {
   evaluated: boolean;
 }
 
-/** Sources that remember something between requests, and would carry it from one test file to the next. */
+/** Sources with state between requests, which would carry it from one test file to the next. */
 export const MEMORIES = ["deps.ts", "worker.ts", "events/consume/named-consumers.ts"] as const;
 
 /**
- * Makes vitest evaluate modules anew where they are imported next: test/ but for one file, the sources that remember
- * something, and all that import one of these. The other sources stay as they are, compiled: `vi.resetModules` would also take
- * what the runtime has learned about them, which costs a third of the time of all tests.
+ * Makes vitest evaluate modules again at their next import: all of test/ except one file, the sources with state, and
+ * the modules that import one of these. All other sources stay compiled. `vi.resetModules` would also drop what the
+ * runtime has optimized, which costs a third of the time of all tests.
  */
 export function forgetModules(): void {
   const { evaluatedModules } = (globalThis as unknown as { __vitest_worker__: WorkerState }).__vitest_worker__;
   const modules = evaluatedModules.idToModuleMap;
   const forgotten = new Set([...modules.keys()].filter((id) => isForgotten(id)));
-  // A set that grows while it is read is read to its new end.
+  // Iterating a set also visits the items that are added meanwhile.
   for (const id of forgotten) for (const importer of modules.get(id)?.importers ?? []) forgotten.add(importer);
   for (const id of forgotten) {
     const module = modules.get(id);
@@ -35,7 +35,7 @@ interface WorkerState {
   readonly evaluatedModules: { readonly idToModuleMap: ReadonlyMap<string, Module> };
 }
 
-/** Remembers only what it makes of api/openapi.json, which takes 100 ms. */
+/** This module keeps only the compiled api/openapi.json, which takes 100 ms. */
 const LASTING = "/test/support/documented.ts";
 
 const isForgotten = (id: string): boolean =>

@@ -8,15 +8,15 @@ import { forgetModules } from "./forget-modules.ts";
 import { reuseRsaKeys } from "./rsa-keys.ts";
 import { lowerPasswordCost } from "./password-cost.ts";
 
-/** What all files of a runtime share. */
+/** The state that all files of a runtime share. */
 const runtime = globalThis as { schema?: string };
 
 const given = env as typeof env & { readonly TEST_MIGRATIONS: D1Migration[] };
 
 /**
- * Test files follow each other in one runtime, since a new one for each takes longer than most files do. Each begins as if
- * it were the first: the clock is the real one, no module remembers anything (what the Worker keeps for its isolate is
- * made anew), no object lives and nothing is stored but empty tables.
+ * Test files follow each other in one runtime, because starting one takes longer than most files do. Each file begins
+ * as if it were the first: the clock is the real one, no module has state (the Worker's state of an isolate is new), no
+ * object lives, and only empty tables are stored.
  */
 export async function startFresh(): Promise<void> {
   vi.useRealTimers();
@@ -33,13 +33,13 @@ export async function startFresh(): Promise<void> {
   await Promise.all(empty.map((db) => db.prepare(runtime.schema!).run()));
 }
 
-/** Those of D1. An object gets its tables with the first statement. */
+/** Returns the databases of D1. An object gets its tables with its first statement. */
 const databases = () => shardsOf({ ...env, OBJECT_SHARDS: "" });
 const objectShards = () => [...(parseObjectShards(env.OBJECT_SHARDS) ?? new Map()).keys()];
 
 /**
- * What the migrations make of a database, as one text of SQL, which runs in a tenth of their time. They are applied once in
- * a runtime, in one batch.
+ * Returns the schema that the migrations create as one text of SQL, which runs in a tenth of their time. The migrations
+ * themselves are applied once in a runtime, in one batch.
  */
 async function migrated(db: D1Database, migrations: readonly D1Migration[]): Promise<string> {
   const list =
@@ -62,7 +62,7 @@ async function migrated(db: D1Database, migrations: readonly D1Migration[]): Pro
     for (const row of results)
       rows.push(`INSERT INTO "${name}" VALUES (${Object.values(row).map(literal).join(", ")})`);
   }
-  // No trigger acts on rows that were there before it.
+  // Triggers come last, because they must not act on these rows.
   const ofType = (isTrigger: boolean) => schema.filter(({ type }) => (type === "trigger") === isTrigger);
   return [...ofType(false).map(({ sql }) => sql), ...rows, ...ofType(true).map(({ sql }) => sql)].join(";\n");
 }
@@ -71,9 +71,10 @@ const literal = (value: string | number | null): string =>
   typeof value === "string" ? `'${value.replaceAll("'", "''")}'` : String(value);
 
 /**
- * `reset` empties the objects that live, those that databases, buckets and caches are made of among them. One that nobody
- * has called for ten seconds sleeps, and would keep what it has. The Worker's own objects that sleep are left alone: each
- * file has names of its own, and what was emptied is still listed, so to wake all takes longer with each file.
+ * Wakes sleeping objects before `reset`, which empties only objects that live. Databases, buckets and caches consist of
+ * objects, and an object that nobody has called for ten seconds sleeps and would keep its data. The Worker's own
+ * sleeping objects may stay: each file has its own names. To wake them all would take longer with each file, because
+ * emptied objects stay listed.
  */
 const wakeWhatAllShare = (): Promise<unknown> =>
   Promise.all([
@@ -84,7 +85,7 @@ const wakeWhatAllShare = (): Promise<unknown> =>
     caches.default.match("https://any.example/"),
   ]);
 
-/** One that lives with the modules of the file before ends at the first call. */
+/** Pings an object. An object that still runs the modules of the previous file ends at the first call. */
 async function pinged(name: string): Promise<void> {
   const ping = () => (env.SHARD_DATABASE.getByName(name) as unknown as PingStub).ping();
   await ping().catch(ping);

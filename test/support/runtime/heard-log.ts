@@ -1,8 +1,8 @@
 import { LOG_LEVELS, type Log, type LogFields } from "../../../src/platform/runtime/log.ts";
 
 /**
- * The log of a room that a test makes by itself: log-watch.ts hears it as it hears the Worker's, and shows none of it,
- * faults neither, since such tests make them on purpose.
+ * The log of a service that a test creates itself. log-watch.ts searches it for secrets as it does the Worker's log,
+ * but shows nothing of it, not even errors, because such tests cause them on purpose.
  */
 export const heardLog = Object.fromEntries(
   LOG_LEVELS.map((level) => [

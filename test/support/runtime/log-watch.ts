@@ -3,14 +3,14 @@ import { afterAll, afterEach, vi } from "vitest";
 import { noteSecret, secretsIn } from "../secrets.ts";
 
 /**
- * Hears all that the Worker logs, down to `debug`, whether a test silences it or not, and fails the test after which a
- * secret stands there. What is less than an error is not shown.
+ * Reads everything that the Worker logs, down to `debug`, even if a test silences it, and fails the test after which
+ * the log contains a secret. It shows only errors.
  */
 const LEVELS = ["debug", "log", "info", "warn", "error"] as const;
 type Level = (typeof LEVELS)[number];
 
 let lines: string[] = [];
-/** The console of the runtime, which all files share. */
+/** The runtime's console, which all files share. */
 const kept = globalThis as { realConsole?: Readonly<Record<Level, Console[Level]>> };
 kept.realConsole ??= Object.fromEntries(LEVELS.map((level) => [level, console[level]])) as Record<
   Level,
@@ -19,17 +19,17 @@ kept.realConsole ??= Object.fromEntries(LEVELS.map((level) => [level, console[le
 const real = kept.realConsole;
 const spyOn = vi.spyOn;
 
-/** A line of the Worker's log (`platform/runtime/log.ts`), and not of the test. */
+/** True for a line of the Worker's log (`platform/runtime/log.ts`), false for a line of the test. */
 const isOfWorker = (given: readonly unknown[]): boolean => String(given[0]).startsWith('{"level":');
 
-/** Shows what the tests say, and nothing that the Worker logs. */
+/** Shows the output of the tests, but not the Worker's log. */
 function muffle(level: Level): void {
   console[level] = (...given: unknown[]) => {
     if (!isOfWorker(given)) real[level].apply(console, given);
   };
 }
 
-/** Puts an ear before whatever is called now. */
+/** Wraps the current method of the console, to record its lines. */
 function listen(level: Level): void {
   const next = console[level];
   console[level] = (...given: unknown[]) => {
@@ -51,11 +51,11 @@ vi.spyOn = ((object: object, key: never) => {
 for (const name of ["OPERATOR_CLIENT_SECRET", "SEAL_KEYS"] as const)
   for (const value of env[name].split(/[,:]/)) noteSecret(name, value);
 
-/** What stands in the log since this was last asked: `password in {"level":"info",…`. Asked after each test. */
+/** Returns the secrets in the log since the last call, as `password in {"level":"info",…`. It runs after each test. */
 export function takeSecretsInLog(): string[] {
   const said = lines;
   lines = [];
-  // Most often there is nothing, which one look at the whole says.
+  // One search over all lines is enough in most cases, because there is no secret.
   if (secretsIn(said.join("\n")).length === 0) return [];
   return said.flatMap((line) => secretsIn(line).map((what) => `${what} in ${line}`));
 }
@@ -69,7 +69,7 @@ afterEach(expectNone);
 afterAll(() => {
   vi.restoreAllMocks();
   vi.spyOn = spyOn;
-  // Vitest waits for an answer to each line. A line of an object that ends meanwhile would never get one.
+  // Vitest waits for an answer to each line, and a line of an object that ends meanwhile would get none.
   LEVELS.forEach(muffle);
   expectNone();
 });

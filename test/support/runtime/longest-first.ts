@@ -1,6 +1,6 @@
 import { BaseSequencer, type TestSpecification } from "vitest/node";
 
-/** The longest files come first, so that none of them runs alone at the end while the other cores are idle. */
+/** The longest files start first, so that none of them runs alone at the end while the other cores are idle. */
 const LONG = [
   "nightly/quickstarts",
   "nightly/plat-apply",
@@ -43,7 +43,7 @@ const LONG = [
   "oauth/federation/provider-answers",
 ];
 
-/** The order of the test files; where several run at once, the next one starts when one has ended. */
+/** Sorts the test files. If several run at once, the next file starts when one has ended. */
 export class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const place = ({ moduleId }: TestSpecification): number => {

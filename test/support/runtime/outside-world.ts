@@ -1,23 +1,23 @@
 import { Response, type Request } from "miniflare";
 
 /**
- * The world outside the platform, as the tests of the `worker` project see it: every `fetch` that leaves the runtime comes
- * here, into Node. A test says what is answered where (`test/support/outside.ts`) and asks what came; nothing goes on to
- * a network. Each test takes host names of its own, since all files share this one world.
+ * The world outside the platform, for the tests of the `worker` project. Every `fetch` that leaves the runtime comes
+ * here, into Node, and never reaches a network. A test sets the answers (`test/support/outside.ts`) and reads the
+ * requests. Each test uses its own host names, because all files share this world.
  */
 export interface OutsideAnswer {
   readonly status?: number;
   readonly headers?: Record<string, string>;
   readonly body?: string;
-  /** The body is the challenge of the request's, as it is or as JSON. */
+  /** The body is the challenge of the request, as text or as JSON. */
   readonly challenge?: "text" | "json";
-  /** A body of so many bytes instead. */
+  /** The size of a body in bytes, instead of `body`. */
   readonly bodyBytes?: number;
-  /** Nothing comes, or headers and a first byte and then nothing more. */
+  /** The answer hangs: at once, or after the headers and a first byte. */
   readonly hangs?: "at once" | "in the body";
-  /** A body without an end. */
+  /** True for a body without an end. */
   readonly endless?: boolean;
-  /** Nothing comes until the test lets it (`release`). */
+  /** True if the answer waits for the test (`release`). */
   readonly held?: boolean;
 }
 
@@ -26,18 +26,18 @@ export interface OutsideRequest {
   readonly url: string;
   readonly headers: Record<string, string>;
   readonly body: string;
-  /** Requests to this address that had no answer yet when this one came, itself included. */
+  /** The number of requests to this address without an answer when this one came, including itself. */
   readonly parallel: number;
 }
 
 export const CONTROL_HOST = "outside.test";
-/** Longer than anybody waits, and the end of what hangs. */
+/** A hanging answer ends after this time, which is longer than anybody waits. */
 const HANG_MS = 15_000;
 
-/** What comes next at each address; the last one stays. */
+/** The next answers at each address. The last one stays. */
 const answers = new Map<string, OutsideAnswer[]>();
 const waiting = new Map<string, number>();
-/** Those that are held, the first one first. */
+/** The held requests, the oldest first. */
 const held = new Map<string, (() => void)[]>();
 const requests = new Map<string, OutsideRequest[]>();
 
@@ -65,8 +65,8 @@ export async function outsideWorld(request: Request): Promise<Response> {
 }
 
 /**
- * `POST /answers {address, answer}` (or an array of them, one after the other), `POST /release {address, count}`,
- * `GET /requests?address=` (and forgets them), `GET /held?address=` (how many).
+ * Handles `POST /answers {address, answer}` (or an array of answers, one after the other), `POST /release {address,
+ * count}`, `GET /requests?address=`, which also deletes them, and `GET /held?address=`, which returns their number.
  */
 async function control(url: URL, request: Request): Promise<Response> {
   if (request.method === "GET") {
@@ -107,7 +107,9 @@ async function respond(answer: OutsideAnswer): Promise<Response> {
   return new Response(stalled, { status, headers });
 }
 
-/** Far more than anybody reads; then it stands still, since nobody here is told when the reader went away. */
+/**
+ * Far more chunks than anybody reads. After them the body hangs, because this code does not learn that a reader left.
+ */
 const ENDLESS_CHUNKS = 500;
 
 function streamWithoutEnd(): ReadableStream<Uint8Array> {

@@ -1,8 +1,8 @@
 import { onTestFinished } from "vitest";
 
 /**
- * A password check takes 75 ms on purpose, and a hundred test files sign people in. So tests hash at a lower cost, but for
- * those that are about the cost.
+ * A password check takes 75 ms on purpose, and a hundred test files sign people in. So tests hash at a lower cost,
+ * except tests of the cost itself.
  */
 const load = () => import("../../../src/platform/secrets/password-hash.ts");
 
@@ -11,7 +11,7 @@ export async function lowerPasswordCost(): Promise<void> {
   cost.log2N = 4;
 }
 
-/** Until the end of the test that calls it, or whose `beforeEach` does. */
+/** Restores the real cost until the end of the test that calls it, or whose `beforeEach` calls it. */
 export async function realPasswordCost(): Promise<void> {
   const { cost, PASSWORD_COST } = await load();
   Object.assign(cost, PASSWORD_COST);

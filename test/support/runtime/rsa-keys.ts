@@ -1,10 +1,10 @@
 /**
- * To find the primes of an RSA key takes 200 ms, and nearly each test file has a platform that makes one. So the files of a
- * runtime use the same keys: a file gets as many different ones as it asks for, and each file begins with the first.
+ * Finding the primes of an RSA key takes 200 ms, and the platform of nearly every test file makes one. So the files of
+ * a runtime use the same keys: within a file each request gets a different key, and each file begins with the first.
  */
 interface Keys {
   readonly generate: SubtleCrypto["generateKey"];
-  /** By algorithm and usage. */
+  /** The keys by algorithm and usage. */
   readonly made: Map<string, Awaited<ReturnType<SubtleCrypto["generateKey"]>>[]>;
 }
 const runtime = globalThis as { rsaKeys?: Keys };

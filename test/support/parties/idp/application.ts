@@ -24,7 +24,7 @@ export async function makeApplication(): Promise<Application> {
   return { clientId, clientSecret, email };
 }
 
-/** What the client gets: the parameters of the redirect to it. */
+/** Returns the parameters of the redirect to the client. */
 export function toClient(response: Response): Record<string, string> {
   const location = response.headers.get("location") ?? "";
   if (response.status !== 302 || !location.startsWith(CALLBACK)) throw new Error(`${response.status} ${location}`);

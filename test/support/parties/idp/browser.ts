@@ -1,7 +1,7 @@
 import { isolate, type Isolate } from "../../isolate.ts";
 import { ORIGIN } from "../../platform/call.ts";
 
-/** A browser at one isolate of the platform: it keeps cookies and follows nothing. */
+/** A browser at one isolate of the platform. It keeps cookies and follows no redirects. */
 export class Browser {
   readonly cookies = new Map<string, string>();
   readonly platform: Isolate;

@@ -15,7 +15,7 @@ export const claimsFor = (app: Application, provider: Provider, { nonce }: SentO
   email_verified: true,
 });
 
-/** An ID token; a claim that is undefined is left out. */
+/** Signs an ID token without the claims that are undefined. */
 export async function sign(
   claims: JWTPayload,
   { alg, kid, privateKey }: Pick<Signer, "alg" | "kid"> & { privateKey: CryptoKey | Uint8Array },
@@ -26,7 +26,7 @@ export async function sign(
   return new SignJWT(payload).setProtectedHeader({ alg, kid, ...header }).sign(privateKey);
 }
 
-/** What the provider's token endpoint answers from now on. */
+/** Sets the answer of the provider's token endpoint. */
 export const answerToken = (provider: Provider, idToken: unknown, more: OutsideAnswer = {}): Promise<void> =>
   answerJson(
     at(provider, "token"),

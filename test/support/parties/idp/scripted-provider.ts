@@ -5,8 +5,8 @@ import { put } from "../../platform/operator.ts";
 import { unique } from "../../platform/unique.ts";
 
 /**
- * An identity provider whose every word a test can bend: it lives in the world outside that the tests play, says what
- * discovery, keys, token endpoint and userinfo answer, and is registered with the platform under an id of its own.
+ * An identity provider whose answers a test can change. It is a part of the world outside (outside-world.ts), sets the
+ * answers of discovery, keys, token endpoint and userinfo, and is registered with the platform under its own id.
  */
 export const CLIENT_SECRET = "secret of the platform: +&=% \u007e";
 
@@ -28,7 +28,7 @@ export interface Provider {
   readonly id: string;
   readonly issuer: string;
   readonly signer: Signer;
-  /** What discovery says unless a test says otherwise. */
+  /** The answer of discovery unless a test changes it. */
   readonly metadata: Readonly<Record<string, unknown>>;
 }
 
@@ -39,7 +39,7 @@ export async function makeProvider(
     metadata?: Record<string, unknown>;
     signer?: Signer;
     id?: string;
-    /** Fields of its registration. */
+    /** The fields of its registration. */
     scopes?: string[];
     tenants?: string[];
     domains?: string[];
@@ -66,7 +66,7 @@ export async function makeProvider(
   return provider;
 }
 
-/** Another registration of it, where only these fields differ. */
+/** Changes these fields of the registration. */
 export const bindProvider = ({ id, issuer }: Provider, fields: object): Promise<unknown> =>
   put(`identity-providers/${id}`, { issuer, clientId: CLIENT_ID, clientSecret: "********", ...fields });
 

@@ -3,7 +3,7 @@ import type { Provider } from "./scripted-provider.ts";
 import { Browser } from "./browser.ts";
 import { linkAccount } from "./accounts.ts";
 
-/** A sign-in under way: the address at the provider that the browser was sent to, and its parameters. */
+/** A sign-in that is under way: the address at the provider to which the browser was sent, and its parameters. */
 export interface SentOff {
   readonly browser: Browser;
   readonly address: URL;
@@ -22,14 +22,14 @@ export const authorizeAddress = (app: Application, provider: Provider, more: Rec
     ...more,
   }).toString()}`;
 
-/** For a user whose account there is linked already. */
+/** Begins a sign-in of a user whose account at the provider is linked. */
 export async function sendOff(...given: Parameters<typeof sendOffUnlinked>): Promise<SentOff> {
   const [app, provider] = given;
   await linkAccount(app, provider);
   return sendOffUnlinked(...given);
 }
 
-/** The same where nobody linked the account there before. */
+/** Begins a sign-in of a user whose account at the provider is not linked. */
 export async function sendOffUnlinked(
   app: Application,
   provider: Provider,
