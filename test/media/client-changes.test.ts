@@ -13,8 +13,8 @@ import { mediaApp } from "./support/media-app.ts";
 import { everywhere } from "../support/shards.ts";
 
 /**
- * Pending files and reports of deletions belong to a client by its name. They follow a rename, and nobody inherits them
- * with the old name.
+ * Pending files and reports of deletions belong to a client by its name. They follow a rename, and the next client of
+ * the old name does not get them.
  */
 const FILES = "/media/v2/public/files";
 const TYPE = { "content-type": "text/plain" };
@@ -44,7 +44,7 @@ const create = async (client: TestClient): Promise<Made> =>
   expectJson<Made>(await call(FILES, { token: await tokenFor(client), json: { "Content-Type": "text/plain" } }), 200);
 const upload = ({ uploadLink }: Made) => call(uploadLink, { method: "PUT", body: "x", headers: TYPE });
 
-/** A file that is uploaded but not committed. */
+/** Makes a file that is uploaded but not committed. */
 async function pending(client: TestClient): Promise<Made> {
   const file = await create(client);
   expect((await upload(file)).status).toBe(200);
@@ -161,7 +161,7 @@ describe("a pending file", () => {
     const client = await makeClient();
     const slow = isolate();
     const token = await tokenFor(client);
-    // The isolate's copy of revocations is fresh now.
+    // This request refreshes the isolate's copy of revocations.
     expect((await asOf(slow, FILES, "POST", token)).status).toBe(200);
     await change(client, client.tenant, newName());
     const file = await expectJson<Made>(await asOf(slow, FILES, "POST", token), 200);
@@ -173,7 +173,7 @@ describe("a pending file", () => {
 });
 
 describe("a report of a deletion", () => {
-  /** `Location` of the report of a pending file. */
+  /** Deletes a pending file, and returns the `Location` of the report. */
   const report = async (client: TestClient): Promise<string> => {
     const deleted = await deletion(await pending(client), client);
     expect(deleted.status).toBe(204);
@@ -228,7 +228,7 @@ const pathOf = (address: string): string => {
 const asOf = (place: Isolate, address: string, method: string, token: string): Promise<Response> =>
   place.fetch(pathOf(address), { method, headers: { authorization: `Bearer ${token}` } });
 
-/** A binding that runs something once before the first call of this method. */
+/** Returns a binding that runs `act` once, before the first call of this method. */
 function before<T extends object>(binding: T, method: keyof T, act: () => Promise<unknown>): T {
   let acted = false;
   return new Proxy(binding, {

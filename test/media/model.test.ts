@@ -4,7 +4,7 @@ import { modelRuns } from "../support/model-runs.ts";
 import { adversarySchedules, BESIDE, expectWorld, runAdversaries } from "./support/adversary.ts";
 import { runSchedule, schedule } from "./model-schedules.ts";
 
-/** First, because schedules with faults empty the tables. */
+/** These schedules run first, because schedules with faults empty the tables. */
 describe("strangers in random schedules", () => {
   const runs = modelRuns("MEDIA_ADVERSARY_SCHEDULES", 15);
   it("change nothing of a client's file and learn nothing of it, with any token", { timeout: 3_600_000 }, async () => {

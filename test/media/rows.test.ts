@@ -6,7 +6,7 @@ import { mediaApp, START_MS } from "./support/media-app.ts";
 import { principal } from "./support/principal.ts";
 import { stored } from "./support/stored-file.ts";
 
-/** What D1 and R2 are billed for, rows of indexes included. */
+/** These tests count what D1 and R2 bill, including rows of indexes. */
 const PICTURE = await encodePng(gradient(8, 8));
 const DAY_MS = 86_400_000;
 const METADATA = { order: "o-4711", color: "red", price: 129.9 };
@@ -15,7 +15,7 @@ it("a file is deleted with 12 rows, and proven gone with two rows and three ques
   const { env: bindings, tally, reset } = counting(env);
   const app = mediaApp({ db: bindings.DB, bucket: bindings.MEDIA });
   const as = principal();
-  // The first deletion makes the requester's row; another file keeps the set of keys.
+  // The first deletion creates the requester's row. Another file keeps the key set.
   await stored(app, PICTURE, { as, metadata: METADATA });
   const files = [
     await stored(app, PICTURE, { as, metadata: METADATA }),

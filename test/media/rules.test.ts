@@ -10,7 +10,7 @@ import { systemRandom } from "../../src/platform/runtime/random.ts";
 import { concat, exifSegment, GIF, jpegSegment, PNG_SIGNATURE, pngChunk } from "../support/images.ts";
 import { runs } from "../support/model-runs.ts";
 
-/** Texts of ASCII, control characters and any Unicode, halves of surrogate pairs included. */
+/** Generates texts of ASCII, control characters and any Unicode, including halves of surrogate pairs. */
 const anyText = (maxLength: number) => {
   const anything = fc.integer({ min: 0, max: 0x10ffff });
   const unit = fc.oneof(fc.integer({ min: 0, max: 0x7f }), anything).map((code) => String.fromCodePoint(code));
@@ -131,7 +131,7 @@ describe("file names", () => {
   it.each([
     [`${"a".repeat(300)}.pdf`, `${"a".repeat(251)}.pdf`],
     [`${"a".repeat(251)}.pdf`, `${"a".repeat(251)}.pdf`],
-    // Four bytes each, and two of UTF-16.
+    // Each of these characters has four bytes, and two units of UTF-16.
     [`${"😀".repeat(100)}.jpeg`, `${"😀".repeat(62)}.jpeg`],
     [`x${"ä".repeat(200)}.😀`, `x${"ä".repeat(124)}.😀`],
     [`${"a".repeat(250)} b.txt`, `${"a".repeat(250)}.txt`],

@@ -7,7 +7,7 @@ import { makeTenant } from "../support/platform/tenants.ts";
 import { tokenFor } from "../support/platform/tokens.ts";
 import { unique } from "../support/platform/unique.ts";
 
-/** A registered service that the tenant subscribes to. */
+/** Registers a service to which the tenant subscribes. */
 async function subscribedService(tenant: string): Promise<string> {
   const name = unique("service");
   const sourceUrl = "https://service.example";
@@ -18,7 +18,7 @@ async function subscribedService(tenant: string): Promise<string> {
   return name;
 }
 
-/** The whole platform: real tokens, the real queue, nothing simulated. */
+/** These tests use the whole platform with real tokens and the real queue. */
 describe("media through the platform", () => {
   const PATIENCE_MS = 15_000;
 

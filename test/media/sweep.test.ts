@@ -142,7 +142,7 @@ describe("the sweep", () => {
     expect(tally.d1RowsRead).toBeLessThan(50);
     reset();
     expect(await createRemovedFileStore(counted.DB).due(due, 100)).toHaveLength(100);
-    // Three rows each, with their variants, of 3,000.
+    // Of 3,000 files, a page reads three rows for each of its files, with their variants.
     expect(tally.d1RowsRead).toBeLessThan(1000);
     await env.DB.prepare("UPDATE file SET due_at = NULL WHERE id IN (SELECT value FROM json_each(?))")
       .bind(JSON.stringify(ids))
@@ -222,7 +222,7 @@ describe("the sweep", () => {
   });
 });
 
-/** Pending files created at this time, each with a declared variant whose nonce is the id and `n`. */
+/** Inserts pending files of this time, each with a declared variant whose nonce is the id and `n`. */
 async function insertPending(count: number, createdAt: number): Promise<string[]> {
   const run = unique("f");
   const ids = Array.from({ length: count }, (_, index) => `${run}-${String(index).padStart(4, "0")}`);

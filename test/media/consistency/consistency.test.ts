@@ -8,7 +8,7 @@ import { BY, compare, drain, findingsOf, laterMs, repair, runner, shortly } from
 
 beforeEach(clear);
 
-/** Some hundred good files and variants with faults of each kind among them, and the findings expected. */
+/** Makes some hundred good files and variants with faults of each kind among them. Returns the expected findings. */
 async function world(files: number): Promise<string[]> {
   const owner = await makeOwner();
   const faults: string[] = [];
@@ -280,7 +280,7 @@ describe("a repair", () => {
       [young, null],
     ]);
     expect([await env.MEDIA.head(old), (await env.MEDIA.head(young))?.key]).toEqual([null, young]);
-    // The upload's commit may be what the restore undid, so nobody removes its bytes either.
+    // The restore may have undone the commit of the upload, so the sweep does not remove its bytes either.
     const removed = createRemovedFileStore(env.DB);
     expect((await removed.due(laterMs(), 10)).map(({ id }) => id)).toEqual([later]);
 
@@ -308,7 +308,7 @@ describe("a repair", () => {
     await run("UPDATE file SET state = 'removed', removed_at = 1, erasure_id = 'e2' WHERE id = ?1", removed);
     await run("UPDATE variant SET state = 'removed' WHERE nonce = ?1", variant);
     await env.MEDIA.put(`variant/${file}/${brought}`, "small");
-    // An object of just now may belong to work in progress.
+    // A new object may belong to work in progress.
     await repair(all, id, Date.now());
     expect((await findingsOf(all, id)).map(({ outcome }) => outcome)).toEqual(Array(5).fill("obsolete"));
     expect(await env.MEDIA.head(orphan)).not.toBeNull();

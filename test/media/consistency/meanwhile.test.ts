@@ -10,8 +10,8 @@ import { databaseThrough, type Fault } from "../../support/database-through.ts";
 beforeEach(clear);
 
 /**
- * The platform's other work: each call is one step in the life of a file or variant, in the platform's order (bytes
- * before the row that needs them, rows after the bytes that they need). No state in between is a fault.
+ * The platform's other work. Each call is one step in the life of a file or variant, in the platform's order: bytes
+ * come before the row that needs them. No state in between is a fault.
  */
 class Platform {
   readonly #owner: number;
@@ -23,7 +23,7 @@ class Platform {
     this.#owner = owner;
   }
 
-  /** Lives take turns, and each turn begins another one, so that all are at different steps. */
+  /** Does a step of the next life. Each round also begins another life, so that all are at different steps. */
   step(): Promise<unknown> {
     this.#last = this.#last.then(() => this.#step());
     return this.#last;
@@ -108,7 +108,7 @@ describe("a run while files come and go", () => {
   });
 });
 
-/** Something that happens once between the reads of a run: after the first listing, page of rows, or head. */
+/** The time of a change between the reads of a run: after the first listing, page of rows, named rows, or head. */
 type At = "list" | "page" | "named" | "head";
 const happens =
   (events: Partial<Record<At, () => Promise<unknown>>>) =>
@@ -187,7 +187,7 @@ describe("a run does not report", () => {
   });
 });
 
-/** Faults of all kinds, with good files around them. */
+/** Makes faults of all kinds, with good files around them. */
 async function smallWorld(times = 3): Promise<string[]> {
   const owner = await makeOwner();
   const faults: string[] = [];
@@ -300,7 +300,7 @@ describe("faults of R2, D1 and the queue", () => {
   });
 });
 
-/** Retries, as the operator and the queue do. */
+/** Runs and retries, as the operator and the queue do. */
 async function throughFaults(shaky: Runner): Promise<string> {
   const nowMs = laterMs();
   const again = async <T>(call: () => Promise<T>): Promise<T> => call().catch(() => call());

@@ -17,7 +17,7 @@ export const run = (sql: string, ...values: unknown[]): Promise<D1Result> =>
 
 export const put = async (key: string, body: string): Promise<R2Object> => (await env.MEDIA.put(key, body))!;
 
-/** `retired` by a deletion of all files. */
+/** Makes an owner. `retired`: a deletion of all files has retired it. */
 export async function makeOwner(retired = false): Promise<number> {
   const { results } = await run(
     "INSERT INTO owner (client, tenant, visibility, erasure_id) VALUES ('shop', 'acme', 'private', ?1) RETURNING id",
@@ -28,7 +28,7 @@ export async function makeOwner(retired = false): Promise<number> {
 
 let made = 0;
 
-/** Ids in increasing order, with gaps for others in between. */
+/** Returns ids in increasing order, with gaps for other ids between them. */
 export const fileId = (): string => `65${(++made).toString(16).padStart(10, "0")}${"a".repeat(12)}`;
 
 export const nonce = (): string => (++made).toString(16).padStart(32, "0");
@@ -59,7 +59,7 @@ export async function makeFile(given: FileColumns): Promise<string> {
   return id;
 }
 
-/** A committed file with its bytes; `copied`: at the key of a presigned upload. */
+/** Makes a committed file with its bytes. `copied`: the bytes have the key of a presigned upload. */
 export async function goodFile(owner: number, copied = false): Promise<string> {
   const id = fileId();
   const body = `bytes of ${id}`;

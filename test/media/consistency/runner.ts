@@ -13,14 +13,14 @@ import { LIMITS } from "../../../src/media/model/limits.ts";
 import { systemRandom } from "../../../src/platform/runtime/random.ts";
 import { heardLog } from "../../support/runtime/heard-log.ts";
 
-/** Runs the consistency report step by step, over rows and objects of the test. */
+/** Runs the consistency report step by step, over the rows and objects of the test. */
 export interface Runner {
   readonly consistency: Consistency;
   /** Messages that were sent but not consumed. */
   readonly messages: MediaJob[];
 }
 
-/** Long after everything that a test writes, so that nothing is young. */
+/** Returns a time long after all writes of a test, so that no object is young. */
 export const laterMs = (): number => Date.now() + 60 * 60_000;
 
 export const BY = { actor: "plat.operator", requestId: "r1" };
@@ -67,7 +67,7 @@ export async function drain({ consistency, messages }: Runner, nowMs = laterMs()
   }
 }
 
-/** A whole run; returns its id. */
+/** Does a whole run and returns its id. */
 export async function compare(run: Runner, nowMs = laterMs()): Promise<string> {
   const started = await run.consistency.start({ ...BY, nowMs });
   if (!started.ok) throw new Error(started.error);
@@ -84,6 +84,6 @@ export async function repair(run: Runner, id: string, nowMs = laterMs()): Promis
 export const findingsOf = ({ consistency }: Runner, id: string): Promise<readonly KeptFinding[]> =>
   consistency.findings(id, 0, 1000, 0);
 
-/** `kind key`, sorted. */
+/** Returns the findings as `kind key`, sorted. */
 export const shortly = (findings: readonly { kind: string; key: string }[]): string[] =>
   findings.map(({ kind, key }) => `${kind} ${key}`).toSorted();

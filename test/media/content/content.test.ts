@@ -27,7 +27,7 @@ beforeAll(async () => {
 const privateLink = async (): Promise<string> => (await expectJson(await app.call(secret.path, { as }), 200)).link;
 const publicLink = async (): Promise<string> => (await app.call(open.path)).headers.get("location")!;
 
-/** What a statement may walk: values that it was given, a part with a limit, and the pending files. */
+/** The scans that a statement may do: over its parameters, over a part with a limit, and over pending files. */
 const BOUNDED_SCAN =
   /\bSCAN (json_each|value|CONSTANT|\w+ VIRTUAL TABLE|page$|\(subquery-\d+\)|file USING INDEX file_pending$)/;
 

@@ -6,7 +6,7 @@ import { principal } from "../support/principal.ts";
 import { stored } from "../support/stored-file.ts";
 import { runs } from "../../support/model-runs.ts";
 
-/** Content from strangers in a browser: its name, shown or saved, and never run. */
+/** A browser shows or saves content from strangers under its name, and never runs it. */
 const app = mediaApp();
 const as = principal();
 const BYTES = new TextEncoder().encode("x") as Uint8Array<ArrayBuffer>;
@@ -133,7 +133,7 @@ describe("the file name", () => {
   });
 });
 
-/** The last part of a path without invisible characters; nothing if only dots are left. */
+/** Returns the last part of a path without invisible characters; nothing if only dots are left. */
 function expectedName(given: string): string | undefined {
   const visible = given
     .split(/[/\\]/)

@@ -15,7 +15,7 @@ const ID = "[0-9a-f]{24}";
 const addressOf = (file: { id: string }): string => `/media/v2/content/${file.id}`;
 
 /**
- * An app that counts its calls of D1, R2 and the cache. `cost` returns those of a request and of the work after its
+ * An app that counts its calls of D1, R2 and the cache. `cost` returns the calls of a request and of the work after its
  * answer.
  */
 function counted(overrides: Parameters<typeof mediaApp>[0] = {}) {
@@ -272,7 +272,7 @@ describe("a deletion", () => {
       await cost(path);
       expect(await cost(path)).toMatchObject({ status: 200, ...HIT });
     }
-    // Another one read D1 before the deletion; it sends and stores after it.
+    // Another request reads D1 before the deletion, and sends and stores the content after it.
     const late = counted({ bucket: slow });
     const sending = late.app.call(clips[1]!);
     await reached.promise;

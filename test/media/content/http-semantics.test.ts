@@ -9,15 +9,15 @@ import { expectJson } from "../../support/platform/call.ts";
 import { runs } from "../../support/model-runs.ts";
 
 /**
- * Conditions and ranges of RFC 9110 case by case, at every address: master and variant, public and by a temporary link,
- * read from R2 and from a copy at the edge.
+ * Checks conditions and ranges of RFC 9110 case by case, at every address: master and variant, public and by a
+ * temporary link, read from R2 and from a copy at the edge.
  */
 interface Way {
   readonly name: string;
   readonly link: string;
   readonly bytes: Uint8Array;
   readonly etag: string;
-  /** The ETag of the other one: the master's for a variant, and the variant's for the master. */
+  /** The ETag of the other content: the master's for a variant, and the variant's for the master. */
   readonly otherEtag: string;
   readonly get: (headers: Record<string, string>, method?: "GET" | "HEAD") => Promise<Response>;
   readonly cacheControl: string;
@@ -83,7 +83,7 @@ beforeAll(async () => {
   bare.clock.nowMs += 7000;
 });
 
-/** All addresses; checks that copies come from the edge. */
+/** Runs a check at all addresses, and checks that copies come from the edge. */
 async function everyWay(check: (way: Way) => Promise<void>): Promise<void> {
   expect(ways).toHaveLength(6);
   for (const way of ways) await check(way);
@@ -92,7 +92,7 @@ async function everyWay(check: (way: Way) => Promise<void>): Promise<void> {
 type Case = [headers: Record<string, string>, status: number];
 
 describe("conditions (section 13)", () => {
-  // E is the content's own ETag (with quotes), O that of the other master or variant.
+  // E is the content's own ETag (with quotes), O the ETag of the other master or variant.
   const cases: Case[] = [
     [{}, 200],
     // 13.1.1
@@ -185,7 +185,7 @@ describe("conditions (section 13)", () => {
   });
 });
 
-/** Headers that every answer of a status must and must not have. */
+/** Checks the headers that every answer of a status must and must not have. */
 function checkAnswer(way: Way, answer: Response, bytes: Uint8Array | undefined): void {
   const header = (name: string) => answer.headers.get(name);
   expect(header("x-content-type-options")).toBe("nosniff");
@@ -262,7 +262,7 @@ describe("ranges (section 14)", () => {
     ["bytes=99999-", () => "none"],
     ["bytes=-0", () => "none"],
     ["bytes=99999-,-0", () => "none"],
-    // Ignored: overlapping, too many, malformed, another unit.
+    // These ranges are ignored: overlapping, too many, malformed, another unit.
     ["bytes=0-5,5-6", () => "whole"],
     ["bytes=0-,-1", () => "whole"],
     [`bytes=${Array.from({ length: 11 }, (_, index) => `${index * 2}-${index * 2}`).join(",")}`, () => "whole"],
@@ -371,7 +371,7 @@ async function checkRanges(way: Way, answer: Response, expected: [number, number
 
 const latin1 = (bytes: Uint8Array): string => String.fromCharCode(...bytes);
 
-/** RFC 2046 section 5.1.1, parsed as a client does. */
+/** Parses a multipart body as a client does (RFC 2046 section 5.1.1). */
 function partsOf(body: Uint8Array, boundary: string): { headers: object; bytes: string }[] {
   const [preamble, ...parts] = latin1(body).split(`\r\n--${boundary}`);
   expect(preamble).toBe("");

@@ -158,7 +158,7 @@ describe("deleting all files", () => {
   // shows: media/shapes/delete-all
   // shows: media/ownership/delete-all
   it("returns 202 and makes every file unreadable in every way before bytes are deleted", async () => {
-    // Work after the answer does not run here.
+    // The bucket fails, so the work after the answer stops.
     const halted = mediaApp({ bucket: failing("delete") });
     const as = principal();
     for (const visibility of ["private", "public"] as const) {
@@ -259,7 +259,7 @@ describe("deleting all files", () => {
     for (; large.longJobs.length > 0; steps++) {
       reset();
       expect(await large.consume()).toEqual({ acked: 1, retried: 0 });
-      // Three pages of two round trips, and the end of the last one; a call of the bucket for a thousand keys.
+      // There are three pages of two round trips and the end of the last one. A call of the bucket deletes 1,000 keys.
       expect(tally.d1Statements).toBeLessThan(40);
       expect(tally).toMatchObject({ d1RoundTrips: 7, r2Operations: { delete: 5 } });
     }
@@ -466,7 +466,7 @@ describe("reports", () => {
       await kept.consume();
     };
     await finish(START_MS + DAY_MS);
-    // The deletion of many files learns at its own next step that it is done.
+    // The deletion of many files finds out at its own next step that it is done.
     await finish(START_MS + 2 * DAY_MS);
     await finish(START_MS + 400 * DAY_MS - 1);
     for (const location of [one, all]) expect((await reportAt(kept, as, location)).state).toBe("verified");
@@ -483,7 +483,7 @@ describe("the verification", () => {
     await app.settle();
     const late = [`blob/${file.id}`, `incoming/${file.id}`, `incoming/${file.id}/collected`];
     for (const key of late) await env.MEDIA.put(key, "late");
-    // Recorded; then the bucket fails, twice.
+    // The late object is recorded. Then the bucket fails twice.
     const broken = mediaApp({ bucket: failing("delete") });
     for (const _ of [1, 2]) await expect(broken.media.sweep(START_MS + DAY_MS)).rejects.toThrow("failed: ");
     expect((await reportAt(app, as, location)).state).toBe("deleted");
@@ -509,7 +509,7 @@ describe("the verification", () => {
     await counter.media.sweep(START_MS + DAY_MS);
     expect(await keysOf(file.id)).toEqual([]);
     expect(await reportAt(app, as, location)).toMatchObject({ state: "verified", lateObjects: 1 });
-    // Five places, and again after the late one.
+    // The proof asks for five places, and again after the late object.
     expect(tally.r2Operations).toEqual({ head: 10, delete: 1 });
     expect(await rowsOf(file.id)).toEqual([]);
   });
@@ -549,7 +549,7 @@ describe("the verification", () => {
     const file = await stored(app, PICTURE, { as });
     const location = (await broken.call(file.path, { as, method: "DELETE" })).headers.get("location")!;
     await broken.settle().catch(() => undefined);
-    // It is due at once.
+    // The file is due at once.
     await app.media.sweep(START_MS);
     expect(await keysOf(file.id)).toEqual([]);
     expect((await reportAt(app, as, location)).state).toBe("deleted");

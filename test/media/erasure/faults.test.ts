@@ -11,7 +11,7 @@ import { mediaApp, START_MS, type MediaApp } from "../support/media-app.ts";
 import { principal } from "../support/principal.ts";
 import { collection } from "../support/stored-file.ts";
 
-/** In the directory, whose faults these tests make. */
+/** Inserts files in the directory, because these tests inject faults there. */
 const inserted = (as: Principal, count: number, metadata?: string, visibility?: "private" | "public", atMs?: number) =>
   insertCommitted(as, count, metadata, visibility, atMs, 0);
 
@@ -21,12 +21,12 @@ type Kind = "file" | "query" | "all";
 
 /**
  * Each call of D1, R2 and the queue in a deletion fails once, before or after it takes effect. The client repeats
- * requests without an answer; time passes, and the sweep runs. In the end every byte and row is gone, and the reports
+ * requests without an answer, time passes, and the sweep runs. In the end every byte and row is gone, and the reports
  * count each file once.
  */
 const DELETIONS = [
   { kind: "file", upTo: "first deletion" },
-  // The whole of one kind; of the others only the part that differs: the request and the work after its answer.
+  // One kind runs as a whole. The others run only the part that differs: the request and the work after its answer.
   { kind: "all", upTo: "second look" },
   { kind: "query", upTo: "first deletion" },
 ] as const;
@@ -60,8 +60,8 @@ describe.each(casesOf(DELETIONS, 1))("a deletion of kind $kind, up to the $upTo"
 let nextStartMs = START_MS;
 
 /**
- * One deletion, days earlier than the one before it, so that its sweep finds nothing of that one. Returns the number of
- * its calls.
+ * Does one deletion, days earlier than the previous one, so that its sweep finds nothing of the previous one. Returns
+ * the number of its calls.
  */
 async function begin(kind: Kind, upTo: "first deletion" | "second look", faults: Faults) {
   const startMs = (nextStartMs -= 3 * DAY_MS);
@@ -76,10 +76,10 @@ async function begin(kind: Kind, upTo: "first deletion" | "second look", faults:
   await requested(app, as, kind, ids[0]!);
   await consume();
   if (upTo === "second look") {
-    // At a key that no row names.
+    // The object has a key that no row names.
     await env.MEDIA.put(`blob/${ids[0]}.late`, "late");
     app.clock.nowMs = startMs + DAY_MS;
-    // Fails where the fault is injected into it.
+    // The sweep fails if the fault is injected into it.
     await app.media.sweep(app.clock.nowMs).catch(() => {});
     await consume();
   }
@@ -97,7 +97,9 @@ async function requested(app: MediaApp, as: Principal, kind: Kind, id: string): 
   throw new Error("no answer");
 }
 
-/** A platform with the calls of `faults`, queue included. A message that is not acknowledged comes again. */
+/**
+ * Makes a platform whose calls go through `faults`, also to the queue. A message without an acknowledgement returns.
+ */
 function faulty(faults: Faults): { app: MediaApp; consume: () => Promise<void> } {
   const messages: MediaJob[] = [];
   const jobs = {
@@ -117,7 +119,7 @@ function faulty(faults: Faults): { app: MediaApp; consume: () => Promise<void> }
   };
 }
 
-/** Time passes without faults: the cron runs, and its messages are consumed. */
+/** Lets time pass without faults: the cron runs, and its messages are consumed. */
 async function finish(): Promise<void> {
   const app = mediaApp({ db: env.DB });
   for (let days = 0; days < 3; days++) {
@@ -199,7 +201,7 @@ describe("many files", () => {
   ])("%s: are resumed by the sweep a quarter of an hour after the last step", async (_, lost) => {
     const as = principal();
     const ids = await inserted(as, LIMITS.erasePage + 3);
-    // Those of the release before: the bucket is asked for each, so that a step has a page of them.
+    // These are files of the previous release: each needs requests to the bucket, so a step has a page of them.
     await env.DB.prepare("UPDATE file SET known_places = NULL WHERE id IN (SELECT value FROM json_each(?))")
       .bind(JSON.stringify(ids))
       .run();
@@ -216,7 +218,7 @@ describe("many files", () => {
     const answer = await app.call(`${collection()}?tenant=acme`, { as, method: "DELETE" });
     expect(answer.status).toBe(202);
     await app.settle();
-    // Stops after a few attempts, like a consumer that was killed.
+    // The consumer stops after a few attempts, as if it was killed.
     const [message] = messages.splice(0);
     if (message !== undefined) expect(await app.consume({ jobs: [message] })).toEqual({ acked: 0, retried: 1 });
     const own = (job: MediaJob) => "work" in job && answer.headers.get("location")!.endsWith(job.id);

@@ -50,7 +50,7 @@ describe("a commit", () => {
       faulty.actsFor.add(`${as.clientId} globex`);
       const file = await uploaded(faulty, PICTURE, { as });
       const commit = () => faulty.call(`${file.commitLink}?tenant=globex`, { as, method: "POST" });
-      // The calls: owner, write.
+      // The calls are: owner, write.
       bindings.plan(name === "lost" ? ["done", "lost"] : ["done", "done", "late", "late"]);
       const answers = await Promise.all(name === "lost" ? [commit()] : [commit(), commit()]);
       expect([name, ...answers.map(({ status }) => status)]).toEqual([name, ...answers.map(() => 202)]);
@@ -78,7 +78,7 @@ describe("a commit", () => {
       expect((await costOf(put)).status).toBe(200);
       const json = { a: "x", b: "y", c: "z" };
       expect((await costOf(own.call(file.commitLink, { as, json }))).status).toBe(202);
-      // The first file makes the client's owners and its set of keys.
+      // The first file creates the client's owners and its key set.
       if (time === 1) expect(costs).toEqual([1, 3, 1, 0, 1, 8]);
     }
   });

@@ -212,7 +212,7 @@ describe("a file of a disabled tenant", () => {
     expect(await statuses(apart)).toEqual([404, 404, 404]);
     await disable(false);
     expect(await statuses(apart)).toEqual([302, 200, 200]);
-    // A copy of public content that the edge has is valid for 300 s.
+    // The edge may keep a copy of public content for 300 s.
     await apart.settle();
     await disable(true);
     expect(await statuses(apart)).toEqual([404, 404, 200]);
@@ -269,7 +269,7 @@ describe.each(["private", "public"] as const)("a deletion (%s)", (visibility) =>
     const fetched = await app.call(file.path, { as });
     const link = visibility === "public" ? fetched.headers.get("location")! : (await expectJson(fetched, 200)).link;
     await app.consume();
-    // The rest of an upload that broke off.
+    // This object is the rest of an upload that broke off.
     await env.MEDIA.put(`incoming/${file.id}/collected`, "half");
     expect(await keysOf(file.id)).toHaveLength(3);
     const answer = await app.call(file.path, { as, method: "DELETE" });
@@ -281,10 +281,10 @@ describe.each(["private", "public"] as const)("a deletion (%s)", (visibility) =>
     expect(await keysOf(file.id)).toEqual([]);
     const states = async () =>
       (await everywhere.prepare("SELECT state, due_at FROM file WHERE id = ?").bind(file.id).all()).results;
-    // Not due earlier.
+    // The row is not due earlier.
     const kept = [{ state: "removed", due_at: START_MS + 86_400_000 }];
     expect(await states()).toEqual(kept);
-    // Bytes that still came by the link are deleted with the row.
+    // Bytes that arrived later by the link are deleted with the row.
     await env.MEDIA.put(`blob/${file.id}`, "late");
     await app.media.sweep(START_MS + 60_000);
     expect(await states()).toEqual(kept);

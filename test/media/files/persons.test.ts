@@ -8,7 +8,7 @@ import { expectProblem } from "../support/problem.ts";
 import { collection, stored } from "../support/stored-file.ts";
 import { expectJson } from "../../support/platform/call.ts";
 
-/** Files of people at a client that keeps them apart. */
+/** These tests use a client that keeps the files of people apart. */
 const app = mediaApp();
 const PICTURE = await encodePng(gradient(8, 8));
 

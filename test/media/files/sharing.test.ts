@@ -8,7 +8,7 @@ import { expectProblem } from "../support/problem.ts";
 import { collection, uploaded, type StoredFile } from "../support/stored-file.ts";
 import { expectJson } from "../../support/platform/call.ts";
 
-/** Files that clients of a tenant share. `outsiders` serve the tenant and do not belong to it. */
+/** These tests share files among the clients of a tenant. `outsiders` serve the tenant and do not belong to it. */
 const outsiders = new Set<string>();
 const app = mediaApp({
   access: {
@@ -43,7 +43,7 @@ interface Options {
   readonly shared: boolean;
 }
 
-/** The owner, another client of its tenant by its scopes, and who has no part in it. */
+/** Returns the owner, other clients of its tenant with different scopes, and clients that must not see the files. */
 function cast() {
   const tenant = unique("tenant");
   const owner = principal({ tenant });

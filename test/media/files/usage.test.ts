@@ -26,7 +26,7 @@ type Quota = { files?: number; bytes?: number };
 const setQuota = (tenant: string, quota?: Quota) =>
   put(`tenants/${tenant}`, { organization: `${tenant}-org`, name: "x", quota: quota ?? {} });
 
-/** A caller of its own tenant, with this quota. */
+/** Makes a caller with its own tenant, which has this quota. */
 async function ofTenant(quota?: Quota) {
   const tenant = await makeTenant({ subscribed: false });
   await setQuota(tenant, quota);
@@ -146,7 +146,7 @@ describe("a quota", () => {
     const answer = await app.call(`/media/v2/files?tenant=${as.tenant}`, { as, method: "DELETE" });
     expect(answer.status).toBe(202);
     await app.settle();
-    // Nobody consumes the message that removes them.
+    // No consumer runs, so the message that removes them stays.
     expect(await allFiles(ids)).toMatchObject({ committed: count });
     await expectJson(await app.call(waiting.commitLink, { as, method: "POST" }), 202);
   });
@@ -218,7 +218,7 @@ describe("a quota", () => {
     const put4 = await Promise.all(links.slice(0, 4).map(({ uploadLink }) => send(uploadLink, 4)));
     expect(statusesOf(put4)).toEqual([200, 200, 413, 413]);
     expect(await waitingOf(as.tenant)).toEqual({ files: 8, bytes: 8 });
-    // A shorter upload that loses gives back nothing of the other one's bytes.
+    // A shorter upload that loses does not release the bytes of the other one.
     const taken = links[put4.findIndex(({ status }) => status === 200)];
     expect((await send(taken.uploadLink, 0)).status).toBe(409);
     expect(await waitingOf(as.tenant)).toEqual({ files: 8, bytes: 8 });

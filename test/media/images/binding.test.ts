@@ -23,7 +23,7 @@ import { principal } from "../support/principal.ts";
 import { stored } from "../support/stored-file.ts";
 import { expectJson } from "../../support/platform/call.ts";
 
-/** The local binding applies orientations. This one, like some others, does not for jpegs. */
+/** Makes a binding that does not apply the orientation of jpegs. The local binding does, some others do not. */
 function binding(options: { isDown?: () => boolean } = {}): {
   images: ImagesBinding;
   steps: ImageTransform[];
@@ -125,7 +125,7 @@ describe("gifs", () => {
     target: { width: 4, height: 2 },
   });
 
-  /** Writes gifs as it is told; `outputs` has the options that it got. */
+  /** Makes a binding that writes gifs by `write`. `outputs` has the options that it got. */
   function gifBinding(write: (input: Uint8Array) => Uint8Array<ArrayBuffer>) {
     const outputs: ImageOutputOptions[] = [];
     const images = {

@@ -36,7 +36,7 @@ function requestOf(bytes: Uint8Array<ArrayBuffer>, type: VariantType, size: stri
   return { request, bytesRead: () => read };
 }
 
-/** 64 x 64 pixels of some four thousand colours, in frames of four rows each. */
+/** Makes a gif of 64 x 64 pixels with some four thousand colours, in frames of four rows each. */
 function manyColours(): Uint8Array<ArrayBuffer> {
   const frames = Array.from({ length: 16 }, (_, part) => {
     const palette = Array.from({ length: 256 }, (__, at): Colour => {
@@ -57,7 +57,7 @@ async function made(bytes: Uint8Array<ArrayBuffer>, type: VariantType, size: str
 const reduced = async (bytes: Uint8Array<ArrayBuffer>, type: VariantType, size: string): Promise<DecodedGif> =>
   decodeGif(await made(bytes, type, size));
 
-/** The colours of a frame row by row, by their first letter; a dot is transparent. */
+/** Shows the colours of a frame row by row, by their first letter. A dot is transparent. */
 function drawn({ width, frames }: DecodedGif, index = 0): string {
   const { pixels, alpha } = frames[index]!;
   const letters = Array.from(alpha, (there, at) => {
@@ -68,7 +68,7 @@ function drawn({ width, frames }: DecodedGif, index = 0): string {
   return (letters.join("").match(new RegExp(`.{${width}}`, "g")) ?? []).join(" ");
 }
 
-/** Each pixel as a block of two by two, which a variant of half the size reduces to a pixel. */
+/** Makes each pixel a block of two by two, which a variant of half the size reduces to one pixel. */
 const doubled = (rows: readonly number[][]): number[] =>
   rows.flatMap((row) => [...row.flatMap((index) => [index, index]), ...row.flatMap((index) => [index, index])]);
 
@@ -146,7 +146,7 @@ describe("a still gif", () => {
   it("gives the same bytes each time", async () => {
     const gif = encodeGif(6, 1, PALETTE, [{ width: 6, height: 1, indices: [0, 1, 2, 3, 0, 1] }]);
     expect(await made(gif, "clip", "4x4")).toEqual(await made(gif, "clip", "4x4"));
-    // If these bytes change, so must the version of the encoder, which is part of ETags.
+    // If these bytes change, the version of the encoder must change too, because ETags depend on it.
     expect(await sha256Hex((await made(manyColours(), "clip", "50x50")).toBase64())).toBe(
       "545e5ddf54ba5558cc3682ef127090a8f521966c8aa96f0626769ffe92f321a2",
     );
@@ -273,7 +273,7 @@ describe("a broken gif", () => {
   });
 
   it("does not loop on codes that name themselves", async () => {
-    // Root codes of two bits, codes of three: clear, 0, 7 (unknown), 7, 7, 7.
+    // Root codes have two bits, codes three: clear, 0, 7 (unknown), 7, 7, 7.
     const codes = [4, 0, 7, 7, 7, 7, 7, 7];
     const bits = codes.reduce((sum, code, index) => sum + code * 2 ** (index * 3), 0);
     const data = [2, 3, bits & 0xff, (bits >> 8) & 0xff, (bits >> 16) & 0xff, 0, 0x3b];
@@ -283,7 +283,7 @@ describe("a broken gif", () => {
   });
 
   it("is read though its codes have more bits than its colours", async () => {
-    // Clear, then the colours 1 and 2, then the end, as codes of twelve bits.
+    // The codes of twelve bits are: clear, the colours 1 and 2, the end.
     const codes = [2048, 1, 2, 2049];
     const packed = codes.reduce((sum, code, index) => sum + BigInt(code) * 2n ** BigInt(index * 12), 0n);
     const data = Array.from({ length: 6 }, (_, index) => Number((packed >> BigInt(index * 8)) & 0xffn));
@@ -297,7 +297,7 @@ describe("a broken gif", () => {
     short[short.indexOf(0x2c, 25) + 7] = 4;
     expect(drawn(await reduced(short, "clip", "4x4"))).toBe("rgby rgby .... ....");
     const lacking = encodeGif(2, 1, [...PALETTE, ...PALETTE], [{ width: 2, height: 1, indices: [1, 7] }]);
-    // Four colours instead of eight; the others are removed.
+    // The palette has four colours instead of eight.
     lacking[10] = (lacking[10]! & 0xf8) | 1;
     const fewer = concat(lacking.subarray(0, 13 + 12), lacking.subarray(13 + 24));
     expect(drawn(await reduced(fewer, "clip", "2x1"))).toBe("g.");
@@ -331,7 +331,7 @@ describe("a gif that is too large", () => {
 });
 
 describe("a transformation", () => {
-  /** Waits take no time; they are counted by length. */
+  /** Counts the waits by their length. They take no time. */
   function counted(pause = () => scheduler.wait(0)) {
     const waits = new Map<number, number>();
     const wait = (ms: number): Promise<void> => {
@@ -347,7 +347,7 @@ describe("a transformation", () => {
     const frames = Array.from({ length: 130 }, () => ({ width: 1, height: 1, indices: [0] }));
     const { request } = requestOf(encodeGif(1, 1, PALETTE, frames), "clip", "1x1");
     expect((await transformer.transform(request)).ok).toBe(true);
-    // 130 frames that count 16,384 each are a little more than two million.
+    // 130 frames of 16,384 pixels each have a little more than two million.
     expect([...waits]).toEqual([[0, 2]]);
   });
 

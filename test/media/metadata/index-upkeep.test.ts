@@ -23,7 +23,7 @@ const keySets = async (as: Principal): Promise<string[]> => {
 const replace = async (file: StoredFile, as: Principal, json: unknown): Promise<number> =>
   (await app.call(`${file.path}/metadata`, { method: "PUT", as, json })).status;
 
-/** Sorts files without the attribute last; those are found by their key sets. */
+/** Returns the ids in sorted order. Files without the attribute come last; the listing finds them by their key sets. */
 const sortedIds = async (as: Principal, sort = "none"): Promise<string[]> => {
   const files = await expectJson<{ id: string }[]>(
     await app.call(`${collection()}?tenant=acme&sort=${sort}`, { as }),
@@ -92,7 +92,7 @@ describe("a retired owner", () => {
   it("is deleted after the last of its key sets", async () => {
     const as = principal();
     await insertCommitted(as, 1);
-    // Owners of other shards have the same numbers.
+    // The numbers of owners are unique only within a shard.
     const db = shardDb(await testPlacement.shardOf(as.tenant, 0));
     const owner = await db.prepare("SELECT id FROM owner WHERE client = ?").bind(as.clientName).first<number>("id");
     await db

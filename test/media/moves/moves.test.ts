@@ -21,7 +21,7 @@ const PICTURE = await encodePng(gradient(8, 8));
 const DAY_MS = 86_400_000;
 const [FROM, TO] = [1, 2];
 const FILES = collection("private");
-/** As the Worker has them. */
+/** The shards with the same guards as in the Worker. */
 const guarded = shardsOf(env).map((shard) => ({ ...shard, db: guardDatabase(shard.db) })) as unknown as Shards;
 
 let tenant: string;
@@ -83,7 +83,7 @@ describe("a tenant that moves", () => {
     expect(before.usage).toEqual({ files: 4, bytes: 4 * PICTURE.length, pending: { files: 1, bytes: 0 } });
     await move(TO);
     expect(await createPlacementStore(env.DB).find(tenant)).toBe(TO);
-    // The isolate has the old place, and goes on.
+    // The isolate has the old place cached, and still works.
     expect({ list: await list(), usage: await app.media.usage(tenant), reports: await reports() }).toEqual(before);
     expect(idsOf(await list(`&q=${encodeURIComponent("ünï:1")}`))).toEqual(idsOf([files[1]!, files[3]!]));
     for (const { id, path } of kept) {
@@ -234,7 +234,7 @@ describe("a tenant that moves", () => {
   });
 });
 
-/** Bindings in which the tenant moves, each time that a statement about moves was read (`after`) or will be, in a shard. */
+/** Makes bindings in which the tenant moves before or after each statement that contains `sql`, in these shards. */
 function movingMeanwhile(at: "before" | "after", sql: string, moves: Record<number, readonly number[]>): MediaApp {
   const left = new Map(Object.entries(moves).map(([shard, to]) => [Number(shard), [...to]]));
   const shards = guarded.map(({ number, db }) => {
@@ -259,7 +259,7 @@ function movingMeanwhile(at: "before" | "after", sql: string, moves: Record<numb
     const prepare = (text: string) => {
       if (!text.includes(sql)) return db.prepare(text);
       isAsked = true;
-      // Statements of a batch are those of the database.
+      // A batch needs the database's own statements.
       return at === "before" ? asking(db.prepare(text)) : db.prepare(text);
     };
     return { number, db: { prepare, batch: (all: D1PreparedStatement[]) => perhaps(() => db.batch(all)) } };
@@ -272,7 +272,7 @@ describe("a tenant that moves twice within one request", () => {
   it("has its files, wherever the search for one has been before", async () => {
     const file = await stored(app, PICTURE, { as, metadata: { at: 1 } });
     await move(TO);
-    // The search goes FROM (not there), TO (gone back meanwhile), FROM (gone once more), TO.
+    // The search asks FROM (the file is gone), TO (it has gone back), FROM (it is gone again), TO.
     const slow = movingMeanwhile("after", "FROM departed_to", { [FROM]: [FROM], [TO]: [TO] });
     expect((await slow.call(file.path, { as })).status).toBe(200);
     expect(await createPlacementStore(env.DB).find(tenant)).toBe(TO);
@@ -283,7 +283,7 @@ describe("a tenant that moves twice within one request", () => {
     const slow = movingMeanwhile("before", "FROM ended_move", { [FROM]: [FROM] });
     expect(idsOf(await listOf(slow))).toEqual([file.id]);
     await move(TO);
-    // The isolate has the old place. The list is read there, then the tenant comes back, then the shard is asked.
+    // The isolate has the old place cached. It reads the list there, then the tenant returns, then it asks the shard.
     expect(idsOf(await listOf(slow))).toEqual([file.id]);
     expect(await createPlacementStore(env.DB).find(tenant)).toBe(FROM);
     await expectProblem(await slow.call(`${FILES}/${"0".repeat(32)}`, { as }), 404, "element_resource_non_existing");
@@ -341,7 +341,7 @@ describe("a run of a move", () => {
       true,
     ]);
     expect([await coming.open(old), await coming.open(next), await coming.open(next)]).toEqual([false, true, true]);
-    // A call that comes late begins nothing.
+    // A late call does not begin a move.
     expect([await coming.begin({ ...next, turn: 9 }), await leaving.begin({ ...next, turn: 9 })]).toEqual([
       undefined,
       undefined,

@@ -8,7 +8,7 @@ import { expectProblem } from "../support/problem.ts";
 import { expectJson } from "../../support/platform/call.ts";
 import { makeOwner } from "./listing-files.ts";
 
-/** Rows read and round trips, as D1 reports them. */
+/** The rows read and round trips that D1 reports. */
 const cost = { rowsRead: 0, roundTrips: 0 };
 const measured = (results: readonly D1Result[]): void => {
   cost.roundTrips += 1;
@@ -43,8 +43,8 @@ const { caller, ownerId } = await makeOwner();
 const as = principal({ clientName: caller.client });
 
 /**
- * Files `from` to `to`. `tie` has five values; `unique` differs in each file, and each tenth file lacks it; ten files
- * are `rare`. Inserted in the order of the index, which is several times faster.
+ * Inserts files `from` to `to`. `tie` has five values; `unique` differs in each file, and each tenth file lacks it; ten
+ * files are `rare`. The order of the index makes it several times faster.
  */
 async function makeFiles(from: number, to: number): Promise<void> {
   const type = `CASE WHEN n % 3 = 0 THEN 'image/png' ELSE 'text/plain' END`;
@@ -104,7 +104,7 @@ const PAGE = 20;
 const first = (query: string) => listed(`/media/v2/files?tenant=acme&pageSize=${PAGE}${query}`);
 
 /**
- * Queries and the most rows that a page of them may read, by the size of the page and the matches of the rarest term.
+ * Queries, and the number of rows that a page may read, by the size of the page and the matches of the rarest term.
  */
 const PAGE_ROWS = 4 * (PAGE + 1) + 6;
 const CASES: readonly (readonly [query: string, maxRows: number])[] = [
@@ -180,7 +180,7 @@ describe("the rows that a page reads, and its round trips", () => {
   });
 
   it("are one round trip more for long metadata, and two after a walk that was cut", async () => {
-    // Too common to be counted at first, and behind everything that a walk of another condition passes.
+    // This value is too common for the first count, and comes after all files that a walk of another condition passes.
     await env.DB.prepare(
       `INSERT INTO attribute (owner_id, key, value, file_id, leads)
       SELECT owner_id, '.late', 'yes', id, 1 FROM file WHERE owner_id = ?1 AND id >= ?2 AND id < ?3`,
@@ -199,9 +199,9 @@ describe("the rows that a page reads, and its round trips", () => {
   });
 
   it.each([
-    // Each is in a fifth of the files, and no file has both.
+    // Each term matches a fifth of the files, and no file matches both.
     "&q=tie:1 tie:2&sort=unique",
-    // Just near enough, just too far in, and beyond all files.
+    // These page numbers are just near enough, just too far, and beyond all files.
     ...["", "&sort=unique", "&sort=unique:desc", "&q=tie:1", "&sort=tie,unique", "&q=tie:1&sort=tie,unique"].flatMap(
       (query) => [500, 625, 1875, 50_000].map((pageNumber) => `${query}&pageNumber=${pageNumber}`),
     ),

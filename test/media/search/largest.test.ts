@@ -7,7 +7,7 @@ import { principal } from "../support/principal.ts";
 import { expectJson } from "../../support/platform/call.ts";
 import { addFiles, makeOwner } from "./listing-files.ts";
 
-/** Length of the longest statement since the last reset. */
+/** The length of the longest statement since the last reset. */
 let longest = 0;
 const db = directoryWith({
   prepare(sql) {
@@ -17,7 +17,7 @@ const db = directoryWith({
 });
 const app = mediaApp({ db });
 
-/** 20 terms with two values each, 20 content types and 4 sort keys. */
+/** The largest query has 20 terms with two values each, 20 content types and 4 sort keys. */
 const TERMS = Array.from({ length: 20 }, (_, at) => `key${at}:${at}`).join(" ");
 const TYPES = ["image/png", ...Array.from({ length: 19 }, (_, at) => `application/x-type-${at};charset=utf-8`)];
 const SORT = "key1:desc,key2,missing:desc,key3";

@@ -4,7 +4,7 @@ import { ATTRIBUTE_SQL } from "../../../src/media/metadata/index-sql.ts";
 import type { FileCaller } from "../../../src/media/model/file.ts";
 import { unique } from "../../support/platform/unique.ts";
 
-/** Committed files made by SQL, many at once, in the state that a commit leaves. */
+/** A committed file, made by SQL with many others at once, in the state that a commit leaves. */
 export interface PlainFile {
   readonly id: string;
   readonly metadata: unknown;

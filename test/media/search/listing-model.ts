@@ -1,7 +1,7 @@
 import { utf8 } from "../../../src/platform/text/encoding.ts";
 import type { PlainFile } from "./listing-files.ts";
 
-/** The expected listing, over plain metadata: a filter, a comparison, a sort. */
+/** The model of a listing filters, compares and sorts plain metadata. */
 export interface ModelQuery {
   readonly terms: readonly { readonly key: string; readonly value: string }[];
   readonly types: readonly string[] | undefined;
@@ -17,7 +17,7 @@ export function modelListing(files: readonly PlainFile[], query: ModelQuery): st
 
 type Scalar = string | number | boolean;
 
-/** All values under a path of names. A name may contain dots. */
+/** Returns all values under a path of names. A name may contain dots. */
 function valuesAt(value: unknown, path: string): Scalar[] {
   if (Array.isArray(value)) return value.flatMap((element) => valuesAt(element, path));
   if (typeof value === "object" && value !== null)
@@ -52,7 +52,7 @@ function compare(a: PlainFile, b: PlainFile, { sort }: ModelQuery): number {
   return a.id < b.id ? -1 : 1;
 }
 
-/** Numbers before texts, texts by code point, which is the order of their UTF-8 bytes. */
+/** Sorts numbers before texts, and texts by code point, which is the order of their UTF-8 bytes. */
 function compareValues(a: Scalar, b: Scalar): number {
   if (typeof a === "number" || typeof b === "number") {
     if (typeof a === "number" && typeof b === "number") return a - b;

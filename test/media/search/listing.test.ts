@@ -12,7 +12,7 @@ import { addFiles, makeOwner, type PlainFile } from "./listing-files.ts";
 import { shardDb } from "../../support/shards.ts";
 
 const app = mediaApp();
-/** All tests use one tenant. */
+/** The database of the only tenant of these tests. */
 const db = shardDb(await testPlacement.shardOf("acme", 0));
 const PICTURE = await encodePng(gradient(8, 8));
 
@@ -131,7 +131,7 @@ describe("a listing", () => {
     const found = async (id: string) => (await idsOf(as, `&q=id:${id}`)).map((of) => ids.indexOf(of));
     expect(await found("12345678901234567890")).toEqual([1]);
     expect(await found("12345678901234567891")).toEqual([0]);
-    // JavaScript reads both as this.
+    // JavaScript reads both numbers as this one.
     expect(await found("12345678901234567000")).toEqual([]);
     expect(await found("1234567890123456789")).toEqual([2]);
     expect([await found("7.50"), await found("7.5"), await found("1e3"), await found("1000")]).toEqual([
@@ -438,7 +438,7 @@ describe("an error", () => {
       path = links["next"];
     }
     if (!query.includes("few")) expect(prevs).toHaveLength(query.includes("half") ? 20 : 40);
-    // Page 1 has none, the next pages do, and those beyond the reach of a number do not.
+    // Page 1 has no prev, the next pages have one, and pages beyond the reach of a number have none.
     expect(prevs.indexOf(true)).toBe(prevs.length > 1 ? 1 : -1);
     expect(prevs.slice(prevs.lastIndexOf(true) + 1)).not.toContain(true);
     expect(prevs.at(-1)).toBe(false);

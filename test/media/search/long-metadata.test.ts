@@ -9,7 +9,7 @@ import { addFiles, makeOwner, type PlainFile } from "./listing-files.ts";
 
 const LONG = "ä".repeat(32_000);
 
-/** Bytes of metadata that each statement returned, and whether the next ones fail. */
+/** The bytes of metadata that each statement returned. */
 const reads: number[] = [];
 let isBroken = false;
 const db = directoryWith({

@@ -12,7 +12,7 @@ import { addFiles, makeOwner } from "./listing-files.ts";
 import { modelListing, type ModelQuery } from "./listing-model.ts";
 import { runs } from "../../support/model-runs.ts";
 
-/** Few values, so that there are ties; some compare oddly. */
+/** There are few values, so that ties occur. Some values compare in unusual ways. */
 const scalar = fc.oneof(
   { weight: 6, arbitrary: fc.constantFrom<unknown>(1, 2, "1", "a", true) },
   {
@@ -24,7 +24,7 @@ const scalar = fc.oneof(
       -1,
       0.1,
       1e300,
-      // Beyond 53 bits; the database reads it as an integer, JavaScript as another number.
+      // This number has more than 53 bits: the database reads it as an integer, JavaScript as another number.
       Number("1234567890123456789"),
       -0,
       "",
@@ -49,7 +49,7 @@ const metadata = fc.oneof(
     weight: 9,
     arbitrary: fc.record({ a: value, b: value, "c.d": value, c: fc.record({ d: value }) }, { requiredKeys: [] }),
   },
-  // More than the index takes. The sort keys come first.
+  // This file has more pairs than the index takes. The sort keys come first.
   {
     weight: 1,
     arbitrary: fc.record({ a: scalar, b: scalar, c: fc.constant(Array.from({ length: 70 }, (_, at) => ({ d: at }))) }),
@@ -99,7 +99,7 @@ const storeWith = (budget: number) => createListingStore(env.DB, createFilterSto
 
 type Asked = Pick<{ query: ModelQuery; pageSize: number; budget: number }, "query" | "pageSize" | "budget">;
 
-/** The ids of one page and the cursor of the next; undefined: too broad. */
+/** Returns the ids of one page and the cursor of the next; undefined: the query is too broad. */
 async function pageOf(caller: FileCaller, asked: Asked, cursor: readonly CursorPart[] | undefined, skip = 0) {
   const paging = { pageSize: asked.pageSize, skip, cursor };
   const conditions = conditionsOf(asked.query);
@@ -108,12 +108,12 @@ async function pageOf(caller: FileCaller, asked: Asked, cursor: readonly CursorP
   return { ids: page.items.map(({ id }) => id), next: page.next };
 }
 
-/** All pages along their cursors; undefined: one was too broad. */
+/** Returns the ids of all pages along their cursors; undefined: the query is too broad. */
 async function allPages(caller: FileCaller, asked: Asked): Promise<string[] | undefined> {
   const seen: string[] = [];
   let cursor: readonly CursorPart[] | undefined;
   do {
-    // The cursor as it comes back in an address.
+    // The cursor returns in an address, as JSON.
     if (cursor !== undefined) cursor = JSON.parse(JSON.stringify(cursor)) as CursorPart[];
     const page = await pageOf(caller, asked, cursor);
     if (page === undefined) return undefined;

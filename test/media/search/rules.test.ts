@@ -144,7 +144,7 @@ describe("content-type", () => {
     ["image/png", ["image/png"]],
     [" image/png , text/plain; charset=utf-8", ["image/png", "text/plain; charset=utf-8"]],
     ['a/b;c="d,e",f/g', ['a/b;c="d,e"', "f/g"]],
-    // As an address with a bare plus is read.
+    // A bare plus in an address is read as a space.
     ["image/svg xml", ["image/svg+xml"]],
     [" application/vnd.a b c , image/svg xml ; a=b", ["application/vnd.a+b+c", "image/svg+xml ; a=b"]],
     ["image / png", undefined],
@@ -213,7 +213,7 @@ describe("attributes", () => {
         [".b", 9007199254740991, 1],
       ],
     ],
-    // JavaScript writes it the same, but other texts read as the same number.
+    // JavaScript writes this number in the same way, but other texts are read as the same number.
     [
       `{"a": 9007199254740992}`,
       [
@@ -228,7 +228,7 @@ describe("attributes", () => {
         [".a", "12345678901234567890", 0],
       ],
     ],
-    // A value leads, not its spelling. The same text leads as a value of its own.
+    // A file sorts by a value, not by its spelling. The same text as a value of its own does count.
     [
       `{"a": 1e999, "b": "1e999"}`,
       [
@@ -251,7 +251,7 @@ describe("attributes", () => {
         [".a", 1.5, 0],
       ],
     ],
-    // The last of repeated members is the value, with its spelling.
+    // The last of repeated members counts, with its spelling.
     [
       `{"a": 1.50, "a": 2.50}`,
       [

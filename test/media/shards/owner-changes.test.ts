@@ -36,14 +36,14 @@ async function pending(client: TestClient): Promise<Pending> {
   return file;
 }
 
-/** On an isolate that has no copy of how the client was. */
+/** Commits on an isolate that has no cached record of the client. */
 async function commit({ commitLink }: Pending, client: TestClient): Promise<number> {
   const fresh = isolate();
   const { access_token: token } = await (await fresh.token(client)).json<{ access_token: string }>();
   return (await fresh.fetch(commitLink, { method: "POST", headers: { authorization: `Bearer ${token}` } })).status;
 }
 
-/** The operator, on an isolate with other bindings. */
+/** Sends a request of the operator to an isolate with other bindings. */
 async function operate(bindings: object, method: string, path: string, json?: object): Promise<Response> {
   const headers = { authorization: `Bearer ${await tokenFor(OPERATOR)}`, "content-type": "application/json" };
   const body = json === undefined ? {} : { body: JSON.stringify(json) };

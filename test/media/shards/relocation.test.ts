@@ -17,10 +17,10 @@ import { expectJson } from "../../support/platform/call.ts";
 
 const PICTURE = await encodePng(gradient(8, 8));
 const DAY_MS = 86_400_000;
-/** Their files lie in different shards. */
+/** The files of these tenants lie in different shards. */
 const [HERE, THERE] = ["acme", "globex"];
 
-/** The shards that have a row of this file. */
+/** Returns the shards that have a row of this file. */
 async function placesOf(id: string): Promise<number[]> {
   const found = await Promise.all(
     shardsOf(env).map(async ({ number, db }) => {
@@ -31,7 +31,7 @@ async function placesOf(id: string): Promise<number[]> {
   return found.flat();
 }
 
-/** A client of one tenant that serves the other. */
+/** Makes a client of one tenant that serves the other. */
 function serving(app: MediaApp) {
   const as = principal({ tenant: HERE });
   app.actsFor.add(`${as.clientId} ${THERE}`);
@@ -93,7 +93,7 @@ describe("a file that is committed for a tenant of another shard", () => {
     expect((await commitFor(app, file.commitLink, THERE, as)).status).toBe(202);
     await app.settle();
     expect(await placesOf(file.id)).toEqual([await testPlacement.shardOf(THERE, 0)]);
-    // Repeated, as after a lost answer.
+    // The commit is repeated, as after a lost answer.
     expect((await commitFor(app, file.commitLink, THERE, as)).status).toBe(202);
     expect(await app.consume()).toMatchObject({ retried: 0 });
     const there = { ...as, tenant: THERE };

@@ -7,13 +7,13 @@ import { mediaApp, type MediaApp } from "../support/media-app.ts";
 import { principal } from "../support/principal.ts";
 import { expectJson } from "../../support/platform/call.ts";
 
-/** What went to each shard, by its number. */
+/** The round trips and rows of each shard, by its number. */
 interface Counted {
   readonly trips: number[];
   readonly rowsWritten: number[];
 }
 
-/** The service over so many shards, the last tenants of a load in objects of this test. */
+/** Makes the service over `count` shards. Shards that are objects belong to this test. */
 function platformOf(count: number, counted: Counted, name: string): MediaApp {
   const objects = { getByName: (object: string) => env.SHARD_DATABASE.getByName(`${name}-${object}`) };
   const numbers = Array.from({ length: count - 1 }, (_, at) => [at + 1, undefined] as const);
@@ -28,7 +28,7 @@ function platformOf(count: number, counted: Counted, name: string): MediaApp {
       return { number, db: guardDatabase(db, onTrip) };
     },
   );
-  // As tenants come: each gets the shard with the fewest.
+  // Tenants are spread evenly, as new tenants are.
   const shardOf = async (tenant: string) => Number(tenant.split("x")[1]) % count;
   return mediaApp({ shards: shards as unknown as Shards, placement: { shardOf, forget() {} } });
 }
@@ -36,7 +36,7 @@ function platformOf(count: number, counted: Counted, name: string): MediaApp {
 const TENANTS = 16;
 let loads = 0;
 
-/** Each tenant stores a file, shares it by a link, finds it in a list and in a search, and deletes it. */
+/** Lets each tenant store a file, share it by a link, find it in a list and in a search, and delete it. */
 async function load(app: MediaApp): Promise<void> {
   const run = ++loads;
   for (let at = 0; at < TENANTS; at++) {
@@ -66,7 +66,7 @@ describe("the same load on more shards", () => {
     for (const count of [1, 4, 16]) {
       const counted: Counted = { trips: [], rowsWritten: [] };
       const app = platformOf(count, counted, `${name}-${count}`);
-      // The first call of an object brings its tables.
+      // The first call of an object creates its tables.
       await load(app);
       counted.trips.fill(0);
       counted.rowsWritten.fill(0);

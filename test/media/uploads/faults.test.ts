@@ -33,7 +33,7 @@ describe("a failure of the storage", () => {
         const reader = body.getReader();
         await reader.read();
         await reader.cancel();
-        // Long enough for the pipe to notice.
+        // The pipe notices within this time.
         await scheduler.wait(20);
         throw new Error("injected: put: internal error (10001)");
       },
@@ -113,7 +113,7 @@ const withMethods = (methods: object): R2Bucket =>
 const withUpload = (replace: (real: R2MultipartUpload) => Pick<R2MultipartUpload, "uploadPart" | "abort">): R2Bucket =>
   withMethods({ createMultipartUpload: async (key: string) => replace(await env.MEDIA.createMultipartUpload(key)) });
 
-/** A body of so many bytes that reports when it is cancelled. */
+/** Makes a body of this size that reports when it is cancelled. */
 function watched(size: number, onCancel: () => void): ReadableStream<Uint8Array> {
   const reader = chunked(size).getReader();
   return new ReadableStream({

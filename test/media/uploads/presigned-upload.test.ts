@@ -20,11 +20,11 @@ interface World {
   readonly file: Created;
   put(body: string, headers?: Record<string, string>): Promise<Response>;
   commit(json?: unknown, on?: MediaApp): Promise<Response>;
-  /** The bytes that a reader gets. */
+  /** Returns the bytes that a reader gets. */
   read(): Promise<string>;
 }
 
-/** A pending file of its own, with presigned uploads. */
+/** Makes a pending file with presigned uploads. */
 async function world(overrides: Partial<MediaDeps> = {}): Promise<World> {
   let nowMs = () => START_MS;
   const s3 = scriptedS3(() => nowMs());
@@ -309,7 +309,7 @@ describe("parallel commits", () => {
         if (end === "sweep") await app.media.sweep(START_MS + LIMITS.uncommittedTtlMs);
         else expect((await app.call(`/media/v2/files/${file.id}`, { as, method: "DELETE" })).status).toBe(204);
         await app.settle();
-        // The purge deleted the upload, but a copy that had begun before still has it.
+        // The purge deleted the upload, but a copy that had begun before still writes it.
         await put("gone");
         return perform();
       };

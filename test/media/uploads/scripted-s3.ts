@@ -3,14 +3,14 @@ import type { MediaDeps } from "../../../src/media/media-deps.ts";
 import { toHex, utf8 } from "../../../src/platform/text/encoding.ts";
 
 /**
- * R2's S3 API on the test's real bucket: PutObject and CopyObject. It checks signatures by its own implementation of
- * AWS Signature Version 4, and runs a hook around each copy.
+ * Plays R2's S3 API on the test's real bucket: PutObject and CopyObject. It checks signatures by its own implementation
+ * of AWS Signature Version 4, and runs a hook around each copy.
  */
 export interface ScriptedS3 {
   readonly access: NonNullable<MediaDeps["s3"]>;
-  /** A request by the link's holder. */
+  /** Sends a request as the holder of the link. */
   put(link: string, body: BodyInit, headers: Record<string, string>): Promise<Response>;
-  /** The hook around each copy; returns the answer to the Worker. */
+  /** The hook around each copy. It returns the answer to the Worker. */
   onCopy: (perform: () => Promise<Response>) => Promise<Response>;
   /** The copies, by source and target. */
   readonly copies: string[];
@@ -66,7 +66,7 @@ async function copy(copies: string[], from: string, to: string, headers: Headers
 export const problem = (status: number, code: string): Response =>
   new Response(`<?xml version="1.0"?><Error><Code>${code}</Code></Error>`, { status });
 
-/** AWS Signature Version 4 as AWS describes it, in the query of a link or the header `Authorization`. */
+/** Checks AWS Signature Version 4 as AWS describes it, in the query of a link or in the header `Authorization`. */
 async function signatureFault(request: Request, nowMs: number): Promise<string | undefined> {
   const url = new URL(request.url);
   const inQuery = url.searchParams.has("X-Amz-Signature");

@@ -21,7 +21,7 @@ const formOf = (parts: Record<string, Blob | string>): FormData => {
   return form;
 };
 const textFile = (text = "hello", name = "naïve plan.txt"): File => new File([text], name, { type: "text/plain" });
-/** Rows of the client's files, by state. */
+/** Returns the states of the client's files, with their numbers. */
 const statesOf = async (client: string): Promise<readonly unknown[]> =>
   (
     await env.DB.prepare(

@@ -187,7 +187,7 @@ describe("digests", () => {
   );
   const size = LIMITS.partBytes + 1000;
   const [small, large, other] = [bytesOf(3), bytesOf(size), bytesOf(3, 1)];
-  /** Each way of writing to R2. */
+  /** The ways of writing to R2. */
   const ways = [
     { bytes: small, body: () => small, headers: withLength(3) },
     { bytes: small, body: () => chunked(3), headers: BINARY },
@@ -242,7 +242,7 @@ describe("digests", () => {
       expect(problem.message).toContain("must be like");
     }
     expect(await keysOf(id)).toEqual([]);
-    // Headers of deprecated algorithms are ignored.
+    // A digest with a deprecated algorithm is ignored.
     const headers = { ...withLength(3), "content-digest": `md5=:${await MD5!(other)}:` };
     expect((await app.call(uploadLink, { method: "PUT", body: small, headers })).status).toBe(200);
   });
@@ -347,7 +347,7 @@ describe("a deleted file", () => {
           const result = await (target as any)[name](...args);
           if (name !== "put") return result;
           racing.clock.nowMs += 1_000;
-          // The removal looks for bytes just before they arrive.
+          // The removal deletes the bytes just before they arrive.
           await env.MEDIA.delete(`blob/${during.id}`);
           expect((await app.call(`${collection()}/${during.id}`, { as, method: "DELETE" })).status).toBe(204);
           await app.settle();

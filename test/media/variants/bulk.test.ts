@@ -84,7 +84,7 @@ describe("adding variants in bulk", () => {
     const [failed, full] = await pictures(as, 2);
     await expectJson(await app.call(`${failed!.path}/variants?clip=8x8`, { as, method: "POST" }), 200);
     await app.consume();
-    // Bytes of a failed rendition are deleted when another one replaces it.
+    // When a new rendition replaces a failed one, the bytes of the failed one are deleted.
     await everywhere.prepare("UPDATE variant SET state = 'failed' WHERE file_id = ?").bind(failed!.id).run();
     expect(await keysOf(failed!.id)).toHaveLength(2);
     const sizes = Array.from({ length: 100 }, (_, at) => `${at + 1}x1`).join(",");

@@ -168,7 +168,7 @@ describe("a variant", () => {
   // shows: media/variants/exif-orientation
   it("is upright for any orientation of the jpeg or png, and has none of its own", async () => {
     const lying = quarters(80, 40);
-    // Corners of the stored picture (RED GREEN / BLUE YELLOW) when upright, by orientation.
+    // The corners of the stored picture (RED GREEN / BLUE YELLOW) when it is upright, by orientation.
     const upright: Record<number, Colour[]> = {
       1: [RED, GREEN, BLUE, YELLOW],
       2: [GREEN, RED, YELLOW, BLUE],
@@ -339,7 +339,7 @@ describe("a variant fails at once with a reason for", () => {
   });
 });
 
-/** A gif of one pixel whose header claims these dimensions. */
+/** Makes a gif of one pixel whose header claims these dimensions. */
 function gifBomb(width: number, height: number): Uint8Array<ArrayBuffer> {
   const bytes = GIF.slice();
   new DataView(bytes.buffer).setUint16(6, width, true);
@@ -347,7 +347,7 @@ function gifBomb(width: number, height: number): Uint8Array<ArrayBuffer> {
   return bytes;
 }
 
-/** A png without pixels whose header claims these dimensions. */
+/** Makes a png without pixels whose header claims these dimensions. */
 function bomb(width: number, height: number): Uint8Array<ArrayBuffer> {
   const header = new Uint8Array(13);
   new DataView(header.buffer).setUint32(0, width);
@@ -394,7 +394,7 @@ describe("messages", () => {
       await app.call(`${file.path}${path}`, { as, method: "DELETE" });
       await app.settle();
       for (const dead of [false, true]) {
-        // An interrupted attempt wrote them.
+        // An interrupted attempt wrote these bytes.
         await env.MEDIA.put(`variant/${file.id}/${jobs[0]!.nonce}`, "x");
         expect(await app.consume({ jobs, dead })).toEqual({ acked: 1, retried: 0 });
         expect(await keysOf(file.id)).toEqual(path === "" ? [] : [`blob/${file.id}`]);
@@ -563,7 +563,7 @@ describe("adding variants", () => {
     await app.settle();
     expect(await keysOf(file.id)).toEqual([`blob/${file.id}`, `variant/${file.id}/${second!.nonce}`]);
     expect(app.jobs).toHaveLength(2);
-    // The old message comes once more, then the new ones.
+    // The old message is delivered again, then the new ones.
     expect(await app.consume({ jobs: [first, first] })).toEqual({ acked: 2, retried: 0 });
     expect(await app.consume({ jobs: [first], dead: true })).toEqual({ acked: 1, retried: 0 });
     expect(await app.consume()).toEqual({ acked: 2, retried: 0 });
@@ -585,7 +585,7 @@ describe("adding variants", () => {
     await app.media.sweep(START_MS);
     expect(await keysOf(file.id)).toEqual([`blob/${file.id}`]);
     expect(await variantRow(file)).toMatchObject({ state: "pending" });
-    // It is still broken.
+    // The image is still broken.
     await app.consume({ jobs: broken.jobs });
     expect((await listed(file))[0]).toMatchObject({ state: "failed" });
   });
