@@ -26,7 +26,7 @@ import { createOperatedStore } from "./operated/operated-store.ts";
 import { createFilterStore } from "./search/filter-store.ts";
 import { listFiles } from "./search/list.ts";
 import { createListingStore } from "./search/listing-store.ts";
-import type { RelocationDeps } from "./shards/relocation.ts";
+import { look, type RelocationDeps } from "./shards/relocation.ts";
 import { sweepMedia, sweepOrErase } from "./sweep.ts";
 import { createPinnedUploadStore, type PinnedUploadStore } from "./uploads/pinned-upload-store.ts";
 import { createPresignedUploads } from "./uploads/presigned-upload.ts";
@@ -74,7 +74,7 @@ export function createOneShard(shared: SharedDeps, { db, number: shard }: Shard,
     erasures: sureErasures(createErasureStore(db), moved, isOne, (other) =>
       createErasureStore(shared.shards[other]!.db),
     ),
-    isElsewhere: (job: VariantJob) => isElsewhere(shared, shard, job),
+    isElsewhere: (job: VariantJob) => isElsewhere(shared, job),
     removed: createRemovedFileStore(db, (fileIds) => forgetMoves(where, shard, fileIds)),
     pinned,
     uploads: createUploads(shared, pinned),
@@ -130,11 +130,12 @@ function createUploads(
   return createPresignedUploads({ s3: createS3(s3, s3.fetch), blobs, pinned, clock, maxBytes, fallback });
 }
 
-/** True if another shard has the rendition, because it moved there with its tenant. */
-async function isElsewhere({ where, shards }: SharedDeps, shard: number, job: VariantJob): Promise<boolean> {
-  for (const other of shards.length === 1 ? [] : await where.moved[shard]!.departures())
-    if ((await createVariantStore(shards[other]!.db).findJob(job.fileId, job.nonce)) !== undefined) return true;
-  return false;
+/** True if a shard has the rendition: it may have moved with its tenant, and more than once. */
+async function isElsewhere({ where, shards, clock }: SharedDeps, { fileId, nonce }: VariantJob): Promise<boolean> {
+  if (shards.length === 1) return false;
+  const findIn = (shard: number) => createVariantStore(shards[shard]!.db).findJob(fileId, nonce);
+  const found = await look(where, fileId, clock.nowMs(), findIn, (row) => row === undefined);
+  return found !== undefined;
 }
 
 async function forgetMoves({ moved }: RelocationDeps, shard: number, fileIds: readonly string[]): Promise<void> {

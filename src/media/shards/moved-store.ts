@@ -134,10 +134,6 @@ export function createMovedStore(db: D1Database, shard: number) {
       };
     },
 
-    /** The shards to which tenants moved from here. */
-    departures: async (): Promise<readonly number[]> =>
-      (await prepared(SQL.edges).all<{ shard: number }>()).results.map((to) => to.shard).filter((to) => to !== shard),
-
     /** Tells whether the files of the tenant were here and have moved to another shard. */
     hasLeft: async (tenant: string): Promise<boolean> => (await prepared(SQL.hasLeft, tenant).first()) !== null,
 
