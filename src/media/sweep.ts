@@ -8,7 +8,7 @@ import { LIMITS } from "./model/limits.ts";
 import type { PinnedUploadStore } from "./uploads/pinned-upload-store.ts";
 import { purgeVariants, type PurgeVariantsDeps } from "./variants/purge.ts";
 
-/** `heldFrom`: files created until then do not expire. Undefined for the directory, whose database has the time. */
+/** `heldFrom`: files created until then do not expire. Undefined: no hold, or the directory, whose database has it. */
 interface FileSweepDeps extends EraseDeps {
   readonly heldFrom: () => Promise<number | undefined>;
 }

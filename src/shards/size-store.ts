@@ -44,7 +44,10 @@ export const SIZE_SQL = {
     ON CONFLICT DO UPDATE SET bytes = excluded.bytes, tenants = excluded.tenants, measured_at = excluded.measured_at`,
 } as const;
 
-/** Returns the size of a database in bytes. Every statement reports it, so this one is the cheapest. */
+/**
+ * Returns the bytes of a database, without the space of deleted rows. Every statement reports them; this is the
+ * cheapest.
+ */
 export const bytesOf = async (db: D1Database): Promise<number> => (await db.prepare(`SELECT 1`).all()).meta.size_after;
 
 /** Returns the size of a database and the count that a statement selects as `n`, in one round trip. */

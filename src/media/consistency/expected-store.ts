@@ -48,7 +48,10 @@ const NAMED = {
 
 export function createExpectedStore(db: D1Database) {
   return {
-    /** Returns the expected objects with keys after `after` up to `until`, in key order. `after` is of `fromFileId`. */
+    /**
+     * Returns the expected objects with keys after `after` up to `until`, in key order. `fromFileId` is the file of
+     * `after`.
+     */
     async page(
       keyspace: "files" | "variants",
       after: string,

@@ -63,7 +63,7 @@ export type KeyspaceName = "files" | "variants" | "incoming";
 export interface ExpectedObject {
   /** A file's id; for a variant `{file}/{nonce}`. */
   readonly rowKey: string;
-  /** The object's key; empty in `incoming/`, where rows name no key. */
+  /** The object's key; null for a rendition without a row, and empty in `incoming/`, where rows name no key. */
   readonly key: string | null;
   /** `bytes`: the object must exist. `any`: it may exist, because work is in progress. `none`: nobody reads it. */
   readonly need: "bytes" | "any" | "none";

@@ -25,8 +25,8 @@ interface DeleteFileDeps extends AccessDeps, EraseDeps {
 }
 
 /**
- * `DELETE P/{fileId}`: after the answer D1 and R2 serve the file to nobody. Copies of public content elsewhere end
- * within 300 s (content/edge-cache.ts). The bytes are deleted afterwards; `Location` is the report.
+ * `DELETE P/{fileId}`: after the answer nobody can read the file. Only copies of public content in other data centres
+ * remain for up to 300 s (content/edge-cache.ts). The bytes are deleted afterwards; `Location` is the report.
  */
 export const deleteFile = (deps: DeleteFileDeps, visibility: Visibility): Route =>
   defineRoute({

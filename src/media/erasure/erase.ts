@@ -22,7 +22,7 @@ import type { RemovedFile, RemovedFileStore } from "./removed-store.ts";
  * The proof asks R2 for each place where the file can have bytes. For most files, rows name all places: the master, an
  * unfinished upload and each rendition. For other files the proof lists the file's prefixes, which costs more: files
  * uploaded by a presigned link, files with a removed rendition, files with more than `LIMITS.namedPlaces` renditions,
- * files that moved to this shard and files of an older release.
+ * files that moved to this shard with a pending rendition, and files of an older release.
  */
 interface PurgeDeps {
   readonly blobs: BlobStore;

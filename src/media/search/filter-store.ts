@@ -50,8 +50,9 @@ function countLimits(maxRows: number): number[] {
 }
 
 /**
- * SQL: the condition of ?4 with the fewest candidates, if they are fewer than `limit`. No limit exceeds the square root
- * of `?5 * files`: with so many candidates, a walk over all files finds ?5 files with fewer reads than collecting does.
+ * SQL: the condition of ?4 with the fewest candidates, if they are fewer than `limit`. A limit above 16 must not exceed
+ * the square root of `?5 * files`: with so many candidates, a walk over all files finds ?5 files with fewer reads than
+ * collecting does.
  */
 const rarestBelow = (limit: number): string => `CASE WHEN ${limit} <= 16 OR ${limit * limit} <= ?5 * owner.files THEN (
   SELECT CASE WHEN files < ${limit} THEN json_object('place', place, 'files', files) END FROM (
