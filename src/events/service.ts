@@ -35,7 +35,7 @@ import { topicRoutes } from "./topics/routes.ts";
 export interface EventsDeps {
   readonly push: PushPorts;
   readonly db: D1Database;
-  /** So many shards have push records. */
+  /** Number of databases that hold push records. */
   readonly shards: number;
   readonly isolate: Isolate;
   readonly location?: LocationCache;
@@ -43,7 +43,7 @@ export interface EventsDeps {
   readonly topicConsumers: DurableObjectNamespace<TopicConsumer>;
   readonly pushSubscriptions: DurableObjectNamespace<PushSubscriptionObject>;
   readonly retention: Retention;
-  /** Topics of other services; nobody else can own, create or delete them. */
+  /** Topics of the platform's other services; no client can own, create or delete them. */
   readonly platformTopics: readonly PlatformTopic[];
 }
 
@@ -57,30 +57,33 @@ export interface Events {
    */
   publish(topic: TopicId, events: readonly NamedEvent[], key: string, nowMs: number): Promise<void>;
   /**
-   * Statements that remove all push subscriptions of a client (its id), for the transaction that removes the client.
-   * `record` is the audit row of that removal.
+   * Statements that remove the push subscriptions of a client (its id) from the directory's database, for the
+   * transaction that removes the client. `record` is the audit row of that removal.
    */
   endSubscriptions(clientId: string, record: AuditRecord): Promise<readonly D1PreparedStatement[]>;
-  /** Removes those that are in other databases, after the client. They are void: what fails is left to the sweep. */
+  /**
+   * Removes the client's subscriptions in other databases, after the client itself. Without the client they deliver
+   * nothing, so a failure is logged and left to the sweep.
+   */
   endSubscriptionsElsewhere(clientId: string, record: AuditRecord): Promise<void>;
   /** Push subscriptions and topics as the operator sees them. */
   readonly operated: OperatedSubscriptions;
   readonly operatedTopics: OperatedTopics;
   /** The objects of topics as pages, for a backup. */
   readonly objects: EventObjects;
-  /** Checks whether records, logs and cursors fit, a page at a time, and opens what does not exist. */
+  /** Checks a page at a time whether records, logs and cursors agree, and opens logs and objects that are missing. */
   readonly check: {
     page(from: CheckPlace | undefined): Promise<CheckPage>;
     reopenLogs(topic: TopicId): Promise<Reopened | undefined>;
     reopenPush(id: string): Promise<boolean>;
-    /** Takes an object of a topic to an earlier time; undefined: there is no such topic or shard. */
+    /** Restores an object of a topic to an earlier time; undefined: there is no such topic or shard. */
     restoreObject(topic: TopicId, object: ObjectOfTopic, to: RestoreTo): Promise<PrepareOutcome | undefined>;
   };
-  /** Forgets the copies of topics. */
+  /** Clears this isolate's cache of topics. */
   recordsChanged(): void;
   /** Continues deletions that were started. */
   sweep(nowMs: number): Promise<void>;
-  /** Wakes some push subscriptions, which repairs losses between record and object, and removes records left over. */
+  /** Removes push records without a topic or client, and wakes some push subscriptions whose alarm may be lost. */
   wakeSubscriptions(nowMs: number): Promise<void>;
   /** Seals credentials that are sealed under an old key with the current one. */
   reseal(): Promise<void>;

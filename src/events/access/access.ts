@@ -13,9 +13,9 @@ import { nameExactly, namesFrom, type NameRange } from "./topic-store.ts";
  *   `pubsub_publish`, or a scope that names the topic in a tenant that may use the service with `pubsub_publish`.
  *   Listing subscribers needs no scope.
  * - Another client, with its own token and a scope that names the topic, may peek, read, commit, seek and subscribe.
- * - A person, with a token of a tenant with such a scope at any client, may only peek, read and commit.
- * - Either of them, with a scope for the token's own tenant, may peek, read and commit and sees only its events.
- * - A client registered for such a scope that is missing in the token gets 403, so that it can ask for the scope.
+ * - A person, with a token that any client got and a scope that names the topic, may only peek, read and commit.
+ * - A client or person with a scope for the token's own tenant may peek, read and commit and sees only its events.
+ * - A client whose registration lists such a scope gets 403 if the token lacks it, so that it can ask for the scope.
  * - Everybody else gets 404.
  */
 export class TopicAccess {
@@ -32,12 +32,12 @@ export class TopicAccess {
     return this.mayOwn(principal, { owner: principal.clientName, eventType }, nowMs);
   }
 
-  /** Checks that the caller may list and end others' subscriptions on the topic; the owner needs no scope. */
+  /** Checks that the caller may list and end other clients' subscriptions on the topic. The owner needs no scope. */
   mayOversee(principal: Principal, topic: TopicId): Result<void, Failure> {
     return owns(principal, topic) ? ok(undefined) : err({ kind: "no_topic" });
   }
 
-  /** Checks that the caller may create, publish to and delete the topic, as only its owner may. */
+  /** Checks that the caller owns the topic and may create it, publish to it and delete it. */
   async mayOwn(principal: Principal, topic: TopicId, nowMs: number): Promise<Result<void, Failure>> {
     const isOwners = owns(principal, topic);
     const scope = this.#names.scope("pubsub_publish");
@@ -55,7 +55,7 @@ export class TopicAccess {
     return reach.value === "all" ? ok(undefined) : err({ kind: "scope_missing", scope: this.#scopeOf(ALL, topic) });
   }
 
-  /** Checks that the caller may read the topic, and tells which events it is shown. */
+  /** Checks that the caller may read the topic, and returns which events it is shown. */
   async mayRead(principal: Principal, topic: TopicId, nowMs: number): Promise<Result<Reach, Failure>> {
     if (!isClientsOwn(principal) && !isPersons(principal)) return err({ kind: "no_topic" });
     if (owns(principal, topic) || this.#isNamed(ALL, principal, topic)) return ok("all");
@@ -102,7 +102,7 @@ const OWN_TENANT = "pubsub.own_tenant_topic=";
 const FORMS = [ALL, OWN_TENANT] as const;
 type Form = (typeof FORMS)[number];
 
-/** The service that has the scope `pubsub_publish`. */
+/** The service that the scope `pubsub_publish` belongs to. */
 const PUBLISHING = "pubsub";
 
 /** True if the token is the owning client's own. */

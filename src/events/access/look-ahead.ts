@@ -8,7 +8,7 @@ interface Ports {
   readonly directory: TopicDirectory;
 }
 
-/** Routes of one topic look for it while revocations of the caller's token are read: one wait for D1 less. */
+/** Loads the topic of a request while revocations of the caller's token are read, which saves one wait for D1. */
 export const withTopicAhead = (ports: Ports, routes: readonly Route[]): readonly Route[] =>
   routes.map((route) =>
     route.path.startsWith("/topics/{topicOwnerClient}/{eventType}")
@@ -21,7 +21,7 @@ interface TopicParams {
   readonly eventType: string;
 }
 
-/** Nobody makes the platform look for a topic that the token gives no right to. */
+/** Checks the right first, so that a token without it cannot cause a call to D1. */
 async function findAhead({ access, directory }: Ports, { principal, params, nowMs }: Asked<TopicParams>) {
   const topic: TopicId = { owner: params.topicOwnerClient, eventType: params.eventType };
   if ((await access.mayRead(principal, topic, nowMs)).ok) await directory.find(topic, nowMs);

@@ -7,11 +7,11 @@ import type { Reach } from "./access.ts";
 
 /** A consumer of a topic. */
 export interface Reader {
-  /** Names the consumer whose cursor and lock are used. */
+  /** Name of the consumer whose cursor and lock are used. */
   readonly name: string;
   /** Show only this tenant's events; undefined shows all. */
   readonly onlyTenant?: string | undefined;
-  /** The beginning of the names of this caller's named consumers; undefined: this one has no name of its own. */
+  /** Prefix of the names of this caller's named consumers; undefined if the request names no consumer. */
   readonly named?: string | undefined;
 }
 
@@ -24,9 +24,8 @@ export const CONSUMER_NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
  * - A client's own token reads for the client, in any tenant. If it is shown one tenant's events only, it reads for the
  *   client in that tenant.
  * - A person's token reads for this person in this tenant at this client. One client may serve people of many tenants,
- *   and none may move the cursor of another or of the client. The name has a hash of the person.
- *
- * - Each of them may have further consumers under names of its own (the header `Consumer`).
+ *   and no person may move the cursor of another person or of the client. The name contains a hash of the person.
+ * - Each caller may have further consumers, which it names in the header `Consumer`.
  *
  * Names cannot collide: no client id and no consumer's name has a "/".
  */
@@ -41,7 +40,7 @@ export async function readerOf(
   return consumer === null ? reader : { ...reader, name: `${named}${consumer}`, named };
 }
 
-/** The failure of a reader whose lock holds: it says until when, and which of the caller's consumers has it. */
+/** The failure of a read while the topic is locked: until when, and which of the caller's consumers holds the lock. */
 export function lockedBy({ name, named }: Reader, retryAfterMs: number, nowMs: number): Failure {
   const holder = named === undefined ? "Another read of yours" : `Your consumer ${name.slice(named.length)}`;
   return { kind: "topic_locked", retryAfterMs, untilMs: nowMs + retryAfterMs, holder };

@@ -92,7 +92,7 @@ export function asOverseer(ports: RequestPorts, call: TopicCall, run: Operation)
   });
 }
 
-/** Runs an operation on objects. If an object is unavailable for a moment, responds with 503 and `Retry-After`. */
+/** Runs an operation on objects. Responds with 503 and `Retry-After` if an object is temporarily unavailable. */
 export async function withRetryAfter(
   ports: RequestPorts,
   run: () => Promise<Result<Answer, Failure | Problem>>,

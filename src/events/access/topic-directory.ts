@@ -5,11 +5,11 @@ import { TOPIC } from "../model/limits.ts";
 import { nameOf, type Topic, type TopicId } from "../model/topic.ts";
 
 /**
- * The topics that this isolate remembers, so that reading, committing and publishing need no D1 call.
+ * This isolate's cache of topics, so that reading, committing and publishing need no D1 call.
  *
- * A record may be 30 s old, and 60 s while D1 does not respond. Two things make that harmless. Only active topics are
- * remembered, so a topic that another isolate has just created is found at once. The objects of a deleted topic
- * answer "gone"; then the record is read again, so a topic that was deleted and created again is found at once too.
+ * A record may be 30 s old, and 60 s while D1 does not respond. Two rules make that harmless. Only active topics are
+ * cached, so a topic that another isolate has just created is found at once. The objects of a deleted topic answer
+ * "gone" and the record is then read again, so a topic that was deleted and created again is found at once too.
  */
 export class TopicDirectory {
   readonly #load: (id: TopicId, nowMs: number) => Promise<Topic | undefined>;
@@ -63,8 +63,8 @@ export class TopicDirectory {
   }
 
   /**
-   * Runs an operation on the objects of an active topic. If it returns undefined, the objects are gone: reads the
-   * record again and retries once. Returns undefined if there is no such topic.
+   * Runs an operation on the objects of an active topic. If `run` returns undefined, the objects are gone: this method
+   * then reads the record again and retries once. It returns undefined if there is no such topic.
    */
   async onActive<T>(id: TopicId, nowMs: number, run: (topic: Topic) => Promise<T | undefined>): Promise<T | undefined> {
     for (let attempt = 0; attempt < 2; attempt++) {

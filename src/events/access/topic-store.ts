@@ -29,7 +29,7 @@ export const TOPIC_SQL = {
 
 export type TopicStore = ReturnType<typeof createTopicStore>;
 
-/** The topics in D1. `databases`: so many have push records. */
+/** The topics in D1. `databases`: number of databases that hold push records. */
 export function createTopicStore(db: D1Database, databases = 1) {
   const find = (id: TopicId) => db.prepare(TOPIC_SQL.find).bind(nameOf(id));
   return {
@@ -48,7 +48,7 @@ export function createTopicStore(db: D1Database, databases = 1) {
       return results[1]!.results[0]!;
     },
 
-    /** Lists topics by name whose name lies in one of the ranges. */
+    /** Lists the topics whose names lie in one of the ranges, by name. */
     async list(ranges: readonly NameRange[], paging: Paging): Promise<Page<Topic>> {
       const read = async (after: string, { limit, skip }: RowRange): Promise<readonly Topic[]> => {
         const listed = db.prepare(TOPIC_SQL.list).bind(JSON.stringify(disjoint(ranges, after)), limit, skip);
@@ -58,7 +58,7 @@ export function createTopicStore(db: D1Database, databases = 1) {
       return pageOf(paging, { after, beginning: "", read, keyOf: (topic) => [nameOf(topic)] });
     },
 
-    /** All topics by name, from a name on or behind it. */
+    /** Topics of all owners by name, starting at a name (`from`) or after it (`behind`). */
     after: async (name: string, limit: number, where: "from" | "behind"): Promise<readonly Topic[]> =>
       (await db.prepare(TOPIC_SQL[where]).bind(name, limit).all<Topic>()).results,
 
@@ -82,12 +82,12 @@ export function createTopicStore(db: D1Database, databases = 1) {
   };
 }
 
-/** All names with a prefix, and exactly one name: "~" and " " sort after and before all characters of names. */
+/** The range of a prefix and of one name: "~" sorts after every character of names, " " before every one. */
 export const namesFrom = (prefix: string): NameRange => [prefix, `${prefix}~`];
 export const nameExactly = (name: string): NameRange => [name, namesAfter(name)];
 const namesAfter = (name: string): string => `${name} `;
 
-/** Merges overlapping ranges, so that no topic is listed twice, and cuts off what lies before `start`. */
+/** Merges overlapping ranges, so that no topic is listed twice, and cuts off names before `start`. */
 function disjoint(ranges: readonly NameRange[], start: string): NameRange[] {
   const merged: NameRange[] = [];
   const clipped = ranges.map(([from, to]): NameRange => [from < start ? start : from, to]);

@@ -12,8 +12,8 @@ import type { EventNamespaces } from "../transfer/objects.ts";
  *
  *   topic ──→ its logs ──→ its consumers, some at a time ──→ its push subscriptions, some at a time ──→ next topic
  *
- * It changes nothing. A page has limited work, and says where the next one starts. What changes meanwhile may be found
- * or not; a finding that a second check finds again is true.
+ * The check changes nothing. A page does limited work and returns where the next one starts. A change during the check
+ * can cause a finding that is wrong; a finding that a second check repeats is right.
  */
 export interface CheckPorts extends EventNamespaces {
   readonly store: Pick<TopicStore, "after" | "find">;
@@ -23,7 +23,7 @@ export interface CheckPorts extends EventNamespaces {
 export type CheckKind =
   /** The topic's record names a log that does not exist: nobody can publish or read. */
   | "topic_without_log"
-  /** A consumer has read further than the log has events. */
+  /** A consumer's cursor lies beyond the end of the log. */
   | "cursor_beyond_log"
   | "push_beyond_log"
   /** The record names an object that does not exist: nothing is pushed. */
@@ -45,21 +45,24 @@ export interface CheckPage {
   readonly next: CheckPlace | undefined;
 }
 
-/** The topic, and what of it was checked: nothing but its logs, consumers up to a name, subscriptions up to one. */
+/**
+ * Where the next page starts. `topic`: at the topic's logs. `consumers`, `pushes`: after the consumer or subscription
+ * `after`. `end`: at the next topic.
+ */
 export interface CheckPlace {
   readonly topic: string;
   readonly at: "topic" | "consumers" | "pushes" | "end";
   readonly after: string[];
 }
 
-/** Objects that a page asks. One invocation may make 1,000 calls. */
+/** Limits of one page. One invocation may make 1,000 calls to objects. */
 const ASKED = { consumers: 50, pushes: 50, topics: 20 } as const;
 
 export async function checkPage(ports: CheckPorts, from: CheckPlace | undefined): Promise<CheckPage> {
   const findings: CheckFinding[] = [];
   const checked = { topics: 0, consumers: 0, pushSubscriptions: 0 };
   const started = from === undefined || from.at === "end" ? undefined : await ports.store.after(from.topic, 1, "from");
-  // A topic that was removed meanwhile is passed over.
+  // A topic that was removed since the last page is skipped.
   const unfinished = started?.find((topic) => nameOf(topic) === from?.topic);
   const rest =
     unfinished === undefined ? await ports.store.after(from?.topic ?? "", ASKED.topics, "behind") : [unfinished];
@@ -102,7 +105,7 @@ const pageOf = (
   next,
 });
 
-/** The end of each shard's log; undefined: there is none. */
+/** The end of each shard's log; undefined: the log does not exist. */
 function logsOf({ logs }: CheckPorts, topic: Topic): Promise<(number | undefined)[]> {
   return Promise.all(
     shardsOf(topic).map(async (shard) => {
@@ -114,11 +117,11 @@ function logsOf({ logs }: CheckPorts, topic: Topic): Promise<(number | undefined
 
 interface More {
   readonly count: number;
-  /** There are more behind this one. */
+  /** The last one that was checked, if there are more after it. */
   readonly after: string[] | undefined;
 }
 
-/** Checks some of the consumers, whose names the first log has. */
+/** Checks some of the consumers. The first shard's log has their names. */
 async function checkConsumers(
   { logs, consumers }: CheckPorts,
   topic: Topic,

@@ -14,13 +14,13 @@ export interface MendPorts extends CheckPorts {
 export interface Reopened {
   /** Shards whose logs did not exist. */
   readonly opened: readonly number[];
-  /** The other shards: readers who were further than their logs go back to the end. */
+  /** The other shards: a reader whose cursor lies beyond the log's end goes back to it. */
   readonly marked: readonly number[];
 }
 
 /**
- * Opens the logs of a topic that do not exist, and marks the others (log/resets.ts): readers go on with the first event
- * that is published from now on, and no reader is further than its log. Undefined: there is no such topic.
+ * Opens the logs of a topic that do not exist and marks the others as reset (log/resets.ts). Afterwards no cursor lies
+ * beyond its log, and readers get every event that is published from now on. Undefined: there is no such topic.
  */
 export async function reopenLogs(ports: MendPorts, id: TopicId): Promise<Reopened | undefined> {
   const topic = await ports.store.find(id);

@@ -13,9 +13,9 @@ export type ObjectOfTopic =
   | { readonly kind: "push"; readonly id: string };
 
 /**
- * Restores one object to an earlier time. A log is marked afterwards, so that readers who are further go back to where
- * it ends then (log/resets.ts). If this breaks off before the mark, repeat it: the same time leads to the same state.
- * A consumer reads again what it committed since, and a push subscription pushes again.
+ * Restores one object to an earlier time. A restored log is then marked as reset, so that cursors beyond its end go
+ * back to it (log/resets.ts). If this fails before the mark, repeat it: the same time leads to the same state. A
+ * restored consumer reads the events again that it committed since, and a push subscription delivers them again.
  *
  * Undefined: there is no such topic or shard.
  */
@@ -40,7 +40,7 @@ export async function restoreObject(
   };
   const prepared: PrepareOutcome = await stub().prepareRestore(to);
   if (prepared.kind === "impossible") return prepared;
-  // The session ends before it can answer.
+  // The restart ends the object's session before the call can return.
   await Promise.resolve(stub().restart()).catch(() => undefined);
   if (object.kind === "log")
     await logOf(logs, topic, object.shard).reset(randomId(ports.random), object.shard, ports.retention);

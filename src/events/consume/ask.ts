@@ -15,14 +15,14 @@ export interface ConsumePorts {
   readonly logs: DurableObjectNamespace<TopicLog>;
 }
 
-/** A consumer that gives nothing. Undefined: there is no such topic. */
+/** Why a consumer refused a request. Undefined: there is no such topic. */
 type Refused =
   | { readonly kind: "locked"; readonly retryAfterMs: number }
   | { readonly kind: "too_many_consumers" }
   | { readonly kind: "failed" }
   | undefined;
 
-/** Asks a reader's consumer, which is let in first if it is a named one. */
+/** Asks a reader's consumer. A named consumer is admitted first, since their number is limited. */
 export const askConsumer = <T extends { readonly kind: string }>(
   ports: ConsumePorts,
   id: TopicId,
@@ -37,7 +37,7 @@ export const askConsumer = <T extends { readonly kind: string }>(
     return answer.kind === "gone" ? undefined : (answer as Exclude<T, Gone>);
   });
 
-/** The failure that a refused reader is told. */
+/** The failure that answers a refused request. */
 export function failureOf(refused: Refused, reader: Reader, nowMs: number): Failure {
   switch (refused?.kind) {
     case undefined:

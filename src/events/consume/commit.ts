@@ -56,7 +56,7 @@ export async function release(
     const eventId = own === undefined ? commitThrough : maskId(commitThrough, own)!;
     const through = positionOf(eventId);
     if (through === undefined) return { kind: "not_in_batch" };
-    // A lock knows positions only; the log tells whether this event has this position.
+    // The lock knows positions only, so the log must confirm that this id is at this position.
     const time =
       through.shard < topic.shards
         ? await askLog(ports.logs, topic, through.shard, async (log): Promise<number | "unknown" | "gone"> =>
@@ -83,7 +83,7 @@ async function onLock(
     ports.directory.onActive(id, nowMs, (topic) => run(consumerOf(ports.consumers, topic, reader.name), topic));
   let outcome = await ask();
   if (outcome?.kind === "never_read") {
-    // The isolate may remember a topic that was deleted and created again since.
+    // The topic may have been deleted and created again since this isolate cached it.
     ports.directory.forget(id);
     outcome = await ask();
   }

@@ -6,9 +6,9 @@ import { unread, type ConsumerState } from "./lock.ts";
 /** State of one consumer, stored as JSON. */
 export interface ConsumerRecord {
   readonly state: ConsumerState;
-  /** How often events of each shard were delivered. Stored under this name. */
+  /** Delivery counts of each shard. The stored JSON has this name, so it stays. */
   readonly handouts: readonly DeliveryCounts[];
-  /** The last reset seen of each shard's log (log/resets.ts); null: none. Absent: none of any. */
+  /** The last reset of each shard's log that the consumer saw (log/resets.ts); null: none. Absent: none in any. */
   readonly seenResets?: readonly (string | null)[] | undefined;
 }
 
@@ -16,11 +16,11 @@ export interface ConsumerRecord {
 export interface ConsumerPage {
   readonly kind: "consumer";
   readonly format: number;
-  /** As it is stored. */
+  /** `ConsumerRecord` as JSON. */
   readonly record: string;
 }
 
-/** The record of a consumer that reads for the first time, or from a new place. */
+/** The record of a consumer that never read. */
 export const newRecord = (shards: number): ConsumerRecord => ({
   state: unread(shards),
   handouts: Array.from({ length: shards }, () => []),
@@ -32,7 +32,7 @@ export const withStartPositions = (cursor: readonly number[], record: ConsumerRe
     ? record
     : { ...record, state: { ...record.state, cursor } };
 
-/** Goes back in the shards whose logs began anew. */
+/** Moves the cursor back in shards whose logs were reset, and drops the delivery counts of those that moved. */
 export const rewound = (record: ConsumerRecord, rewinds: readonly Rewind[]): ConsumerRecord => {
   const of = (shard: number): Rewind | undefined => rewinds.find((rewind) => rewind.shard === shard);
   const { state, handouts, seenResets } = record;
@@ -49,11 +49,11 @@ export const rewound = (record: ConsumerRecord, rewinds: readonly Rewind[]): Con
 export interface Rewind {
   readonly shard: number;
   readonly position: number;
-  /** The reset that is seen then; null: the log ended before the reader without one. */
+  /** The reset that the consumer has seen then; null: the log lost events without a reset. */
   readonly seen: string | null;
 }
 
-/** The one row of a consumer. Asking for a position stores nothing: the first write creates the table. */
+/** The only row of a consumer. The first write creates the table, so a mere query of the position stores nothing. */
 export class ConsumerRow {
   readonly #sql: SqlStorage;
 
@@ -89,7 +89,7 @@ export class ConsumerRow {
     );
   }
 
-  /** Writes the row of another consumer. */
+  /** Writes the record of another consumer, from a backup. */
   import(record: string): void {
     this.#sql.exec(TABLE);
     this.#store(record);

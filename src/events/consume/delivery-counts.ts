@@ -9,7 +9,7 @@ export type DeliveryCounts = readonly (readonly [end: number, count: number])[];
 export const deliveryCount = (counts: DeliveryCounts, seq: number): number =>
   counts.reduce((times, [end, count]) => (end >= seq ? times + count : times), 0);
 
-/** Counts one more batch up to `end`. Beyond `maxSteps`, merges the two farthest steps, which overstates slightly. */
+/** Counts one more batch up to `end`. Beyond `maxSteps`, merges the last two steps, which overstates some counts. */
 export function countBatch(counts: DeliveryCounts, end: number, maxSteps: number): DeliveryCounts {
   const known = counts.find(([at]) => at === end);
   const others = counts.filter(([at]) => at !== end);

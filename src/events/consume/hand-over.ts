@@ -9,22 +9,22 @@ import { consumerOf } from "./stub.ts";
 import type { LockOutcome } from "./types.ts";
 
 interface Ends {
-  /** The client left before it had everything. Undefined: it need not be found out. */
+  /** Called if the client left before it had everything. Undefined: the caller need not know. */
   readonly onLeft: (() => Promise<void>) | undefined;
   readonly onEnd: () => void;
 }
 
 /**
- * A batch for a client that waited, and may have left meanwhile:
+ * Sends a batch to a client that waited and may have left meanwhile:
  *
- *   all bytes but the last ones ──▶ nobody there: the connection breaks ──▶ give the batch back: the topic is free
+ *   all bytes but the last ones ──▶ the connection is closed: a write fails ──▶ give the batch back, unlock the topic
  *          │ a turn of the event loop
  *   the last two, one by one ────▶ the client has the batch
  *
- * A closed connection answers the first part with a reset, and refuses the parts after it. A turn is enough for a
- * client on the same machine; elsewhere `request.signal` says that it left. A client that leaves later, or whose proxy
- * took the bytes, holds the lock until it expires. A large batch for a client that did not wait is sent here too,
- * since its memory is free only after that.
+ * A closed connection answers the first write with a reset and refuses the writes after it. One turn of the event loop
+ * is enough for a client on the same machine; for others `request.signal` reports that they left. If a client leaves
+ * later, or its proxy took the bytes, the lock stays until it expires. A large batch for a client that did not wait is
+ * sent here too, since its memory is reserved until the last byte is sent.
  */
 export async function handOver(
   response: Response,
@@ -58,7 +58,7 @@ interface GivePorts extends ConsumePorts {
   readonly log: Log;
 }
 
-/** Frees a batch that nobody took. Without a token (`autoCommit`) its events are lost, as the interface says. */
+/** Releases a batch that its reader did not receive. With `autoCommit` there is no token: its events are lost. */
 export async function giveBack(
   { directory, consumers, clock, log }: GivePorts,
   id: TopicId,

@@ -6,8 +6,8 @@ import type { NotLocked } from "../model/failure.ts";
  *
  *   unlocked ── acquire (a read, 200) ───────────→ locked           epoch + 1, a new token
  *   unlocked ── acquire with autoCommit ─────────→ unlocked         cursor moves at once, no token
- *   locked   ── the read that took it, by key ───→ locked           the same batch and token
- *   locked   ── another read ────────────────────→ locked           refused: 409 with the time that is left
+ *   locked   ── the same read again, by key ─────→ locked           the same batch and token
+ *   locked   ── another read ────────────────────→ locked           refused: 409 with the remaining time
  *   locked   ── commit with the lock's token ────→ unlocked         cursor moves to the end of the batch
  *   locked   ── extend with the lock's token ────→ locked           expires later, or earlier
  *   locked   ── release with the lock's token ───→ unlocked         cursor moves into the batch, or stays
@@ -20,19 +20,19 @@ import type { NotLocked } from "../model/failure.ts";
  * nothing is skipped.
  */
 export interface ConsumerState {
-  /** Position of each shard's last committed event, or the position in front of the first event that existed. */
+  /** Position of each shard's last committed event; before the first commit, where reading started. */
   readonly cursor: readonly number[];
   /** Increases with every lock. */
   readonly epoch: number;
   readonly lock: Lock | undefined;
-  /** Ends of the last locks, the latest last. */
+  /** How the last locks ended, the latest last. */
   readonly outcomes: readonly Outcome[];
 }
 
 export interface Lock {
   readonly token: string;
   readonly expiresAtMs: number;
-  /** Duration of the last grant. More time left than this means that the clock was set back. */
+  /** Duration at the last acquire or extend. More remaining time than this means that the clock was set back. */
   readonly ttlMs: number;
   readonly batch: Batch;
   /** The read that took the lock, if it had a key. */
@@ -41,19 +41,19 @@ export interface Lock {
 
 export type KeyedLock = Lock & { readonly keyed: KeyedRead };
 
-/** A read that may be repeated, with the delivery attempt of its first event. */
+/** A read with an idempotency key, and the delivery attempt of its first event. */
 export interface KeyedRead extends AskedRead {
   readonly key: string;
   readonly attempt: number;
 }
 
-/** Parameters that a repeat must have in common with the first read. */
+/** Parameters that must be equal in a repeat. */
 export interface AskedRead {
   readonly numEvents: number;
   readonly ttlMs: number;
 }
 
-/** The delivered events in order: a run from a shard's cursor to a position, then a run of the next shard. */
+/** The delivered events in order, as runs: from where the shard's last run ended, or its cursor, to a position. */
 export type Batch = readonly Run[];
 export type Run = readonly [shard: number, lastSeq: number];
 
@@ -63,7 +63,7 @@ export interface Outcome {
   readonly end: "already_committed" | "lock_expired" | "released";
 }
 
-/** Cursor of a shard that was never read: in front of the oldest event of that moment. */
+/** Cursor of a shard that was never read. The first read starts at the oldest event of that moment. */
 export const UNREAD = -1;
 
 export const unread = (shards: number): ConsumerState => ({
@@ -75,7 +75,7 @@ export const unread = (shards: number): ConsumerState => ({
 
 /**
  * Time for which the topic stays locked; 0 if it is not. A lock ends at the millisecond of its expiry. It also counts
- * as expired if the clock was set back to before it was taken, or it would last that much longer.
+ * as expired if the clock was set back to before its last grant, since it would otherwise last that much longer.
  */
 export function lockedForMs({ lock }: ConsumerState, nowMs: number): number {
   if (lock === undefined) return 0;
@@ -174,8 +174,8 @@ export const seek = (state: ConsumerState, cursor: readonly number[], maxOutcome
 });
 
 /**
- * The lock held by this token, or why it holds none. After a partial commit, a repeat of the same release gets
- * `already_committed`; a call that wants to commit or hold the whole batch gets `ofReleased`, since the rest is free.
+ * The lock that this token holds, or why it holds none. After a partial commit the rest of the batch is unlocked. A
+ * repeated partial release then gets `already_committed`, and other calls get `lock_expired` (`ofReleased`).
  */
 function heldLock(
   state: ConsumerState,
@@ -200,7 +200,7 @@ function batchThrough(cursor: readonly number[], batch: Batch, at: Position): Ba
   return undefined;
 }
 
-/** The state in a backup, and before a lock is taken. */
+/** Ends the lock, if any, as expired: before another lock, before a seek, and in a backup. */
 export const withoutLock = (state: ConsumerState, maxOutcomes: number): ConsumerState =>
   state.lock === undefined ? state : end(state, state.lock, "lock_expired", maxOutcomes);
 

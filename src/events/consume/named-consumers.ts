@@ -14,8 +14,9 @@ import { consumerOf } from "./stub.ts";
  *
  *   unknown ── read or seek, unless the caller has 100 on the topic ──▶ known ── removal, end of topic ──▶ unknown
  *
- * The log of the topic's first shard has the names. It is asked once by each isolate, since a consumer registers itself
- * before it stores anything, so an isolate that remembers a removed name only passes the limit.
+ * The log of the topic's first shard has the names. Each isolate asks it once for a name and caches the answer. If a
+ * cached name was removed since, only the limit of 100 goes unchecked: the consumer registers itself again before it
+ * stores anything.
  */
 interface NamedPorts {
   readonly directory: TopicDirectory;
@@ -26,7 +27,7 @@ interface NamedPorts {
 const MAX_REMEMBERED = 10_000;
 const remembered = new Set<string>();
 
-/** Lets a reader with a named consumer in, unless the caller has too many. */
+/** Admits a reader, unless it names a new consumer and the caller has too many. */
 export async function admitConsumer(
   logs: DurableObjectNamespace<TopicLog>,
   topic: Topic,
@@ -64,7 +65,7 @@ export async function listConsumers(
   return names === undefined ? err({ kind: "no_topic" }) : ok(names);
 }
 
-/** Removes a named consumer: its cursor, its lock, and what it remembers. One that is unknown is removed already. */
+/** Removes a named consumer with its cursor, its lock and its outcomes. Succeeds if there is no such consumer. */
 export async function removeConsumer(
   ports: NamedPorts,
   id: TopicId,

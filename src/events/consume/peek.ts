@@ -32,8 +32,8 @@ interface View {
 /**
  * Reads stored events without a lock or cursor. The caller has checked that the reader may read the topic.
  *
- * The order over all shards is (time, shard, position). Times never decrease within a shard, so the place of one event
- * tells where to continue in every other shard, and nothing is stored between two calls.
+ * The order over all shards is (time, shard, position). Times never decrease within a shard, so one event determines
+ * where to continue in every shard, and no state is stored between two calls.
  */
 export async function peek(
   ports: PeekPorts,
@@ -104,8 +104,8 @@ async function timeOf(
 /**
  * Reads the first events of all shards, as many as fit into a response; undefined if the topic is gone.
  *
- * Events that do not fit are dropped. A shard is asked again while it may have events that sort before the last one of
- * the response, since most of a topic may lie in one shard. Each round completes at least one shard.
+ * Events that do not fit are dropped. Most of a topic may lie in one shard, so a shard is asked again while it may have
+ * events that sort before the last one of the response. Each round completes at least one shard.
  */
 async function gather(
   logs: DurableObjectNamespace<TopicLog>,
@@ -135,7 +135,7 @@ async function gather(
       else unread.set(shard, found.at(-1)!);
     }
     const all = [...shown, ...found].toSorted(compare);
-    // Shards that are complete are not asked again; events published meanwhile belong to the next call.
+    // Complete shards are not asked again, so events published since the call began belong to the next one.
     const late = isFirst ? undefined : found.toSorted(compare).find((event) => event.createdAtMs > nowMs);
     shown = fitting(late === undefined ? all : all.slice(0, all.indexOf(late)), { limit, maxChars });
     isCut ||= shown.length < all.length;
@@ -152,7 +152,7 @@ async function gather(
   };
 }
 
-/** The most that a response holds: events, and characters of them. */
+/** Limits of a response: number of events and their characters. */
 interface Most {
   readonly limit: number;
   readonly maxChars: number;
@@ -165,8 +165,9 @@ interface Placed extends LogEvent {
 const compare = (a: Placed, b: Placed): number => a.createdAtMs - b.createdAtMs || a.shard - b.shard || a.seq - b.seq;
 
 /**
- * Peeks at one tenant's events, which all lie in one shard. `next` is the masked id of the last event, or of a
- * position without an event if this call skipped too many of other tenants. "unknown" if `after` is no such id.
+ * Peeks at one tenant's events, which all lie in one shard. `next` is the masked id of the last event shown. If the
+ * call stopped because it skipped too many events of other tenants, `next` is a masked id made for that position.
+ * "unknown" if `after` is not the masked id of a position of this shard.
  */
 async function peekAtOwn(
   logs: DurableObjectNamespace<TopicLog>,

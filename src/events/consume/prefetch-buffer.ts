@@ -3,15 +3,15 @@ import { unpackSegment, type LogEvent, type Segment } from "../log/segments.ts";
 import { UNREAD, type Run } from "./lock.ts";
 
 /**
- * Events that a consumer holds in memory: for each shard, a run that starts right behind a position.
+ * Events that a consumer holds in memory: for each shard, a run that starts right after a position.
  *
  * They are copies of the log's immutable events, so losing them costs only a call. A run that does not start at the
- * cursor is useless and dropped: the lock expired, or the cursor moved.
+ * cursor is dropped: the lock expired, or the cursor moved.
  */
 export class PrefetchBuffer {
   #lanes: Lane[] = [];
 
-  /** Drops runs that do not start at the cursor. True if all did already. */
+  /** Drops runs that do not start at the cursor. True if it dropped none. */
   align(cursor: readonly number[]): boolean {
     const fits = (after: number, shard: number) =>
       this.#lanes[shard]?.after === after || this.#lanes[shard]?.cursor === after;
@@ -27,7 +27,7 @@ export class PrefetchBuffer {
     return this.#lanes.map((lane) => lane.after);
   }
 
-  /** Events that retention removed while nothing is held. */
+  /** Number of positions after the cursor that the logs covered without an event, if no events are held. */
   get lost(): number {
     return this.#lanes.reduce((sum, lane) => sum + lane.end - lane.after, 0);
   }
@@ -37,12 +37,12 @@ export class PrefetchBuffer {
     return this.#lanes.reduce((sum, lane) => sum + lane.events.length, 0);
   }
 
-  /** The position behind which the run of a shard continues. */
+  /** The position after which the run of a shard continues. */
   endOf(shard: number): number {
     return Math.max(0, this.#lanes[shard]!.end);
   }
 
-  /** Appends a shard's answer, which covered it up to `endSeq`. */
+  /** Appends a shard's answer, which covers the log up to `endSeq`. */
   append(shard: number, segments: readonly Segment[], endSeq: number): void {
     const lane = this.#lanes[shard]!;
     if (lane.after === UNREAD) lane.after = lane.end = segments[0] === undefined ? endSeq : segments[0].firstSeq - 1;
@@ -54,12 +54,12 @@ export class PrefetchBuffer {
     lane.end = Math.max(lane.end, endSeq);
   }
 
-  /** Moves the start behind everything read, since a reader of one tenant's events is not shown what lay before. */
+  /** Moves the start of empty runs to their end, past events of other tenants that this reader is not shown. */
   skipToEnd(): void {
     for (const lane of this.#lanes) if (lane.events.length === 0) lane.after = lane.end;
   }
 
-  /** Number of further events and characters that a response could have; undefined if the held events fill one. */
+  /** Number of events and characters that still fit into a response; undefined if the held events fill it. */
   missing(limits: AnswerLimits): { readonly events: number; readonly chars: number } | undefined {
     const events = limits.maxEvents - this.count;
     if (events <= 0) return undefined;
@@ -69,7 +69,7 @@ export class PrefetchBuffer {
     return payloadBytes >= limits.maxPayloadBytes || chars <= 0 ? undefined : { events, chars };
   }
 
-  /** Takes the next events, oldest first and in order within a shard, within the limits but at least one. */
+  /** Takes the next events within the limits, but at least one: oldest first, and in order within a shard. */
   take(limits: AnswerLimits): Taken | undefined {
     const taken = this.#lanes.map(() => 0);
     const texts: string[] = [];
@@ -93,7 +93,7 @@ export class PrefetchBuffer {
     return first === undefined ? undefined : { texts, batch, first, lost: this.#remove(taken) };
   }
 
-  /** Drops the farthest events until at most `maxChars` are held. True if it dropped any. */
+  /** Drops the last events of each shard until at most `maxChars` are held. True if more were held. */
   shrink(maxChars: number): boolean {
     if (this.#chars <= maxChars) return false;
     const share = maxChars / this.#lanes.length;
@@ -123,7 +123,7 @@ export class PrefetchBuffer {
     return oldest;
   }
 
-  /** Returns how many events were missing in between. */
+  /** Removes taken events. Returns the number of positions without an event before and between them. */
   #remove(taken: readonly number[]): number {
     let lost = 0;
     for (const [shard, lane] of this.#lanes.entries()) {
@@ -153,9 +153,9 @@ export interface Taken {
   readonly lost: number;
 }
 
-/** `events` follow `after` up to `end`. Only retention leaves gaps; they are counted when a batch spans them. */
+/** `events` follow `after` up to `end`. Gaps are events that retention removed, or that this reader is not shown. */
 interface Lane {
-  /** Position it was aligned to: `after`, NOT_BEGUN for an unread shard, or the position that was passed over. */
+  /** Position it was aligned to: `after`, UNREAD for an unread shard, or the position before `skipToEnd`. */
   cursor: number;
   after: number;
   end: number;

@@ -10,13 +10,13 @@ import { UNREAD } from "./lock.ts";
 import { PrefetchBuffer, type AnswerLimits } from "./prefetch-buffer.ts";
 
 /**
- * Events that a consumer reads ahead from a topic's logs, and how the last fetch from all shards went.
+ * Events that a consumer reads ahead from a topic's logs, and the result of the last fetch from all shards.
  *
- * A fetch that started after a read arrived is complete for that read, so parallel reads of a topic share it.
+ * Reads that arrived before a fetch started can use its result, so parallel reads of a topic share one fetch.
  */
 export class Prefetch {
   readonly buffer = new PrefetchBuffer();
-  /** Grows while reading continues, so that a client that reads little does not pay for events nobody reads. */
+  /** Grows while reading continues, so that a client that reads little causes no fetch of many events. */
   #prefetchChars: number = READ.firstPrefetchChars;
   /** Reads that had arrived when the last fetch started. */
   #arrivals = 0;
@@ -24,14 +24,14 @@ export class Prefetch {
   #complete = false;
   /** Consecutive fetches in which a shard did not answer. */
   #failures = 0;
-  /** The last event of each shard, as its log told; of a tenant's events alone nothing is known. */
+  /** The last position of each shard that its log reported; empty for a reader of one tenant's events. */
   readonly #heads: number[] = [];
-  /** The last resets of logs that were read from their oldest event on. */
+  /** The last reset of each log whose reading starts here, at its oldest event. */
   readonly #adopted: (string | undefined)[] = [];
   /** The last fetch stopped because it skipped too many events of other tenants. */
   #isCut = false;
 
-  /** Events behind the cursor; undefined until each shard told its last one. */
+  /** Number of events after the cursor; undefined until each shard reported its last position. */
   lagBehind(cursor: readonly number[]): number | undefined {
     let lag = 0;
     for (const [shard, position] of cursor.entries()) {
@@ -56,14 +56,13 @@ export class Prefetch {
   }
 
   /**
-   * True if another fetch would tell this read nothing new: since it arrived, each shard was read to its end or
-   * failed.
+   * True if this read needs no other fetch: since it arrived, each shard was read to its end or failed.
    */
   isCompleteFor(arrival: number): boolean {
     return this.#complete && arrival <= this.#arrivals;
   }
 
-  /** Drops what does not start at the cursor. True if all did already. */
+  /** Drops runs that do not start at the cursor. True if it dropped none. */
   align(cursor: readonly number[]): boolean {
     const kept = this.buffer.align(cursor);
     if (!kept) this.#prefetchChars = READ.firstPrefetchChars;
@@ -71,11 +70,13 @@ export class Prefetch {
   }
 
   /**
-   * Asks every shard for what follows the held events. Asks shards that have more again while the response has space,
-   * since most of a topic may lie in one shard. Each round completes a shard or fills the response. Holds at most one
-   * response and one segment per shard. `arrivals` counts the reads that arrived so far. One tenant's events all lie
-   * in one shard. `seenResets`: of each shard, by the consumer. Where a log began anew, returns where to go back to;
-   * then nothing that is held counts any more.
+   * Asks every shard for the events after the held ones; for one tenant's events, only the shard that has them. Shards
+   * with more events are asked again while the response has space, since most of a topic may lie in one shard. Each
+   * round completes a shard or fills the response. The buffer then holds at most one response and one segment per
+   * shard.
+   *
+   * `arrivals`: number of reads that arrived so far. `seenResets`: the last reset of each shard that the consumer saw.
+   * If a log was reset, returns the positions to go back to; the held events are then invalid.
    */
   async fill(
     logs: DurableObjectNamespace<TopicLog>,
@@ -102,7 +103,7 @@ export class Prefetch {
       seen.rewinds.push(...rewinds);
       failed ||= seen.failed;
     }
-    // Store nothing about a topic that is gone: every waiting read must find out itself.
+    // Keep no result for a deleted topic, so that every waiting read asks and gets "gone" itself.
     if (seen.gone) return "gone";
     if (seen.rewinds.length > 0) return seen.rewinds;
     this.#prefetchChars = Math.min(this.#prefetchChars * READ.prefetchGrowth, READ.prefetchChars);
@@ -113,12 +114,12 @@ export class Prefetch {
     return "filled";
   }
 
-  /** Drops surplus events. Shards with dropped events no longer count as read to their end. */
+  /** Drops events that exceed the memory limit. The fetch then no longer counts as complete. */
   shrink(): void {
     if (this.buffer.shrink(READ.prefetchChars)) this.#complete = false;
   }
 
-  /** Fetches from these shards: at least `events` each unless the shard ends, and otherwise as `TopicLog.read`. */
+  /** Fetches at least `events` from each of these shards, unless the shard ends before. Parameters: `TopicLog.read`. */
   async #ask(
     logs: DurableObjectNamespace<TopicLog>,
     topic: TopicAddress,
@@ -151,7 +152,7 @@ export class Prefetch {
     return { gone: false, failed: answers.includes(undefined), isCut, unread, rewinds };
   }
 
-  /** The last reset seen of each shard: with what is read from now on, where nothing was read before. */
+  /** The last reset seen of each shard: as stored, and for shards whose reading starts here, as their log reported. */
   seenResets(stored: readonly (string | null)[] | undefined, shards: number): readonly (string | null)[] | undefined {
     if (this.#adopted.length === 0) return stored;
     return Array.from({ length: shards }, (_, shard) => this.#adopted[shard] ?? stored?.[shard] ?? null);
@@ -171,7 +172,7 @@ export class Prefetch {
     const seen = seenResets[shard] ?? this.#adopted[shard] ?? null;
     const after = positionAfter(resets, seen ?? undefined, position);
     if (after !== undefined) return { shard, ...after };
-    // Nothing says where the log began anew, so the oldest event is the only place that passes over none.
+    // The log lost events without recording where, so only its oldest event is a start that misses none.
     return endSeq < this.buffer.endOf(shard) ? { shard, position: UNREAD, seen } : undefined;
   }
 }

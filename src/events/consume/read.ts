@@ -11,7 +11,7 @@ import type { ConsumerReadOutcome } from "./types.ts";
 /** Duration of a lock. */
 export const ttlMs = z.int().check(z.gte(READ.minTtlMs), z.lte(READ.maxTtlMs));
 
-/** Any whole number of events is accepted; more than a response holds is reduced to that. */
+/** `numEvents` may be any whole number; `READ.maxEvents` bounds the response. */
 export const readBody = z.object({
   numEvents: z.optional(
     z.number().check(
@@ -27,7 +27,7 @@ export type ReadBody = z.infer<typeof readBody>;
 
 const eventsAsked = ({ numEvents = READ.defaultEvents }: ReadBody): number => Math.min(numEvents, READ.maxEvents);
 
-/** The memory to reserve for the answer to a read. A text of escapes may take more. */
+/** Bytes of memory to reserve for the answer to a read. Events with many escaped characters may take more. */
 export const bytesFor = (body: ReadBody): number =>
   Math.min(eventsAsked(body) * (PUBLISH.maxPayloadBytes + PUBLISH.maxMetadataBytes), READ.maxPayloadBytes);
 
@@ -36,8 +36,8 @@ export type ReadAnswer = Extract<ConsumerReadOutcome, { kind: "batch" | "empty" 
 
 /**
  * Reads the next events and locks the topic for the reader. With `key`, the `Idempotency-Key` header, a repeat gets
- * the batch of that lock again. `maxChars`: for a caller with little memory. The caller has checked that the reader may
- * read the topic.
+ * the batch of that lock again. `maxChars` bounds the batch if memory is short. The caller has checked that the reader
+ * may read the topic.
  */
 export async function read(
   ports: ConsumePorts,

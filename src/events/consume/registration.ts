@@ -7,12 +7,12 @@ import type { ConsumerReadOutcome } from "./types.ts";
 type Logs = DurableObjectNamespace<TopicLog>;
 
 /**
- * A consumer's entry in the first log of its topic. The topic must know a consumer before anything is stored in its
- * object, so that a deletion of the topic finds the object.
+ * A consumer's entry in the log of its topic's first shard. The log must know a consumer before the consumer's object
+ * stores anything, so that a deletion of the topic finds the object.
  */
 export class Registration {
   #isKnown: boolean;
-  /** Reads that had arrived when a failed attempt started: none of them tries again. */
+  /** Number of reads that had arrived when the last failed attempt started. None of them tries again. */
   #failedArrivals = 0;
   /** Consecutive attempts that failed. */
   #failures = 0;
@@ -25,7 +25,7 @@ export class Registration {
     return this.#isKnown;
   }
 
-  /** The topic knows the consumer by an import. */
+  /** The import of the topic's log brought the entry. */
   imported(): void {
     this.#isKnown = true;
   }
@@ -39,7 +39,7 @@ export class Registration {
     return !this.#isKnown && arrival <= this.#failedArrivals;
   }
 
-  /** `arrivals`: the reads that arrived so far. */
+  /** Adds the entry unless it is known to exist. `arrivals`: number of reads that arrived so far. */
   async add(
     logs: Logs,
     topic: TopicAddress,
@@ -59,7 +59,7 @@ export class Registration {
     return "registered";
   }
 
-  /** Response while the topic cannot register the consumer: there may be events, but it does not get them. */
+  /** Response to a read while registration fails: first "there may be more", after several failures an error. */
   failedOutcome(): ConsumerReadOutcome {
     return this.#failures > READ.failedFetches ? { kind: "failed" } : { kind: "empty", more: true, lost: 0 };
   }

@@ -12,7 +12,7 @@ export type Replay =
       readonly kind: "left";
       /** Event objects as JSON, comma-separated, in delivery order; empty if none is left. */
       readonly events: string;
-      /** Positions of the batch that retention removed. */
+      /** Number of positions of the batch without an event that the reader is shown. */
       readonly lost: number;
     }
   | { readonly kind: "failed" }
@@ -45,7 +45,7 @@ export async function replay(
   return { kind: "left", events: texts.join(","), lost: positions - texts.length };
 }
 
-/** Reads one tenant's events of a run, however many of other tenants lie in it. */
+/** Reads one tenant's events up to a position, in several calls if many events of other tenants lie between them. */
 async function readThrough(
   log: DurableObjectStub<TopicLog>,
   own: OwnTenant,

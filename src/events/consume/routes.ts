@@ -44,7 +44,7 @@ export const consumeRoutes = (ports: RequestPorts & WaitPorts): Route[] => [
     handle: (call) =>
       asReader(ports, call, (topic, reader) => {
         const reading = readEvents(ports, call, topic, reader);
-        // A client that leaves ends its request, and all of its work that nobody waits for.
+        // The runtime cancels the work of a request whose client leaves, unless `waitUntil` has it.
         call.request.signal.addEventListener("abort", () => call.waitUntil(reading), { once: true });
         return reading;
       }),
@@ -172,7 +172,7 @@ async function readEvents(
   }
 }
 
-/** A repeat under a key is told without its number of events, and so counts none. */
+/** Meters a read. A repeated batch has no `count`, so its events are counted once. */
 function meterRead(meter: Meter, tenant: string, answer: ReadAnswer): void {
   const by = { service: "events", tenant } as const;
   if (answer.kind === "batch" && answer.count !== undefined) meter.add("events_read", by, answer.count);

@@ -6,7 +6,7 @@ import { addressOf, type TopicId } from "../model/topic.ts";
 import { askConsumer, failureOf, type ConsumePorts } from "./ask.ts";
 import type { SeekOutcome } from "./types.ts";
 
-/** A number is a time in milliseconds; the next read starts at the first event at or after it. */
+/** If `to` is a time in milliseconds, the next read starts at the first event at or after it. */
 export const seekBody = z.object({
   to: z.union(
     [z.enum(["oldest", "newest"]), z.int().check(z.gte(0))],

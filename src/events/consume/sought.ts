@@ -3,7 +3,7 @@ import type { TopicLog } from "../log/topic-log.do.ts";
 import type { Place, ReadOutcome } from "../log/types.ts";
 import { shardsOf, type TopicAddress } from "../model/topic.ts";
 
-/** A place in each shard's log, with the last reset of each (log/resets.ts). */
+/** A position in each shard's log, with the last reset of each log (log/resets.ts). */
 interface Sought {
   readonly cursor: readonly number[];
   readonly seenResets: readonly (string | null)[];
@@ -16,7 +16,7 @@ export async function findPlace(
   to: Place,
 ): Promise<Sought | "gone" | "failed"> {
   const shards = shardsOf(topic);
-  // The resets first: of one that comes in between, the next read must hear.
+  // Read the resets first. A reset between the two calls is then not yet seen, so the next read applies it.
   const ends = await askLogs(logs, topic, shards, async (log): Promise<ReadOutcome> =>
     log.read(Number.MAX_SAFE_INTEGER, 1, 0, 1),
   );

@@ -52,9 +52,9 @@ import type { ConsumerReadOutcome, LockOutcome, ReadRequest, SeekOutcome } from 
  * - No `await` lies between choosing a batch and writing the row, and the runtime responds only after the row is on
  *   disk. If the object is evicted before the write, nothing happened. If it is evicted after it, the lock holds; when
  *   it expires, the same events are read again, since the cursor did not move.
- * - A log that fails or is slow leaves no lock, since nothing was written. A read that finds nothing meanwhile is told
- *   to come again at once, a few times, and then later.
- * - A log that began anew at an earlier point (log/resets.ts) takes the cursor back there, so no new event is missed.
+ * - A log that fails or is slow leaves no lock, since nothing was written. A read that then finds nothing gets
+ *   `rel="more"` a few times in a row, and after that 503.
+ * - If a log was reset to an earlier position (log/resets.ts), the cursor goes back there, so no new event is missed.
  * - A commit whose response was lost can be repeated; it gets `already_committed`. A read whose response was lost can
  *   be repeated if it had a key.
  */
@@ -65,7 +65,7 @@ export class TopicConsumer extends RestorableObject<ConsumerEnv> {
   readonly #registration = new Registration(this.#record !== undefined);
   /** Serializes reads, seeks and the deletion. */
   readonly #mutex = new Mutex();
-  /** Reads that ever arrived: tells whether a fetch started after a read arrived. */
+  /** Number of reads that arrived. Comparing it tells whether a fetch started after a read arrived. */
   #arrivals = 0;
   /** The batch being read again. Parallel repeats share it, since each could take several megabytes. */
   #replaying: { readonly token: string; readonly left: Promise<Replay> } | undefined;
@@ -82,9 +82,9 @@ export class TopicConsumer extends RestorableObject<ConsumerEnv> {
       this.#repeatedToken = token;
       const left = await this.#replay(request, outcome);
       if (left.kind !== "left") return left;
-      // A batch is repeated whole, so it waits until its caller has room.
+      // A repeat returns the whole batch, so it fails with 503 until the caller has enough memory for it.
       if (left.events.length > Math.max(mostChars(request), READ.maxEventChars)) return { kind: "failed" };
-      // Other calls ran meanwhile: respond only if the lock still holds.
+      // Other calls ran during the replay, so respond only if the lock still holds.
       if (this.#holds(token))
         return {
           kind: "batch",
@@ -108,7 +108,7 @@ export class TopicConsumer extends RestorableObject<ConsumerEnv> {
     return this.#changeLock((state, nowMs) => release(state, token, through, nowMs, READ.outcomes));
   }
 
-  /** Releases a batch whose reader has left, unless the reader came again and got it by a repeat. */
+  /** Releases a batch whose reader has left, unless a repeat with the same key asked for it since. */
   giveBack(token: string): LockOutcome {
     return this.#repeatedToken === token ? { kind: "done" } : this.release(token, undefined);
   }
@@ -124,7 +124,7 @@ export class TopicConsumer extends RestorableObject<ConsumerEnv> {
       const record = this.#record ?? newRecord(topic.shards);
       const lockedMs = lockedForMs(record.state, systemClock.nowMs());
       if (lockedMs > 0) return { kind: "locked", retryAfterMs: lockedMs };
-      // Reset delivery counts: the client now reads as if for the first time.
+      // A seek resets the delivery counts, since a count starts at the cursor.
       this.#prefetch = new Prefetch();
       const sought = { ...newRecord(topic.shards), state: seek(record.state, cursor, READ.outcomes) };
       this.#save(seenResets.every((seen) => seen === null) ? sought : { ...sought, seenResets });
@@ -132,14 +132,14 @@ export class TopicConsumer extends RestorableObject<ConsumerEnv> {
     });
   }
 
-  /** Forgets everything because the topic is being deleted. Waits for a running read, which would write after it. */
+  /** Deletes everything because the topic is being deleted. Waits for a running read, which might write afterwards. */
   destroy(): Promise<void> {
     return this.#mutex.run(() => this.#forget());
   }
 
   /**
-   * Forgets everything at the client's wish. The topic forgets the name last, so a crash in between leaves an empty
-   * object that the topic still knows.
+   * Deletes everything at the client's request, and then the name in the topic's log. A crash in between leaves an
+   * empty object that the log still knows, and the request can be repeated.
    */
   remove(topic: TopicAddress, consumer: string): Promise<"removed" | "failed"> {
     return this.#mutex.run(async () => {
@@ -153,7 +153,7 @@ export class TopicConsumer extends RestorableObject<ConsumerEnv> {
     return this.#record?.state.cursor;
   }
 
-  /** Exports the cursor, without a lock: its batch is read again. */
+  /** Exports the record without its lock, so a restored consumer reads the locked batch again. */
   exportPage(): ConsumerPage | { readonly kind: "gone" } {
     if (this.#record === undefined) return { kind: "gone" };
     const { state, handouts } = this.#record;
@@ -161,7 +161,7 @@ export class TopicConsumer extends RestorableObject<ConsumerEnv> {
     return { kind: "consumer", format: PAGE_FORMAT, record: JSON.stringify(record) };
   }
 
-  /** Takes the page of another consumer into an empty one. The topic's log has its name by its own import. */
+  /** Imports the page of another consumer into an empty one. The import of the topic's log brings the name. */
   importPage(place: ImportPlace, page: ConsumerPage): Promise<ImportOutcome> {
     return this.#mutex.run(async () => {
       const outcome = takePage(this.ctx.storage, place, page, this.#record === undefined, () =>
@@ -181,7 +181,7 @@ export class TopicConsumer extends RestorableObject<ConsumerEnv> {
     const limits = { maxEvents: numEvents, maxPayloadBytes: READ.maxPayloadBytes, maxChars: mostChars(request) };
     for (let fetches = 0; ; fetches++) {
       const { buffer } = this.#prefetch;
-      // Decide anew after each fetch, since other calls ran meanwhile.
+      // Decide again after each fetch, since other calls ran during it.
       const stored = this.#record ?? newRecord(topic.shards);
       const inTheWay = obstacleTo(request, stored.state, systemClock.nowMs());
       if (inTheWay !== undefined) return inTheWay;
@@ -199,7 +199,7 @@ export class TopicConsumer extends RestorableObject<ConsumerEnv> {
         );
         if (filled === "gone") return { kind: "gone" };
         if (filled !== "filled") {
-          // The log that began anew may have forgotten this consumer.
+          // The log that was reset may have lost this consumer's entry.
           this.#registration.forget();
           const registered = await this.#register(topic, request.consumer);
           if (registered === "gone") return { kind: "gone" };
@@ -208,7 +208,7 @@ export class TopicConsumer extends RestorableObject<ConsumerEnv> {
         }
         continue;
       }
-      // The next read continues behind the events that this reader is not shown.
+      // The next read continues after the events that this reader is not shown.
       if (this.#prefetch.isCut && buffer.count === 0) buffer.skipToEnd();
       const begun = withStartPositions(buffer.cursor, stored);
       const record =
@@ -238,8 +238,8 @@ export class TopicConsumer extends RestorableObject<ConsumerEnv> {
   }
 
   /**
-   * Stores the lock and builds the response. The prefetch buffer starts behind the batch now; if the write fails, it
-   * is aligned again.
+   * Stores the lock and builds the response. The prefetch buffer already starts after the batch. If the write fails,
+   * the next read aligns it again.
    */
   #deliver(request: ReadRequest, record: ConsumerRecord, taken: Taken): ConsumerReadOutcome {
     const { batch, first, lost } = taken;
@@ -261,7 +261,7 @@ export class TopicConsumer extends RestorableObject<ConsumerEnv> {
     return { kind: "batch", events, token: state.lock?.token, attempt, lost: visibleLoss(request, lost), count, lag };
   }
 
-  /** Goes back where logs began anew, and forgets what it read ahead. */
+  /** Moves the cursor back in shards whose logs were reset, and drops the prefetched events. */
   #rewind({ eventType }: TopicAddress, rewinds: readonly Rewind[]): void {
     this.#prefetch = new Prefetch();
     if (this.#record === undefined) return;
@@ -317,10 +317,10 @@ export class TopicConsumer extends RestorableObject<ConsumerEnv> {
   }
 }
 
-/** Hides the count of lost events from a reader of one tenant's events, since nobody knows whose they were. */
+/** Hides the count of lost events from a reader of one tenant's events: they may have been another tenant's. */
 const visibleLoss = ({ onlyTenant }: ReadRequest, lost: number): number => (onlyTenant === undefined ? lost : 0);
 
-/** The response if the read cannot take a batch; undefined if it can. */
+/** The response if the lock prevents the read; undefined if the topic is not locked. */
 function obstacleTo(
   request: ReadRequest,
   state: ConsumerState,

@@ -4,7 +4,7 @@ import type { TopicAddress } from "../model/topic.ts";
 
 export interface ReadRequest {
   readonly topic: TopicAddress;
-  /** The consumer's name, by which the topic knows it. */
+  /** The consumer's name, under which the topic's log registers it. */
   readonly consumer: string;
   /** Show only this tenant's events; undefined shows all. The same in every read of a consumer. */
   readonly onlyTenant?: string | undefined;
@@ -13,7 +13,7 @@ export interface ReadRequest {
   readonly autoCommit: boolean;
   /** The `Idempotency-Key`: while its lock holds, the same read under the same key gets the same batch. */
   readonly key?: string | undefined;
-  /** The greatest batch, in characters; the first event always fits. Default: `READ.maxAnswerChars`. */
+  /** Maximum size of the batch in characters; the first event always fits. Default: `READ.maxAnswerChars`. */
   readonly maxChars?: number | undefined;
 }
 
@@ -30,13 +30,13 @@ export type ConsumerReadOutcome =
       readonly lost: number;
       /** The number of events; absent in a repeat. */
       readonly count?: number;
-      /** Events of all shards behind the cursor before this read, these ones included, as far as it is known. */
+      /** Number of events after the cursor before this read, in all shards; undefined if a shard is not known. */
       readonly lag?: number | undefined;
     }
   /**
-   * `more`: a shard failed or was not read to its end, so there may be events. `lost`: as above, and counted again
-   * until a batch passes them. `upTo`: the position of each shard up to which nothing was found; absent from objects
-   * of the first release.
+   * `more`: a shard failed or was not read to its end, so there may be events. `lost`: as above; the same events are
+   * reported again until a batch moves the cursor past them. `upTo`: the position of each shard up to which no event
+   * was found; absent from objects of release 0.1.0.
    */
   | {
       readonly kind: "empty";
@@ -46,7 +46,7 @@ export type ConsumerReadOutcome =
       readonly lag?: number | undefined;
     }
   | { readonly kind: "locked"; readonly retryAfterMs: number }
-  /** The key holds the batch of another read. */
+  /** The key belongs to the locked batch of a read with other parameters. */
   | { readonly kind: "key_used" }
   /** A log did not answer a repeat, or failed repeatedly; nothing changed. */
   | Failed
@@ -55,7 +55,7 @@ export type ConsumerReadOutcome =
 export type LockOutcome =
   | { readonly kind: "done" }
   | { readonly kind: "not_locked"; readonly why: NotLocked }
-  /** The client never read here, so no token is known. */
+  /** The consumer has no record, so it never issued a token. */
   | { readonly kind: "never_read" }
   | { readonly kind: "not_in_batch" };
 

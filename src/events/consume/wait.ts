@@ -20,13 +20,13 @@ export interface WaitPorts extends ConsumePorts {
 export interface Waiting {
   readonly ms: number;
   readonly key: string | null;
-  /** The caller's token is checked again before each further read: it may be revoked meanwhile. */
+  /** Checks the caller's token before each further read, since it may have been revoked. */
   readonly checkToken: () => Promise<Problem | undefined>;
-  /** Told each stretch of time without work. */
+  /** Called after each pause with its length, which is not work. */
   readonly waited: (ms: number) => void;
-  /** Held only while a read runs, and for the batch that it brings. */
+  /** Reserved only during a read, and for its batch. */
   readonly memory: AnswerMemory;
-  /** Aborts when the client has left, as far as the platform is told. */
+  /** Aborts when the client has left, if the runtime notices it. */
   readonly left: AbortSignal;
 }
 
@@ -34,12 +34,12 @@ export interface Waiting {
  * A read that waits for its first event (`Prefer: wait=20`):
  *
  *   read ──batch, refusal, a shard that fails──▶ answer
- *    ▲ └──nothing──▶ wait at the log of each shard, behind what was read (log/waiting-readers.ts)
+ *    ▲ └──nothing──▶ wait at the log of each shard for later events (log/waiting-readers.ts)
  *    │                │
- *    └──news, a lost connection, or the time is over (then for the last time)
+ *    └──a new event, a lost connection, or the time is over (then the last read)
  *
- * The Worker waits; the objects sleep. News can be of another tenant, or taken by a parallel read, so rounds that find
- * nothing grow longer. A client that leaves ends the wait (hand-over.ts).
+ * The Worker waits while the objects hibernate. A new event may belong to another tenant, or a parallel read may take
+ * it, so each round lasts longer than the one before. The wait ends if the client leaves (hand-over.ts).
  */
 export async function readWaiting(
   ports: WaitPorts,
@@ -71,7 +71,7 @@ export async function readWaiting(
   }
 }
 
-/** Resolves when a shard has more than was read, its log cannot be asked, the time is over, or the client has left. */
+/** Resolves when a shard has a new event, a log cannot be asked, the time is over, or the client has left. */
 async function untilMore(
   { logs, log }: WaitPorts,
   topic: TopicAddress,

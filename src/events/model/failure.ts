@@ -7,7 +7,7 @@ import type { Names } from "../../platform/model/names.ts";
 export type Failure =
   | { readonly kind: "no_topic" }
   | { readonly kind: "scope_missing"; readonly scope: string }
-  /** The client was removed while its token is still accepted. */
+  /** The client was removed, but its token is still accepted. */
   | { readonly kind: "no_client" }
   | { readonly kind: "topic_exists" }
   | { readonly kind: "topic_deleting" }
@@ -20,16 +20,16 @@ export type Failure =
   | { readonly kind: "subscription_disabled" }
   /** The endpoint has not confirmed yet that it wants the events. */
   | { readonly kind: "subscription_unverified" }
-  /** The stored password would be sent to another origin. */
+  /** The update changes the endpoint's origin without a new password; the stored one is never sent elsewhere. */
   | { readonly kind: "password_missing" }
-  /** Sealed under a key that this deployment does not have, or modified by hand. */
+  /** The credentials are sealed under a key that this deployment lacks, or the row was modified by hand. */
   | { readonly kind: "credentials_unreadable" }
   | { readonly kind: "no_delivery" }
   /** Neither the delivery nor the topic still has the event. */
   | { readonly kind: "event_expired" }
   /** Only one test of a subscription runs at a time. */
   | { readonly kind: "test_busy"; readonly retryAfterMs: number }
-  /** A log did not answer in time or is full for a moment, or the same record was changed too often. */
+  /** A log did not answer in time or is full for now, or an update lost to other updates too often. */
   | { readonly kind: "unavailable" }
   | { readonly kind: "tenant_refused"; readonly field: string; readonly tenant: string }
   | { readonly kind: "too_large"; readonly field: string; readonly what: string; readonly maxBytes: number }

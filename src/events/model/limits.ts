@@ -4,18 +4,21 @@ import { ENDPOINT } from "../../platform/delivery/limits.ts";
 
 export const TOPIC = {
   minShards: 1,
-  /** Part of every event id (log/event-id.ts), so it cannot change. */
+  /** Event ids are computed with this number (log/event-id.ts), so it cannot change. */
   maxShards: 16,
   defaultShards: 1,
   /** About a paragraph. */
   maxDescriptionChars: 1024,
-  /** The same age as other cached records that decide on access. */
+  /** The same age as cached records of clients. */
   recordTtlMs: 30_000,
-  /** A topic in use is read again from this age on, beside an answer. */
+  /** From this age on, a request reloads the topic after its answer. */
   recordAheadMs: 10_000,
-  /** The greatest age of a copy that the isolates of a location share. */
+  /** Maximum age of a copy that the isolates of a location share. */
   locationAgeMs: 10_000,
-  /** While D1 does not respond. A record decides on no right, and the objects of a deleted topic say so. */
+  /**
+   * Maximum age while D1 does not respond. It may exceed that of other records: no right depends on it, and the
+   * objects of a deleted topic answer "gone".
+   */
   recordKeptMs: 60_000,
   /** About 2 MB of an isolate's memory. */
   maxRecords: 5_000,
@@ -25,25 +28,25 @@ export const PUBLISH = {
   maxEvents: 1000,
   maxPayloadBytes: 256 * 1024,
   maxRequestBytes: 5 * 1024 * 1024,
-  /** Even with a payload of escapes only, an event still fits into a row of 2 MB. */
+  /** An event fits into a row of 2 MB even if every character of its payload is escaped. */
   maxMetadataBytes: 16 * 1024,
   idempotencyMs: 86_400_000,
 } as const;
 
-/** Keys of publishing and reading. */
+/** `Idempotency-Key` of publishing and reading. */
 export const IDEMPOTENCY_KEY = {
   maxChars: 255,
 } as const;
 
 /** Storage of a log. */
 export const LOG = {
-  /** A hundred small events are one row, and reading one of them reads no more than this. */
+  /** Size of a row: it holds about a hundred small events, and reading one event reads the whole row. */
   segmentChars: 64 * 1024,
-  /** Characters that one call reads through for a reader of one tenant's events; takes about 100 ms. */
+  /** Characters that one call scans for one tenant's events; this takes about 100 ms. */
   skippedChars: 16 * 1024 * 1024,
   /** Expired idempotency keys that a publish removes, twice as many as it can add. */
   keysClearedAPublish: 2,
-  /** Share of a log's maximum for keys. Beyond it the oldest are removed early. */
+  /** Share of a log's maximum size for keys. Beyond it the oldest keys are removed early. */
   keysPart: 1 / 8,
   /**
    * Time for which an expired key is kept: a repeat accepted by the home shard at the last moment reaches the other
@@ -55,7 +58,7 @@ export const LOG = {
   bytesTrimmedAStep: 32 * 1024 * 1024,
   /** Delay after a failed step. */
   trimRetryMs: 60_000,
-  /** The next publish sets an alarm again that is this late: the runtime may have given up. */
+  /** The next publish sets the alarm again if it is this late, since the runtime may have given up. */
   alarmLostMs: 60_000,
   /** The runtime's limit for an alarm. */
   alarmRunMs: 900_000,
@@ -66,7 +69,7 @@ export const LOG = {
   fullBytes: 9_500_000_000,
 } as const;
 
-/** Waking of push subscriptions by a log. */
+/** How a log wakes push subscriptions. */
 export const WAKE = {
   waitMs: 5_000,
   /** Backoff after a failure, doubled with each further one. */
@@ -104,21 +107,21 @@ export const READ = {
    * stop.
    */
   failedFetches: 4,
-  /** Ended batches that are remembered, so that a repeated commit is told what happened. */
+  /** Number of ended batches whose outcome is kept, so that a repeated commit gets the right answer. */
   outcomes: 16,
   /** Named consumers of a caller on a topic. */
   namedConsumers: 100,
-  /** Precision of the delivery counts of one shard. */
+  /** Steps kept for the delivery counts of one shard (consume/delivery-counts.ts). */
   deliveryCountSteps: 16,
 } as const;
 
 /** Reads that wait (`Prefer: wait`). */
 export const WAIT = {
   maxSec: 30,
-  /** Least time of a round that finds nothing; doubled with each further one. */
+  /** Minimum time of the first round that finds nothing; doubled with each further round. */
   minRoundMs: 20,
   maxRoundMs: 1_000,
-  /** Number of last bytes of an answer that go one by one: a closed connection breaks at the second part sent to it. */
+  /** Last bytes of an answer that are sent one by one: a closed connection fails at the second write (hand-over.ts). */
   probes: 2,
 } as const;
 
@@ -128,29 +131,29 @@ export const PEEK = {
   maxEvents: 1000,
 } as const;
 
-/** Bounds of an operator's look at a topic. */
+/** Limits of the operator's view of a topic. */
 export const OPERATED = {
-  /** Consumers shown; each one's object is asked. */
+  /** Consumers shown; the object of each is asked. */
   consumers: 50,
-  /** A search reads so many events at once, so often, until some match. */
+  /** A search reads this many events a page, and at most this many pages until some match. */
   searchedAtOnce: 500,
   pagesASearch: 10,
   maxContainsChars: 200,
   /** Events that the preview of a moved cursor shows. */
   previewed: 5,
-  /** Subscriptions that are looked at for trouble, and how many of their objects are asked. */
+  /** Subscriptions whose records are checked for trouble, and how many of their objects are asked. */
   lookedAt: 500,
   asked: 40,
-  /** Dead letters sent again by one request: a turn of the object, which does nothing else meanwhile. */
+  /** Dead letters that one request schedules again; the object does nothing else meanwhile. */
   redelivered: 500,
 } as const;
 
-/** Bounds of one request or sweep that clears topics; the next sweep continues. */
+/** Limits of one request or sweep that clears topics; the next sweep continues. */
 export const DELETE = {
   topicsASweep: 20,
   /**
-   * Time that the sweep waits for one topic; one invocation needs a few seconds for the part that it can clear. All
-   * topics together leave a third of a cron's 15 minutes to the sweep that follows.
+   * Time that the sweep waits for one topic. The calls of one invocation take a few seconds. All topics together leave
+   * a third of a cron's 15 minutes for the sweep that follows.
    */
   topicWaitMs: 30_000,
   consumersAStep: 50,
@@ -170,23 +173,23 @@ export const SUBSCRIPTION = {
   maxEndpointChars: 512,
   /** As long as a name. */
   maxUsernameChars: 256,
-  /** Time in which a signing secret signs beside the next one: default, and most. */
+  /** How long a replaced signing secret signs beside the new one: default and maximum. */
   previousSecretMs: 86_400_000,
   maxPreviousSecretMs: 7 * 86_400_000,
   previousSecrets: 4,
-  /** As a base64 header this is far below what servers accept. */
+  /** The `Authorization` header stays far below the limits of common servers. */
   maxPasswordChars: 1024,
-  /** Few enough for a list without pages. */
+  /** Low enough for a list without pages. */
   ofClient: 100,
   /** Number of subscriptions that a log wakes after a publish. */
   ofTopic: 1000,
-  /** Time that a response waits for the object if it can do without. */
+  /** Time that a response waits for an object that it does not depend on. */
   objectWaitMs: 5_000,
   /** Retries of an update after losing to another one. */
   updateAttempts: 10,
   /** Number of subscriptions that get their own audit row when they end with their topic or client. */
   endedNamed: 100,
-  /** Work of one sweep: objects woken, so many at a time, and credentials sealed again. */
+  /** Limits of one sweep: objects woken, how many of them at once, and credentials sealed again. */
   wokenASweep: 250,
   wokenAtOnce: 50,
   resealedASweep: 50,
@@ -203,7 +206,7 @@ export const HANDSHAKE = {
   maxAnswerBytes: 4_096,
 } as const;
 
-/** Copies of what a client may do, for deliveries whose records lie in another shard than the directory. */
+/** Cached rights of clients, for subscriptions whose records lie in another database than the directory. */
 export const RIGHT_COPY = { ttlMs: 5_000, maxEntries: 10_000 } as const;
 
 /** Delivery of events to an endpoint. */
@@ -211,9 +214,9 @@ export const DELIVERY = {
   ...ENDPOINT,
   /** Attempts shown per delivery; all are counted. */
   attemptsKept: 20,
-  /** An event that waits after so many attempts shows that its endpoint fails. */
+  /** A delivery that is pending after this many attempts shows that its endpoint fails. */
   failingTries: 3,
-  /** Maximum of pending deliveries, or bytes, before events stay in the log. */
+  /** Maximum number of pending deliveries and of stored bytes; beyond it events stay in the log. */
   maxPending: 10_000,
   maxStoredBytes: 2_000_000_000,
   takenAtOnce: 1_000,
@@ -242,11 +245,11 @@ export const DELIVERY = {
   missingAgainMs: 5_000,
   refusedAgainMs: 300_000,
   disabledAgainMs: 300_000,
-  /** Interval at which an idle object checks that it still has a record. */
+  /** Interval at which an idle object checks that its record still exists. */
   restMs: 86_400_000,
-  /** Time after `open` until which the record may appear. */
+  /** Time after `open` within which the record must appear. */
   openingMs: 600_000,
-  /** Bounds of one alarm, which may take 15 minutes and make 1,000 calls; the next alarm follows at once. */
+  /** Limits of one alarm, which may take 15 minutes and make 1,000 calls; the next alarm follows at once. */
   callsARun: 800,
   runMs: 300_000,
   maxRunMs: 900_000,

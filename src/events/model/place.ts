@@ -4,9 +4,9 @@ import { randomId, type Random } from "../../platform/runtime/random.ts";
 import { toHex } from "../../platform/text/encoding.ts";
 
 /**
- * The push records of a topic lie in one shard, all together, as long as the topic exists: the home of its name
- * (platform/storage/home.ts) when it was created. The topic's incarnation and the ids of its subscriptions have the
- * number of the shard in front, as a byte, so everybody who has one of them knows the place:
+ * All push records of a topic lie in one shard for as long as the topic exists: the home of its name
+ * (platform/storage/home.ts) at its creation. The topic's incarnation and the ids of its subscriptions start with the
+ * number of that shard as a byte, so either of them tells the shard:
  *
  *   32 characters of hex   the directory; also every topic from before there were shards
  *   34 characters          the number of the shard, and 128 random bits
@@ -18,12 +18,12 @@ export const idIn = (shard: number, random: Random): string =>
 export const incarnationOf = (name: string, shards: number, random: Random): string =>
   idIn(homeOf(name, shards), random);
 
-/** The shard in an incarnation or in the id of a subscription. Anybody can send any text as an id. */
+/** The shard in an incarnation or in the id of a subscription. Accepts any text, since callers can send any id. */
 export function shardIn(id: string, shards: number): number {
   if (shards === 1 || !OF_SHARD.test(id)) return 0;
   const shard = Number.parseInt(id.slice(0, 2), 16);
   if (shard < shards) return shard;
-  // While a shard is added, an isolate may be older than the topic.
+  // While a deployment adds a shard, an older isolate may see a topic of the new shard.
   throw new StoreUnavailable(`shard ${shard} is not bound`);
 }
 

@@ -1,6 +1,6 @@
 /**
- * A topic as stored in D1. `incarnation` is random and new whenever a topic is created, also again under the same
- * name. It is part of every object's name, so objects of the old topic cannot affect the new one.
+ * A topic as stored in D1. `incarnation` is random and new for every creation, even under the same name. It is part of
+ * every object's name, so objects of a deleted topic cannot affect a new one with the same name.
  */
 export interface Topic extends TopicId {
   readonly description: string;
@@ -50,7 +50,7 @@ export const pushObjectName = (topic: Incarnation, id: string): string => `${obj
 
 export const shardsOf = (topic: TopicAddress): number[] => Array.from({ length: topic.shards }, (_, shard) => shard);
 
-/** A topic, distinguished from earlier ones of the same name. */
+/** A topic, distinguished from earlier topics of the same name. */
 export type Incarnation = Omit<TopicAddress, "shards">;
 
 const objectPrefix = (topic: Incarnation): string => `${topic.owner}/${topic.eventType}/${topic.incarnation}`;

@@ -19,7 +19,7 @@ export interface NamedEvent {
 
 /** An event of a request. */
 export interface PublishedEvent extends NamedEvent {
-  /** Its place in the body in bean notation with a dot at the end; empty for a single event. */
+  /** Prefix of its fields' names in errors, such as `[2].`; empty for a single event. */
   readonly at: string;
 }
 

@@ -26,7 +26,7 @@ export interface PublishPorts extends StoringPorts {
   readonly clients: ClientAccess;
 }
 
-/** The owner of the topic: its client, with the tenant of the events that name none. */
+/** The owner of the topic. Its tenant is that of events that name none. */
 export type Publisher = Pick<Principal, "clientId" | "user" | "tenant">;
 
 export interface PublishRequest {
@@ -40,7 +40,7 @@ export interface PublishRequest {
 
 /**
  * Publishes events and returns their ids in the same order. The caller has checked that the client owns the topic.
- * Each shard stores its part completely or not at all; with a key, a repeat completes what a failure left undone.
+ * Each shard stores its part completely or not at all. With a key, a repeat stores the parts that failed.
  */
 export async function publish(
   ports: PublishPorts,
@@ -91,7 +91,7 @@ async function refusedTenant(
   return undefined;
 }
 
-/** Undefined when the topic is gone. */
+/** Stores each shard's part. Undefined: the topic is gone. */
 async function storeAll(
   { logs, retention, meter, tracing }: StoringPorts,
   topic: Topic,
@@ -113,7 +113,7 @@ async function storeAll(
   const outcomes = new Map<number, PublishOutcome>();
   let claim = once;
   if (once !== undefined) {
-    // The key's home shard knows every use of the key. It first checks that the key was not used for another request,
+    // The key's home shard records every use of the key, so it goes first: it refuses a key that another request used,
     // and sets the expiry for all shards.
     const home = shardFor(once.key, topic.shards);
     const [, claimed] = await store(home, once);
@@ -139,6 +139,6 @@ type Refusal = "key_used" | "full";
 const refusalOf = ({ kind }: Exclude<PublishOutcome, { kind: "stored" }>): Refusal | undefined =>
   kind === "gone" ? undefined : kind;
 
-/** The same for the same events in the same order, independent of white space. */
+/** Digest of the parsed events, so that white space in the request makes no difference. */
 const digestOf = (encoded: readonly NewEvent[]): Promise<string> =>
   sha256Hex(encoded.map((event) => event.text).join("\n"));
