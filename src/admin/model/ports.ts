@@ -124,11 +124,14 @@ export interface MediaPort {
   readonly ownerChanges: {
     changeClient<T>(
       change: { readonly id: string; readonly after: { readonly name: string; readonly tenant: string } | undefined },
-      write: () => Promise<T>,
+      write: (before: ClientBefore) => Promise<T>,
     ): Promise<T>;
     removeTenant<T>(tenant: string, write: () => Promise<T>): Promise<T>;
   };
 }
+
+/** The client's record when a change began, which the write must find unchanged; `any`: it need not. */
+export type ClientBefore = { readonly name: string; readonly tenant: string } | "absent" | "any";
 
 /** A record that prevents the removal of another one. */
 export interface Dependent {

@@ -16,10 +16,16 @@ import type { Closing, NamedClient, OwnerStore } from "./owner-store.ts";
  *
  * The directory decides: the last write reads there whether the change happened, so a lost answer or a crash between
  * writes does no harm. Until then, commits of this owner get 503. The sweep ends changes that broke off.
+ *
+ * Only one change of a name is closed at a time. A change that read the client before another one ended it finds
+ * another record after it has closed, or when it writes, and gets 503.
  */
 export interface OwnerChanges {
-  /** Runs `write`, which creates or changes a client; without `after` it removes the client. */
-  changeClient<T>(change: ClientChange, write: () => Promise<T>): Promise<T>;
+  /**
+   * Runs `write`, which creates or changes a client; without `after` it removes the client. `write` must fail unless
+   * the record is still `before`: only the owner of that name is closed.
+   */
+  changeClient<T>(change: ClientChange, write: (before: ClientBefore) => Promise<T>): Promise<T>;
   /** Runs `write`, which removes a tenant. */
   removeTenant<T>(tenant: string, write: () => Promise<T>): Promise<T>;
   sweep(nowMs: number): Promise<void>;
@@ -29,6 +35,9 @@ export interface ClientChange {
   readonly id: string;
   readonly after: NamedClient | undefined;
 }
+
+/** The client's record when the change began. `any`: one database, whose triggers need no such condition. */
+export type ClientBefore = NamedClient | "absent" | "any";
 
 /** Port to the directory. */
 export interface DirectoryOwners {
@@ -54,11 +63,19 @@ export function createOwnerChanges({ stores, owners, placement, clock, random, l
   const inEach = <R>(some: readonly OwnerStore[], ask: (store: OwnerStore) => Promise<R>): Promise<readonly R[]> =>
     mapInParallel(some, SHARDS_AT_ONCE, ask);
 
+  const recordOf = async ({ client }: Closing): Promise<NamedClient | undefined> =>
+    client === null ? undefined : owners.client(client);
+  const isSame = ({ kind, name, tenant }: Closing, now: NamedClient | undefined): boolean =>
+    kind === "tenant" || (now?.name === name && now.tenant === tenant);
+
   /** Ends a closing in each shard: carries the change out if the directory has it, else reopens the owner. */
   async function end(closing: Closing): Promise<void> {
-    const now = closing.client === null ? undefined : await owners.client(closing.client);
-    const isSame = closing.kind === "tenant" || (now?.name === closing.name && now.tenant === closing.tenant);
-    await inEach(stores, (store) => (isSame ? store.open(closing) : store.end(closing, now)));
+    const now = await recordOf(closing);
+    await inEach(stores, (store) => (isSame(closing, now) ? store.open(closing) : store.end(closing, now)));
+  }
+
+  async function reopen(closing: Closing): Promise<void> {
+    await inEach(stores, (store) => store.open(closing));
   }
 
   async function whileClosed<T>(
@@ -67,13 +84,18 @@ export function createOwnerChanges({ stores, owners, placement, clock, random, l
     some: readonly OwnerStore[],
     write: () => Promise<T>,
   ): Promise<T> {
+    let isWriting = false;
     try {
       const closed = await inEach(some, (store) => store.close(closing, onlyTenant, clock.nowMs()));
       if (closed.includes(false))
         throw new StoreUnavailable(`files of the ${closing.kind} are in the way, or another change of it`);
+      // A rename that ended before the closing has taken the files along, and this name has no owner any more.
+      if (!isSame(closing, await recordOf(closing)))
+        throw new StoreUnavailable("another change of the client came first");
+      isWriting = true;
       return await write();
     } finally {
-      await end(closing).catch((thrown: unknown) =>
+      await (isWriting ? end(closing) : reopen(closing)).catch((thrown: unknown) =>
         log.error("a change of an owner of files was left to the sweep", {
           ...closing,
           client: closing.client ?? "",
@@ -86,19 +108,19 @@ export function createOwnerChanges({ stores, owners, placement, clock, random, l
 
   return {
     async changeClient({ id, after }, write) {
-      if (stores.length === 0) return write();
+      if (stores.length === 0) return write("any");
       const before = await owners.client(id);
       if (before === undefined) {
-        if (after === undefined) return write();
+        if (after === undefined) return write("absent");
         const left = (await inEach(stores, (store) => store.ofClient(after.name))).flat();
         for (const closing of oneOfEach(left)) await end(closing);
         await inEach(stores, (store) => store.clearName(after.name));
-        return write();
+        return write("absent");
       }
       const isRenamed = before.name !== after?.name;
-      if (!isRenamed && before.tenant === after?.tenant) return write();
+      if (!isRenamed && before.tenant === after?.tenant) return write(before);
       const closing = { kind: "client", ...before, client: id, change: randomId(random) } as const;
-      return whileClosed(closing, isRenamed ? "" : before.tenant, stores, write);
+      return whileClosed(closing, isRenamed ? "" : before.tenant, stores, () => write(before));
     },
 
     async removeTenant(tenant, write) {

@@ -1,6 +1,6 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
-import { shardBinding, shardsOf } from "../../../src/platform/storage/shards.ts";
+import { shardBinding, shardsOf, type Shard } from "../../../src/platform/storage/shards.ts";
 import { createDeps } from "../../../src/deps.ts";
 import { strideOf } from "../../support/model-runs.ts";
 import { isolate } from "../../support/isolate.ts";
@@ -11,7 +11,7 @@ import { makeTenant, makeTenantIn } from "../../support/platform/tenants.ts";
 import { tokenFor } from "../../support/platform/tokens.ts";
 import { unique } from "../../support/platform/unique.ts";
 import { everywhere } from "../../support/shards.ts";
-import { directoryWith } from "../../support/directory.ts";
+import { databaseWith, directoryWith } from "../../support/directory.ts";
 import { faultAt } from "../support/faults.ts";
 
 const FILES = "/media/v2/files";
@@ -50,9 +50,18 @@ async function operate(bindings: object, method: string, path: string, json?: ob
   return isolate(bindings).fetch(`/admin/v1/${path}`, { method, headers, ...body });
 }
 
+/** Makes a client with a pending file in another shard, and a PUT that gives the client a name. */
+async function renamable() {
+  const tenant = await makeTenantIn(1);
+  const client = await makeClient({ tenant });
+  const put = (bindings: object, name: string) =>
+    operate(bindings, "PUT", `clients/${client.clientId}`, { ...GRANTS, tenant, name });
+  return { tenant, client, file: await pending(client), put };
+}
+
 const closings = () => everywhere.prepare("SELECT count(*) AS n FROM closing").first<number>("n");
 const endLeft = () => createDeps(env).media.sweep(Date.now() + 3_600_000 / 2);
-const bindingsOf = (shards: ReturnType<typeof shardsOf>) =>
+const bindingsOf = (shards: readonly Shard[]) =>
   Object.fromEntries(shards.map(({ number, db }) => [shardBinding(number), db]));
 
 describe("a client whose files lie in another shard than the directory", () => {
@@ -119,6 +128,50 @@ describe("a client whose files lie in another shard than the directory", () => {
     },
     120_000,
   );
+
+  it("keeps its files if another rename ends before the closing of its owner: 503 for the later one", async () => {
+    const { tenant, client, file, put: rename } = await renamable();
+    const [first, second] = [`${tenant}.${unique("n")}`, `${tenant}.${unique("n")}`];
+    let isClosing = false;
+    let earlier: Promise<Response> | undefined;
+    const late = ({ number, db }: Shard): Shard => ({
+      number,
+      db: databaseWith(db, {
+        prepare(sql) {
+          isClosing ||= sql.startsWith("INSERT INTO closing");
+          return db.prepare(sql);
+        },
+        async batch(statements) {
+          if (isClosing) expect((await (earlier ??= rename({}, first))).status).toBe(200);
+          return db.batch(statements);
+        },
+      }),
+    });
+    expect((await rename(bindingsOf(shardsOf(env).map(late)), second)).status).toBe(503);
+    const token = await tokenFor(OPERATOR);
+    expect((await expectJson(await call(`/admin/v1/clients/${client.clientId}`, { token }), 200)).name).toBe(first);
+    expect([await closings(), await commit(file, client)]).toEqual([0, 202]);
+    expect((await rename({}, second)).status).toBe(409);
+  });
+
+  it("keeps its files if a rename ends before a PUT with the earlier name writes: 503 for the PUT", async () => {
+    const { tenant, client, file, put } = await renamable();
+    let looks = 0;
+    let rename: Promise<Response> | undefined;
+    const late = directoryWith({
+      prepare(sql) {
+        if (sql === "SELECT name, tenant FROM client WHERE id = ?1") looks += 1;
+        return env.DB.prepare(sql);
+      },
+      async batch(statements) {
+        // The rules look at the record first, and the change itself does so second.
+        if (looks === 2) expect((await (rename ??= put({}, `${tenant}.${unique("n")}`))).status).toBe(200);
+        return env.DB.batch(statements);
+      },
+    });
+    expect((await put({ DB: late }, client.clientId)).status).toBe(503);
+    expect([await closings(), await commit(file, client)]).toEqual([0, 202]);
+  });
 
   it("leaves nothing to the next client of its name, even if its deletion was not ended in the shard", async () => {
     const tenant = await makeTenantIn(2);

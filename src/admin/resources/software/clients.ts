@@ -3,8 +3,8 @@ import { sha256Hex } from "../../../platform/secrets/hash.ts";
 import { randomSecret, type Random } from "../../../platform/runtime/random.ts";
 import { brandOrKept, toBrand } from "../../model/brand.ts";
 import { flagOrKept } from "../../model/fields.ts";
-import { beyondOrganization, ownsClient, type TenantOperator } from "../shared/within-organization.ts";
-import type { EventsPort, MediaPort, OAuthPort } from "../../model/ports.ts";
+import { beyondOrganization, guard, ownsClient, type TenantOperator } from "../shared/within-organization.ts";
+import type { ClientBefore, EventsPort, MediaPort, OAuthPort } from "../../model/ports.ts";
 import { builtInRefusal, refusal } from "../../model/rules.ts";
 import { DEPENDENTS_LIMIT, findDependents, refuseDependents, refuseFaults } from "../shared/refusals.ts";
 import { toFlag, toList, type Change, type Resource, type PageRequest } from "../shared/resource.ts";
@@ -176,7 +176,9 @@ export const clients = (deps: Deps): Resource<Body> => {
       const { clientId: id = "" } = change.params;
       const after = { name: change.body.name ?? id, tenant: change.body.tenant };
       const { statements, generated } = await writes(change, deps);
-      const written = await media.ownerChanges.changeClient({ id, after }, () => write(statements));
+      const written = await media.ownerChanges.changeClient({ id, after }, (before) =>
+        write([...unchanged(db, id, before, after), ...statements]),
+      );
       // If another request has stored a first secret meanwhile, the generated one is not stored.
       const isStored = generated !== undefined && written.changes.at(-1) === 1;
       return isStored ? { ...written, shownOnce: { clientSecret: generated } } : written;
@@ -192,9 +194,9 @@ export const clients = (deps: Deps): Resource<Body> => {
       if (unfinished !== undefined) return unfinished;
       const before = await events.endSubscriptions(clientId, record);
       await oauth.forgetElsewhere("client", clientId);
-      const removed = await media.ownerChanges.changeClient({ id: clientId, after: undefined }, () =>
+      const removed = await media.ownerChanges.changeClient({ id: clientId, after: undefined }, (seen) =>
         remove(db.prepare(DELETE).bind(clientId), {
-          before,
+          before: [...unchanged(db, clientId, seen), ...before],
           after: oauth.revokeStatement("client", clientId, nowMs, "if changed"),
         }),
       );
@@ -328,10 +330,30 @@ async function writes(
   return { statements: [...statements, ...replace, db.prepare(ADD_SECRET).bind(id, digest, nowMs, sealed)] };
 }
 
+/**
+ * Fails a write if a concurrent change has given the client another name or tenant: files belong to them, and only the
+ * owner of the name `before` is closed. A concurrent change to the same name and tenant does no harm.
+ */
+function unchanged(
+  db: D1Database,
+  id: string,
+  before: ClientBefore,
+  after: Owner = NOBODY,
+): readonly D1PreparedStatement[] {
+  if (before === "any") return [];
+  const { name, tenant } = before === "absent" ? after : before;
+  return [guard(db, { sql: IS_UNCHANGED, values: [id, name, tenant, after.name, after.tenant] })];
+}
+
+const IS_UNCHANGED = `NOT EXISTS (SELECT 1 FROM client
+  WHERE id = ?1 AND (name <> ?2 OR tenant <> ?3) AND (name <> ?4 OR tenant <> ?5))`;
+
 interface Owner {
   readonly name: string;
   readonly tenant: string;
 }
+
+const NOBODY: Owner = { name: "", tenant: "" };
 
 const ownerOf = async (db: D1Database, id: string): Promise<Owner | undefined> =>
   (await db.prepare(OWNER).bind(id).first<Owner>()) ?? undefined;
