@@ -2,17 +2,17 @@ import { systemClock } from "../../platform/runtime/clock.ts";
 import { LOG } from "../model/limits.ts";
 
 /**
- * The alarm of a log's object. It has one stored time, and a method that makes work due sets it in its own turn, so the
- * runtime stores both or neither.
+ * The alarm of a log's object. A method that makes work due also sets the alarm in the same turn, so the runtime stores
+ * both or neither.
  *
- * A run that is going on looks at everything again before it ends, so nothing sets the alarm meanwhile.
+ * A run checks all work again before it ends, so nothing sets the alarm during a run.
  */
 export class LogAlarm {
   readonly #context: DurableObjectState;
   readonly #dueMs: () => number;
-  /** When the alarm set by this instance is due. One set by an earlier instance is set again, which costs one row. */
+  /** Due time of the alarm that this instance set. One of an earlier instance is set again, which costs one row. */
   #atMs = Infinity;
-  /** Start of the run that is going on. */
+  /** Start of the current run. */
   #startedMs: number | undefined;
 
   /** `dueMs`: when the next work of any kind is due. */
@@ -26,11 +26,11 @@ export class LogAlarm {
     const nowMs = systemClock.nowMs();
     const isLost = nowMs > this.#atMs + LOG.alarmLostMs;
     if (this.#isRunning(nowMs) || (Math.max(dueMs, nowMs) >= this.#atMs && !isLost)) return;
-    // An alarm set by an earlier instance may be due sooner, so consider all work.
+    // An alarm that an earlier instance set may be due sooner, so consider all work.
     this.set(this.#dueMs());
   }
 
-  /** Begins a run, unless one is going on. */
+  /** Begins a run. False if one is running already. */
   begin(): boolean {
     this.#atMs = Infinity;
     const nowMs = systemClock.nowMs();
@@ -39,12 +39,12 @@ export class LogAlarm {
     return true;
   }
 
-  /** Ends the run; `set` comes next. */
+  /** Ends the run. Call `set` next. */
   end(): void {
     this.#startedMs = undefined;
   }
 
-  /** Infinity: nothing is due. */
+  /** Sets the alarm. Infinity: nothing is due. */
   set(dueMs: number): void {
     if (dueMs === Infinity) return;
     this.#atMs = Math.max(dueMs, systemClock.nowMs());

@@ -9,7 +9,7 @@ type Logs = DurableObjectNamespace<TopicLog>;
 export const logOf = (logs: Logs, topic: TopicAddress, shard: number): DurableObjectStub<TopicLog> =>
   logs.getByName(logName(topic, shard));
 
-/** Asks one shard. Returns undefined and logs a warning if it fails or is too slow; a late answer is ignored. */
+/** Asks one shard. Returns undefined and logs a warning if it fails or times out; a late answer is ignored. */
 export async function askLog<T>(
   logs: Logs,
   topic: TopicAddress,

@@ -1,6 +1,6 @@
 /**
  * The names of a topic's consumers (access/reader.ts), so that deleting the topic finds their objects. Only the first
- * shard's log is asked. The column is called `client_id`, though a reader can also be a person.
+ * shard's log has them. The column is called `client_id`, though a reader can also be a person.
  */
 export class ConsumerTable {
   readonly #sql: SqlStorage;
@@ -22,12 +22,12 @@ export class ConsumerTable {
     return this.#names(`SELECT client_id FROM consumer ORDER BY client_id LIMIT ?`, limit);
   }
 
-  /** Some of the names behind one of them, in order. */
+  /** Some of the names after `name`, in order. */
   listAfter(name: string, limit: number): string[] {
     return this.#names(`SELECT client_id FROM consumer WHERE client_id > ? ORDER BY client_id LIMIT ?`, name, limit);
   }
 
-  /** Some of the names that begin so, in order. */
+  /** Some of the names with this prefix, in order. */
   listNamed(beginning: string, limit: number): string[] {
     return this.#names(
       `SELECT client_id FROM consumer WHERE client_id >= ?1 AND client_id < ?1 || char(0x10ffff) ORDER BY client_id LIMIT ?2`,

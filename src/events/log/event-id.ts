@@ -3,8 +3,8 @@ import type { Random } from "../../platform/runtime/random.ts";
 import { TOPIC } from "../model/limits.ts";
 
 /**
- * Event ids: 64 random bits in hex, so that they are unique and hard to guess, then "-" and shard and position in base
- * 36, so that an id leads to its event without an index. Clients treat ids as opaque.
+ * Event ids: 64 random bits in hex, so that they are unique and hard to guess, then "-" and one number in base 36 that
+ * holds shard and position, so that an event is found by its id without an index. Clients treat ids as opaque.
  */
 export const newEventIds = (count: number, shard: number, firstSeq: number, random: Random): string[] =>
   idsOf(toHex(random.bytes(count * RANDOM_BYTES)), firstSeq * SHARD_FACTOR + shard);
@@ -31,7 +31,7 @@ function idsOf(random: string, firstPlace: number): string[] {
   return ids;
 }
 
-/** Finds the place of the event with this id; undefined if it is not an event id. */
+/** Returns the shard and position in an event id; undefined if the text is not an event id. */
 export function positionOf(id: string): Position | undefined {
   const place = parseInt(/^[0-9a-f]{16}-([0-9a-z]{1,10})$/.exec(id)?.[1] ?? "", 36);
   if (!Number.isSafeInteger(place) || place < SHARD_FACTOR) return undefined;

@@ -2,8 +2,8 @@ import { createHmac } from "node:crypto";
 
 /**
  * Hides positions in the event ids shown to readers of one tenant's events. An id ends with the event's position, and
- * two positions tell how many events lie between, including other tenants'. So the position is masked with a key that
- * depends on the topic's secret, the tenant and the event; the same event always has the same masked id.
+ * two positions reveal how many events lie between them, including other tenants' events. So the position is masked
+ * with a key from the topic's secret, the tenant and the event's random bits. An event always has the same masked id.
  */
 export interface OwnTenant {
   readonly tenant: string;

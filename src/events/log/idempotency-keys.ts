@@ -6,13 +6,13 @@ import type { Once } from "./types.ts";
 /**
  * The idempotency keys of one log, with the ids they returned.
  *
- * A key is kept for 24 hours. If keys take more than an eighth of the log's maximum, the oldest are removed earlier,
- * so keys never push out events. The log's row counts the size of all keys.
+ * A key is kept for 24 hours. If keys take more than an eighth of the log's maximum, the oldest are removed earlier, so
+ * that keys leave space for events. The log's row has the size of all keys.
  *
- * With several shards, each log that stored a part of the request has the key. They must forget it together, or a
- * repeat would store one part and refuse another. So the log of the key's home shard alone checks the clock and tells
- * when the key expires; the others store that time and match the key only with it. If a log removed its key early, a
- * repeat stores its part again.
+ * With several shards, each log that stored a part of the request has the key. The key must expire in all of them at
+ * the same time, or a repeat would store one part and skip another. So only the log of the key's home shard compares
+ * the expiry with its clock. It returns the expiry, and the other logs match a key only together with it. If a log
+ * removed its key early, a repeat stores its part again.
  */
 export class IdempotencyKeys {
   readonly #sql: SqlStorage;
@@ -37,7 +37,7 @@ export class IdempotencyKeys {
     return { isSame: digest === shortened(once.digest), ids: unpackIds(ids), expiresAtMs };
   }
 
-  /** Stores a key and removes others if they take too much. Call it in a transaction, like all methods below. */
+  /** Stores a key, and removes others if all take too much space. Call it in a transaction, like `clear` and `trim`. */
   remember(key: Once & { readonly expiresAtMs: number }, ids: readonly string[], maxBytes: number): void {
     this.#remove(`key = ?`, key.key);
     const stored = this.#sql.exec<SizeRow>(
@@ -65,7 +65,7 @@ export class IdempotencyKeys {
     this.#shrink(maxBytes);
   }
 
-  /** When the next key is to be removed: 0 if there are too many, Infinity if there is none. */
+  /** When the next key must be removed: 0 if keys take too much space, Infinity if there is none. */
   dueMs(maxBytes: number): number {
     const next = this.#sql
       .exec<{ expiresAtMs: number }>(`SELECT expires_at AS expiresAtMs FROM publish_key ORDER BY expires_at LIMIT 1`)
@@ -74,7 +74,7 @@ export class IdempotencyKeys {
     return this.#excessBytes(maxBytes) > 0 ? 0 : clearedAtMs(next.expiresAtMs);
   }
 
-  /** Removes the oldest keys except `kept`, at most a step, until the rest fit. */
+  /** Removes the oldest keys except `kept` until the rest fit, but at most one step. */
   #shrink(maxBytes: number, kept = ""): void {
     let excessBytes = this.#excessBytes(maxBytes);
     if (excessBytes <= 0) return;
@@ -107,7 +107,7 @@ export class IdempotencyKeys {
   }
 }
 
-/** When a request's key expires; the home log decides at the first use. */
+/** When a request's key expires: as the home shard's log decided, or, in that log, 24 hours from now. */
 export const expiryOf = (once: Once, nowMs: number): number => once.expiresAtMs ?? nowMs + PUBLISH.idempotencyMs;
 
 export const clearedAtMs = (expiresAtMs: number): number => expiresAtMs + LOG.keyGraceMs;
@@ -116,7 +116,7 @@ export const clearedAtMs = (expiresAtMs: number): number => expiresAtMs + LOG.ke
 const shortened = (digest: string): string => digest.slice(0, 32);
 
 export interface KnownKey {
-  /** True if it came with the same request. */
+  /** True if the earlier request was the same. */
   readonly isSame: boolean;
   readonly ids: readonly string[];
   readonly expiresAtMs: number;

@@ -13,12 +13,12 @@ interface NotifierDeps {
 }
 
 /**
- * Tells the push subscriptions of a log about new events until none is behind, including events published meanwhile.
+ * Wakes the push subscriptions of a log until none is behind, including events published during the run.
  *
- * The table tells who is behind, so a new instance forgets nobody; at worst a subscription is woken twice. Several are
- * woken at once, and a slow one delays nobody else. Each round takes a minimum time, so a busy log wakes a subscription
- * a few times a second, not after every publish. Ends after a maximum number; the next run continues. Calls `between`
- * after each group, so that other work of the log need not wait for the end of a long run.
+ * The table stores which subscriptions are behind, so a new instance misses none; at worst one is woken twice. Several
+ * are woken at once, and a slow one does not delay the others. Each round takes a minimum time, so a busy log wakes a
+ * subscription at most once a round, not after every publish. A run ends after a maximum number of wakes; the next run
+ * continues. `between` is called during and after each round, so that other work of the log does not wait for long.
  */
 export async function notifySubscribers(deps: NotifierDeps, between: () => void): Promise<void> {
   const inFlight = new Map<string, Promise<void>>();
@@ -45,7 +45,7 @@ export async function notifySubscribers(deps: NotifierDeps, between: () => void)
   await Promise.all(inFlight.values());
 }
 
-/** Stores the end of the log before the call, since the subscription may not know of later events. */
+/** Reads the end of the log before the call: the subscription may miss events that are published during it. */
 async function wakeOne({ subscribers, endSeq, wake }: NotifierDeps, name: string): Promise<void> {
   const seq = endSeq();
   if (seq === undefined || !subscribers.has(name)) return;

@@ -1,16 +1,16 @@
 import { hasTable } from "../../platform/storage/has-table.ts";
 
 /**
- * Resets of a log: moments at which its positions began to be given a second time. The log was restored to an earlier
- * point, imported from a backup, or opened anew after a loss, and ended at `seq` then.
+ * Resets of a log. After a reset, the log gives out positions after `seq` a second time: it was restored to an earlier
+ * time, imported from a backup, or opened again after a loss, and ended at `seq` then.
  *
  *   log ─ 1 … 50 … 100 ── restored to 50 ──→ 1 … 50, and other events at 51 …
- *   reader at 100 ── reads: the log tells of a reset that the reader has not seen ──→ reader at 50
+ *   reader at 100 ── reads: the log returns a reset that the reader has not seen ──→ reader at 50
  *   reader at 40 ── the same ──→ reader at 40
  *
- * A reader that only compared its position with the log's end would miss the new events 51 to 100, as soon as there are
- * so many. So a log tells its resets with every answer, and a reader keeps the id of the last one that it has seen for
- * each shard. Without resets, which is almost always, neither costs anything.
+ * Once the log has a hundred events again, a reader that only compared its position with the log's end would miss the
+ * new events 51 to 100. So a log returns its resets with every answer, and a reader stores the id of the last one that
+ * it has seen for each shard. A log without resets, as almost all are, stores and returns nothing.
  */
 export interface Reset {
   readonly id: string;
@@ -33,7 +33,7 @@ export class ResetTable {
     return this.#known.length === 0 ? undefined : this.#known;
   }
 
-  /** Records that positions behind `seq` begin anew. A repeat changes nothing. */
+  /** Records that positions after `seq` are given out again. A repeat with the same id changes nothing. */
   add(id: string, seq: number): void {
     this.#sql.exec(TABLE);
     this.#sql.exec(`INSERT OR IGNORE INTO reset (id, seq) VALUES (?, ?)`, id, seq);
@@ -45,7 +45,7 @@ export class ResetTable {
   }
 }
 
-/** Where a reader at `position` goes on, and the reset that it has seen then; undefined: it stays. */
+/** Where a reader at `position` continues, and the last reset that it has seen then; undefined if nothing changes. */
 export function positionAfter(
   told: readonly Reset[] | undefined,
   seen: string | undefined,
@@ -53,7 +53,7 @@ export function positionAfter(
 ): { readonly position: number; readonly seen: string } | undefined {
   const last = told?.at(-1);
   if (told === undefined || last === undefined || last.id === seen) return undefined;
-  // A reset that the log does not know was itself undone, so all others count.
+  // A restore removed the reset that the reader saw, so all resets of the log count as unseen.
   const unseen = told.slice(told.findIndex(({ id }) => id === seen) + 1);
   return { position: Math.min(position, ...unseen.map(({ seq }) => seq)), seen: last.id };
 }

@@ -3,13 +3,13 @@ import type { SegmentTable } from "./segment-table.ts";
 import type { Retention } from "./types.ts";
 
 /**
- * Rule of what a log keeps, read or not: no event older than `ageMs` (`EVENT_RETENTION_DAYS`, seven days by default),
- * and as many of the newest as fit into `maxBytes`.
+ * Retention of a log. It applies to events whether they were read or not: none older than `ageMs`
+ * (`EVENT_RETENTION_DAYS`, seven days by default), and as many of the newest as fit into `maxBytes`.
  *
  * Both rules remove whole segments from the front, a step at a time. Age may remove all of them. Size never removes
- * the newest segment, so the last events can be read however small the maximum is. A publish that finds too much
- * removes a step itself; the alarm removes the rest. A publish is refused only near the size limit of an object, so
- * lowering the maximum never blocks publishers.
+ * the newest segment, so the last events can be read however small the maximum is. A publish removes one step if the
+ * log is too large; the alarm removes the rest. A publish is refused only near the size limit of an object, so lowering
+ * the maximum never blocks publishers.
  */
 export class LogRetention {
   readonly #sql: SqlStorage;
@@ -37,7 +37,7 @@ export class LogRetention {
     return ageMs !== this.#rule.ageMs || maxBytes !== this.#rule.maxBytes;
   }
 
-  /** Applies another rule from now on. */
+  /** Stores and applies another rule. */
   change(rule: Retention): void {
     this.#sql.exec(`UPDATE log SET retention_ms = ?, max_bytes = ?`, rule.ageMs, rule.maxBytes);
     this.#rule = rule;
@@ -84,15 +84,15 @@ export class LogRetention {
   }
 
   /**
-   * A time older than every event still kept, for positions in front of the stored events. By age it is the time of
-   * the last removed event; events removed by size are younger than events that other shards still have.
+   * A time older than every event still kept, for positions before the stored events. It is not later than the last
+   * removed event, and at least `ageMs` ago: an event that size removed may be younger than events of other shards.
    */
   trimmedUpToMs(nowMs: number): number {
     const { trimmed_at } = this.#sql.exec<{ trimmed_at: number }>(`SELECT trimmed_at FROM log`).one();
     return Math.min(trimmed_at, nowMs - this.#rule.ageMs);
   }
 
-  /** Size of the pages in use. Pages freed by a removal do not count. */
+  /** Compares the size of the pages in use with the maximum. Pages freed by a removal do not count. */
   #readSize(): boolean {
     this.#unseenChars = 0;
     this.#over = this.#sql.databaseSize > this.#rule.maxBytes;

@@ -8,10 +8,10 @@ export const KEY_BYTES = `(2 * length(key) + length(digest) + length(ids) + 64)`
 /**
  * The tables of a topic log.
  *
- * - `log`: one row. `retention_ms` and `max_bytes`: see retention.ts. `trimmed_*` is the last segment that retention
- *   removed, which is the end of an empty log.
+ * - `log`: one row. `retention_ms` and `max_bytes`: see retention.ts. `trimmed_*`: the last position that retention
+ *   removed, and its time; an empty log ends there.
  * - `segment`: see segments.ts and segment-table.ts.
- * - `consumer`: the names of the topic's consumers, in the log of the first shard alone.
+ * - `consumer`: the names of the topic's consumers, in the log of the first shard only.
  * - `publish_key`: idempotency keys of the last 24 hours; `log.key_bytes` is their size. See idempotency-keys.ts.
  * - `subscriber`: see subscriber-table.ts.
  * - `reset`: see resets.ts. Most logs have no such table.

@@ -23,8 +23,8 @@ export class SegmentTable {
   }
 
   /**
-   * Iterates from the segment that holds a position, or the first one behind it. Finish reading before any write. Raw
-   * rows take half the time of objects.
+   * Iterates from the segment that holds a position, or from the first one after it. Finish reading before any write.
+   * Raw rows take half the time of objects.
    */
   *from(seq: number): Iterable<Segment> {
     const rows = this.#sql.exec(`SELECT ${PLACE}, payload_bytes, events ${FROM_POSITION}`, seq).raw<SegmentRow>();
@@ -32,12 +32,12 @@ export class SegmentTable {
       yield { firstSeq, lastSeq, createdAtMs, payloadBytes, events };
   }
 
-  /** Place of the segment that holds a position, or of the first one behind it. */
+  /** Place of the segment that holds a position, or of the first one after it. */
   placeFrom(seq: number): SegmentPlace | undefined {
     return this.#sql.exec<PlaceRow>(`SELECT ${PLACE} ${FROM_POSITION} LIMIT 1`, seq).toArray().map(toPlace)[0];
   }
 
-  /** The oldest segments: at most `limit` rows and so many bytes, but at least one if any exists. */
+  /** The oldest segments: at most `maxSegments` and `maxBytes`, but at least one if any exists. */
   oldest(maxSegments: number, maxBytes: number): SegmentPlace[] {
     let bytes = 0;
     return this.#sql
@@ -57,7 +57,7 @@ export class SegmentTable {
       .map(toPlace)[0];
   }
 
-  /** The position in front of the first event at or after a time. `endSeq` is the position of the last event. */
+  /** The position before the first event at or after a time. `endSeq` is the position of the last event. */
   positionBefore(timeMs: number, endSeq: number): number {
     let lastBefore = this.positionBeforeOldest(endSeq);
     // Binary search needs no index on times.

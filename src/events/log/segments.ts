@@ -12,15 +12,15 @@ export interface Segment {
   readonly createdAtMs: number;
   readonly events: string;
   /**
-   * UTF-8 size of each payload, comma-separated; behind them the `traceparent` of a publish that has spans. Older
-   * releases read as many sizes as there are events.
+   * UTF-8 size of each payload, comma-separated; after them the `traceparent` of the publish if it has spans. Older
+   * releases read only as many sizes as there are events, and so ignore it.
    */
   readonly payloadBytes: string;
-  /** Positions of the events if the segment holds those of one tenant alone. */
+  /** Positions of the events, if the segment holds those of one tenant only. */
   readonly seqs?: readonly number[] | undefined;
 }
 
-/** An event ready to be stored: its JSON text from `"tenant"` on. The log adds `id` and `createdAt` in front. */
+/** An event ready to be stored: its JSON text from `"tenant"` on. The log puts `id` and `createdAt` before it. */
 export interface NewEvent {
   readonly text: string;
   readonly payloadBytes: number;
@@ -32,7 +32,7 @@ export interface LogEvent {
   readonly createdAtMs: number;
   readonly text: string;
   readonly payloadBytes: number;
-  /** The publish, as a `traceparent`, if it has spans. */
+  /** The `traceparent` of the publish, if it has spans. */
   readonly trace?: string | undefined;
 }
 
@@ -74,7 +74,7 @@ export function packSegments(
   return segments;
 }
 
-/** The events of a segment behind a position. */
+/** The events of a segment after a position. */
 export function unpackSegment(segment: Segment, afterSeq: number): LogEvent[] {
   const sizes = segment.payloadBytes.split(",");
   const lines = segment.events.split("\n");

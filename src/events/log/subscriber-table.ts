@@ -1,14 +1,15 @@
 import { WAKE } from "../model/limits.ts";
 
 /**
- * The push subscriptions that a log wakes when it has new events, and the last position each was told about.
+ * The push subscriptions that a log wakes when it has new events, and the log's end at the last wake of each.
  *
- * A subscription registers at every shard's log before anything else of it is stored, so a topic deletion finds even a
- * half-created one. Failure counts are in memory only: a new instance tries at once and then backs off again.
+ * A subscription registers at every shard's log before it stores anything else, so a topic deletion finds even a
+ * subscription whose creation failed halfway. Failure counts are in memory only: a new instance tries at once and then
+ * backs off again.
  */
 export class SubscriberTable {
   readonly #sql: SqlStorage;
-  /** All subscribers of an open log, the one told longest ago first. */
+  /** All subscribers of an open log, the least recently woken first. */
   readonly #known = new Map<string, SubscriberState>();
 
   constructor(sql: SqlStorage) {
@@ -22,12 +23,12 @@ export class SubscriberTable {
     for (const { name, wokenSeq } of rows) this.#known.set(name, { wokenSeq, failures: 0, retryAtMs: 0 });
   }
 
-  /** Forgets all subscribers in memory: a log that is closed or gone wakes nobody. */
+  /** Clears the subscribers in memory: a log that is closed or deleted wakes none. */
   unload(): void {
     this.#known.clear();
   }
 
-  /** Adds a subscriber unless it is there. `seq` is the end of the log, which it need not be told about. */
+  /** Adds a subscriber unless it is known. It is woken only for events after `seq`, the end of the log. */
   add(name: string, seq: number): void {
     if (this.#known.has(name)) return;
     this.#sql.exec(`INSERT INTO subscriber (name, woken_seq) VALUES (?, ?)`, name, seq);
@@ -51,7 +52,7 @@ export class SubscriberTable {
     return this.#known.has(name);
   }
 
-  /** When the next subscriber is to be told about `endSeq`; 0 means at once, Infinity means all know. */
+  /** When the next subscriber must be woken for events up to `endSeq`; 0: at once; Infinity: none. */
   dueMs(endSeq: number, nowMs: number): number {
     let dueMs = Infinity;
     for (const subscriber of this.#known.values())
@@ -60,8 +61,9 @@ export class SubscriberTable {
   }
 
   /**
-   * The subscribers to tell about `endSeq` now, without those in flight, the one told longest ago first. Those that
-   * failed last time may be slow: they come first, but only a few at once, so they neither starve nor fill all slots.
+   * The subscribers to wake now for events up to `endSeq`, except those in flight, the least recently woken first.
+   * Those that failed last time may be slow. They come first, but only a few at once, so they neither starve nor take
+   * all slots.
    */
   due(endSeq: number, nowMs: number, inFlight: ReadonlyMap<string, unknown>): string[] {
     const sound: string[] = [];
@@ -95,8 +97,8 @@ export class SubscriberTable {
 }
 
 /**
- * True while a failed subscriber backs off. A longer wait than the maximum means the clock was set back: then it is
- * due.
+ * True while a failed subscriber backs off. A longer wait than the maximum means that the clock was set back, so the
+ * subscriber is due.
  */
 const waits = ({ retryAtMs }: SubscriberState, nowMs: number): boolean =>
   retryAtMs > nowMs && retryAtMs <= nowMs + WAKE.maxRetryMs;

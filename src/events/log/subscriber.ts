@@ -1,5 +1,5 @@
 /**
- * Answer of a subscription to the log that wakes it: `gone` means that it no longer exists and need not be woken again.
+ * Answer of a subscription to the log that wakes it. `gone`: it does not exist, and the log removes its entry.
  */
 export type WakeOutcome = "awake" | "gone";
 

@@ -6,7 +6,7 @@ import type { ReadOutcome } from "./types.ts";
 /** Parameters for reading the events of one tenant. */
 export interface TenantRead {
   readonly afterSeq: number;
-  /** Read events behind this position. */
+  /** Stop once this position is read. Default: the end of the log. */
   readonly throughSeq?: number;
   /** Same meaning as in `TopicLog.read`. */
   readonly minEvents: number;
@@ -15,9 +15,9 @@ export interface TenantRead {
 }
 
 /**
- * Reads one tenant's events from the segments of a log that ends at `lastSeq`. Skipping other tenants' events here
- * saves sending them between objects. One call skips a bounded amount; then `isCut` tells that more may follow
- * `endSeq`.
+ * Reads one tenant's events from the segments of a log that ends at `lastSeq`. The log skips other tenants' events
+ * itself, so that they are not sent between objects. One call scans a bounded amount; `isCut` then says that more
+ * events may follow `endSeq`.
  */
 export function readTenant(
   stored: Iterable<Segment>,
@@ -46,7 +46,7 @@ export function readTenant(
   return { kind: "segments", segments, endSeq: lastSeq, atEnd: true };
 }
 
-/** The tenant's events of a segment behind a position, with the ids shown to the reader. */
+/** The tenant's events of a segment after a position, with the masked ids that the reader gets. */
 function ofTenant(
   segment: Segment,
   afterSeq: number,
@@ -62,5 +62,5 @@ function ofTenant(
   };
 }
 
-/** The tenant directly follows the fields that the log adds in front (segments.ts). */
+/** The tenant directly follows the fields that the log puts first (segments.ts). */
 const TENANT = /^\{"id":"[^"]*","createdAt":\d+,"tenant":"([^"\\]*)"/;

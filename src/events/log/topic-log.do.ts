@@ -36,15 +36,15 @@ import type {
  * The events of one shard of a topic, in publishing order: append-only, in SQLite.
  *
  * States: absent → open, only by `init` or an import (transfer.ts); open → closed, by `close`; any → absent, by
- * `destroy`. A log that is not open answers "gone", so an isolate that still remembers a deleted topic cannot revive
- * it. A closed log still lists the topic's consumers, so that they can be removed.
+ * `destroy`. A log that is not open answers "gone", so an isolate that still caches a deleted topic cannot revive it. A
+ * closed log still lists the topic's consumers, so that they can be removed.
  *
  * No method has an `await` between its first read and its last write, so calls do not interleave. The runtime stores
  * the writes of one turn together, the alarm included, and sends the response only after they are on disk.
  *
  * The alarm (alarm.ts) removes expired events (retention.ts) and keys, and wakes push subscriptions (notifier.ts). The
- * runtime repeats an interrupted alarm, and a finished one checks everything once more in the turn in which it sets the
- * next.
+ * runtime repeats an interrupted alarm. A finished one checks all work again in the same turn in which it sets the next
+ * alarm.
  */
 export class TopicLog extends RestorableObject<LogEnv> {
   readonly #sql = this.ctx.storage.sql;
@@ -58,7 +58,7 @@ export class TopicLog extends RestorableObject<LogEnv> {
   readonly #alarm = new LogAlarm(this.ctx, () => Math.min(this.#trimDueMs(), this.#wakeDueMs()));
   #tail: Tail | undefined = this.#load();
 
-  /** Opens the log. An open log stays as it is. */
+  /** Opens an absent log. Changes nothing if the log exists, open or closed. */
   init(shard: number, retention: Retention): void {
     if (this.#exists()) return;
     createLogTables(this.ctx.storage, shard, retention);
@@ -68,7 +68,7 @@ export class TopicLog extends RestorableObject<LogEnv> {
 
   /**
    * Stores all events or none. With `once`, a repeat of the same request returns the first ids again. `retention` is
-   * the deployment's current rule, `trace` the publish as a `traceparent`.
+   * the deployment's current rule, `trace` the `traceparent` of the publish.
    */
   publish(events: readonly NewEvent[], once: Once | undefined, retention: Retention, trace?: string): PublishOutcome {
     const tail = this.#tail;
@@ -134,8 +134,8 @@ export class TopicLog extends RestorableObject<LogEnv> {
   }
 
   /**
-   * Reads whole segments behind `afterSeq`: at least `minEvents` events unless the log ends or `maxChars` is reached,
-   * and more up to `aheadChars`. Returns at least one segment if any exists.
+   * Reads whole segments after `afterSeq`: at least `minEvents` events unless the log ends or `maxChars` is reached,
+   * and more up to `aheadChars`. Returns at least one segment if any follows.
    */
   read(afterSeq: number, minEvents: number, aheadChars: number, maxChars: number): ReadOutcome {
     if (this.#tail === undefined) return GONE;
@@ -155,7 +155,7 @@ export class TopicLog extends RestorableObject<LogEnv> {
     return { kind: "segments", segments, endSeq: lastSeq, atEnd: true, resets };
   }
 
-  /** Reads one tenant's events behind a position. */
+  /** Reads one tenant's events after a position. */
   readTenant(own: OwnTenant, asked: TenantRead): ReadOutcome {
     if (this.#tail === undefined) return GONE;
     const found = readTenant(this.#segments.from(asked.afterSeq + 1), this.#tail.seq, own, asked);
@@ -171,8 +171,8 @@ export class TopicLog extends RestorableObject<LogEnv> {
   }
 
   /**
-   * When an event was published. For a position that retention removed, a time older than every event to be kept.
-   * "unknown" if another event has this position, or none ever had it.
+   * When an event was published. For a position that retention removed, a time older than every event still kept.
+   * "unknown" if another event has this position, or if none ever had it.
    */
   timeOf(seq: number, id: string): number | "unknown" | "gone" {
     if (this.#tail === undefined) return "gone";
@@ -194,7 +194,7 @@ export class TopicLog extends RestorableObject<LogEnv> {
   }
 
   /**
-   * The position in front of the oldest event, behind the newest one, or in front of the first one at or after a time.
+   * The position before the oldest event, of the newest event, or before the first event at or after a time.
    */
   positionBefore(place: Place): number | "gone" {
     if (this.#tail === undefined) return "gone";
@@ -210,7 +210,7 @@ export class TopicLog extends RestorableObject<LogEnv> {
     return "added";
   }
 
-  /** Registers a consumer unless there are `most` others whose names begin so. */
+  /** Registers a consumer unless there are `most` others whose names have this prefix. */
   addNamedConsumer(name: string, beginning: string, most: number): "added" | "full" | "gone" {
     const names = this.consumersNamed(beginning, most);
     return names.length >= most && !names.includes(name) ? "full" : this.addConsumer(name);
@@ -225,12 +225,12 @@ export class TopicLog extends RestorableObject<LogEnv> {
     return this.#exists() ? this.#consumers.list(limit) : [];
   }
 
-  /** Some of the consumers' names behind one of them, in order. */
+  /** Some of the consumers' names after `name`, in order. */
   consumersAfter(name: string, limit: number): string[] {
     return this.#tail === undefined ? [] : this.#consumers.listAfter(name, limit);
   }
 
-  /** Some of the names that begin so, in order. */
+  /** Some of the consumers' names with this prefix, in order. */
   consumersNamed(beginning: string, limit: number): string[] {
     return this.#tail === undefined ? [] : this.#consumers.listNamed(beginning, limit);
   }
@@ -251,17 +251,17 @@ export class TopicLog extends RestorableObject<LogEnv> {
     return this.#exists() ? this.#subscribers.list(limit) : [];
   }
 
-  /** Exports what the log knows by name. */
+  /** Exports consumers, push subscriptions and idempotency keys. */
   exportRegister(after: string | undefined): RegisterPage | Gone {
     return this.#tail === undefined ? GONE : exportRegister(this.#sql, this.#tail, after);
   }
 
-  /** Exports events behind a position. */
+  /** Exports events after a position. */
   exportEvents(afterSeq: number): EventsPage | Gone {
     return this.#tail === undefined ? GONE : exportEvents(this.#sql, this.#tail, afterSeq);
   }
 
-  /** Takes a page into an absent log; the last one opens it. */
+  /** Imports a page into an absent log. The last page opens the log. */
   importPage(place: ImportPlace, page: RegisterPage | EventsPage): ImportOutcome {
     const outcome = importLogPage(this.ctx.storage, place, page);
     if (outcome !== "imported" || !place.isLast) return outcome;
@@ -271,7 +271,7 @@ export class TopicLog extends RestorableObject<LogEnv> {
     return outcome;
   }
 
-  /** Opens an absent log, or marks the present one: readers who were further go back to its end (resets.ts). */
+  /** Opens an absent log if needed, and records a reset: cursors beyond its end go back to it (resets.ts). */
   reset(id: string, shard: number, retention: Retention): "reset" | "gone" {
     this.init(shard, retention);
     if (this.#tail === undefined) return "gone";
@@ -294,7 +294,7 @@ export class TopicLog extends RestorableObject<LogEnv> {
     await Promise.all([this.#alarm.cancel(), this.ctx.storage.deleteAll()]);
   }
 
-  /** After this, only a deletion writes. */
+  /** Ends all work of the open log. Only its deletion writes afterwards. */
   #end(): void {
     this.#tail = undefined;
     this.#subscribers.unload();

@@ -12,14 +12,15 @@ import type { Segment } from "./segments.ts";
 import type { Retention } from "./types.ts";
 
 /**
- * A topic log as pages: what it knows by name ("register"), and its events.
+ * A topic log as pages: consumers, push subscriptions and idempotency keys ("register"), and its events.
  *
- * Read the register first: a key whose events are missing would make a publisher believe that they are stored. The
- * consumers and push subscriptions come next, the events last, so nothing points beyond the end of what was read.
+ * Export the register first, the objects of consumers and push subscriptions next and the events last. Then every key
+ * has its events, and no cursor lies beyond the exported events. With a key but without its events, a repeated publish
+ * would report events as stored that are not.
  *
- * A log that is being imported is closed until the last page, so it answers "gone". Event pages come in the order of
- * positions, also from several backups: what a log has already is passed over. Where retention left a hole between two
- * backups, the log begins behind it, because readers rely on positions without gaps.
+ * A log stays closed during an import, so it answers "gone" until the last page. Event pages come in the order of
+ * positions, also from several backups; segments that the log already has are skipped. If retention left a gap between
+ * two backups, the log starts after the gap, since readers rely on positions without gaps.
  */
 export interface RegisterPage extends LogHead {
   readonly kind: "register";
@@ -32,11 +33,11 @@ export interface RegisterPage extends LogHead {
 
 export interface EventsPage extends LogHead {
   readonly kind: "events";
-  /** The position in front of the first segment, and when the event there was published. */
+  /** The position before the first segment, and when the event there was published. */
   readonly beforeSeq: number;
   readonly beforeAtMs: number;
   readonly segments: readonly Segment[];
-  /** The position of the last event of this page, behind which the next page starts. */
+  /** The position of the last event of this page. The next page starts after it. */
   readonly endSeq: number;
   readonly atEnd: boolean;
 }
@@ -111,14 +112,14 @@ export function importLogPage(
     if (!place.isLast) return;
     sql.exec(`UPDATE log SET closed = 0, key_bytes = (SELECT coalesce(sum(${KEY_BYTES}), 0) FROM publish_key)`);
     const { trimmed } = readLog(sql);
-    // Readers who lived on may be further than the backup.
+    // Objects of readers that were not lost may have cursors beyond the backup.
     new ResetTable(sql).add(place.id, new SegmentTable(sql).newest()?.lastSeq ?? trimmed.seq);
   });
 }
 
 function importRegister(sql: SqlStorage, { consumers, subscribers, keys, lastSeq, lastAtMs }: RegisterPage): void {
   for (const name of consumers) sql.exec(`INSERT OR IGNORE INTO consumer (client_id) VALUES (?)`, name);
-  // A subscription is woken once more than needed, which finds what its cursor left.
+  // A subscription that is woken at 0 reads from its cursor, so this wake misses nothing and repeats nothing.
   for (const name of subscribers) sql.exec(`INSERT OR IGNORE INTO subscriber (name, woken_seq) VALUES (?, 0)`, name);
   for (const { key, digest, ids, expiresAtMs } of keys)
     sql.exec(
@@ -128,7 +129,7 @@ function importRegister(sql: SqlStorage, { consumers, subscribers, keys, lastSeq
       ids,
       expiresAtMs,
     );
-  // Without events the log still continues behind the last one.
+  // A log without events still continues after the last position it gave out.
   if (new SegmentTable(sql).newest() === undefined) beginBehind(sql, lastSeq, lastAtMs);
 }
 
@@ -143,7 +144,7 @@ function importEvents(sql: SqlStorage, { segments, beforeSeq, beforeAtMs }: Even
   for (const segment of segments) if (segment.firstSeq > endSeq) table.append(segment);
 }
 
-/** Says where a log without segments ends. */
+/** Stores where a log without segments ends. */
 const beginBehind = (sql: SqlStorage, seq: number, atMs: number): void =>
   void sql.exec(`UPDATE log SET trimmed_seq = ?, trimmed_at = ?`, seq, atMs);
 

@@ -1,7 +1,7 @@
 import type { Reset } from "./resets.ts";
 import type { Segment } from "./segments.ts";
 
-/** A number is a time in milliseconds. */
+/** A position in a log to start from. A number is a time in milliseconds. */
 export type Place = "oldest" | "newest" | number;
 
 /** An `Idempotency-Key` and the digest of its request. */
@@ -12,7 +12,7 @@ export interface Once {
   readonly expiresAtMs: number | undefined;
 }
 
-/** Limits of a log: two variables of the deployment. */
+/** Limits of a log, from two variables of the deployment. */
 export interface Retention {
   readonly ageMs: number;
   /** Applies to the log's whole storage. */
@@ -29,12 +29,12 @@ export type PublishOutcome =
       readonly ids: readonly string[];
       /** When the request's key expires; undefined without a key. */
       readonly keyExpiresAtMs: number | undefined;
-      /** The key was used for this before, and nothing was stored now. */
+      /** The same request used the key before, so nothing was stored now. */
       readonly isRepeat?: boolean;
     }
-  /** The key was used before with another request. */
+  /** Another request used the key before. */
   | { readonly kind: "key_used" }
-  /** The log is close to the size limit of an object; there will be space in a moment. */
+  /** The log is close to the size limit of an object, and is removing old events. */
   | { readonly kind: "full" }
   | Gone;
 
@@ -42,19 +42,19 @@ export type ReadOutcome =
   | {
       readonly kind: "segments";
       readonly segments: readonly Segment[];
-      /** The position up to which the log was read: behind the last segment if retention removed what followed it. */
+      /** The position up to which the log was read, with or without events there. */
       readonly endSeq: number;
       readonly atEnd: boolean;
       /** The read stopped because it skipped too many events of other tenants. */
       readonly isCut?: boolean;
-      /** The position of the log's last event, if the read did not come so far. */
+      /** The position of the log's last event, if the read stopped before it. */
       readonly lastSeq?: number;
       /** Resets of the log, if there were any (resets.ts). */
       readonly resets?: readonly Reset[] | undefined;
     }
   | Gone;
 
-/** Start of a read without a cursor: behind a position, or at the first event at or after a time. */
+/** Start of a read without a cursor: after a position, or at the first event at or after a time. */
 export type PeekFrom = { readonly afterSeq: number } | { readonly fromMs: number };
 
 export type PeekOutcome = (Extract<ReadOutcome, { kind: "segments" }> & { readonly afterSeq: number }) | Gone;

@@ -1,17 +1,18 @@
 /**
- * Readers that wait at a log for its next event, each by a WebSocket that says nothing but "there is news":
+ * Readers that wait at a log for its next event. Each has a WebSocket that carries no messages; its end is the signal:
  *
- *   reader ── GET, Upgrade, after=<seq> ──▶ log is behind `after` or ends there: 101, the reader waits
- *                                       ──▶ log has more:                       204, the reader reads at once
- *                                       ──▶ log is gone or too many wait:       410, 503
- *   log stores an event, closes or goes ──▶ closes every WebSocket; each reader reads again
+ *   reader ── GET, Upgrade, after=<seq> ──▶ log has no event after `after`: 101, the reader waits
+ *                                       ──▶ log has one:                    204, the reader reads at once
+ *                                       ──▶ log is gone or too many wait:   410, 503
+ *   log stores an event, closes, is deleted or reset ──▶ closes every WebSocket; each reader reads again
  *
- * The sockets belong to the runtime, so the object may be evicted while readers wait, and a new instance finds them.
- * Looking and waiting are one turn of the log, so no event falls between them. A lost socket is news, too.
+ * The runtime keeps the sockets, so the object may hibernate while readers wait, and a new instance finds them. The log
+ * compares positions and accepts the socket in one turn, so no event falls between. A reader that loses its socket
+ * reads again, too.
  */
 export class WaitingReaders {
   readonly #state: DurableObjectState;
-  /** Spares a publish without readers the question. */
+  /** False if no reader can be waiting, so that a publish need not ask the runtime. */
   #mayExist: boolean;
 
   constructor(state: DurableObjectState) {
@@ -31,7 +32,7 @@ export class WaitingReaders {
     return new Response(null, { status: 101, webSocket: reader });
   }
 
-  /** Ends the wait of all. The runtime sends this after what the turn stored is on disk. */
+  /** Ends the wait of all readers. The runtime sends this only after the writes of this turn are on disk. */
   wake(): void {
     if (!this.#mayExist) return;
     this.#mayExist = false;

@@ -4,14 +4,14 @@ import { attemptOf, toStored, type StoredAttempt } from "./stored-attempt.ts";
 import type { Attempt } from "./types.ts";
 
 /**
- * Deliveries that their first attempt delivered, up to `DELIVERY.packed` in a row: the row of most events. They are
- * kept to be shown, and to be delivered again.
+ * Deliveries whose first attempt succeeded, as most do, with up to `DELIVERY.packed` in one row. They are kept so that
+ * the client can list them and deliver them again.
  *
  *   a checkpoint ── adds to the newest row, or begins one ──→ kept ── 7 days, or 1,000 newer ones ──→ its row removed
  *   kept ── redeliver ──→ out of its row: the delivery gets one of its own (delivery-table.ts)
  *
- * The table is made with its first row. A release that does not know it shows these deliveries no more, and loses
- * nothing.
+ * The first row creates the table. An older release that does not know the table does not list these deliveries;
+ * nothing is lost.
  */
 export class DeliveredPacks {
   readonly #sql: SqlStorage;
@@ -36,7 +36,7 @@ export class DeliveredPacks {
     return this.#facts().lastPlace;
   }
 
-  /** In a transaction of the caller. */
+  /** Adds deliveries. Call it in a transaction. */
   add(items: readonly PackedDelivery[]): void {
     if (items.length === 0) return;
     const facts = this.#facts();
@@ -68,7 +68,7 @@ export class DeliveredPacks {
     return this.#packOf(eventId)?.items.find((item) => item.eventId === eventId);
   }
 
-  /** Takes a delivery out of its row, in a transaction of the caller. */
+  /** Removes a delivery from its row. Call it in a transaction. */
   remove(eventId: string): void {
     const pack = this.#packOf(eventId);
     if (pack === undefined) return;
@@ -78,14 +78,14 @@ export class DeliveredPacks {
     this.forget();
   }
 
-  /** All of them by place: the table is bounded. */
+  /** All deliveries by place. Their number is bounded (`DELIVERY.deliveredKept`). */
   all(): PackedDelivery[] {
     if (!this.#facts().exists) return [];
     const packs = this.#sql.exec<{ items: string }>(PACK_SQL.all).toArray();
     return packs.flatMap(({ items }) => fromLines(items)).toSorted((a, b) => a.place - b.place);
   }
 
-  /** The oldest row: how many it holds, and when the last of them was delivered. */
+  /** The oldest row: the number of its deliveries, and when the last of them was delivered. */
   oldest(): { readonly id: number; readonly size: number; readonly atMs: number } | undefined {
     if (!this.#facts().exists) return undefined;
     return this.#sql.exec<{ id: number; size: number; atMs: number }>(PACK_SQL.oldest).toArray()[0];
@@ -112,7 +112,7 @@ export class DeliveredPacks {
 }
 
 export interface PackedDelivery {
-  /** The order of taking, together with the rows of `delivery`. */
+  /** Its number in the order of taking, which the rows of `delivery` share. */
   readonly place: number;
   readonly eventId: string;
   /** When it was delivered. */
@@ -127,10 +127,10 @@ interface Known {
   newest?: { readonly id: number; readonly size: number; readonly atMs: number } | undefined;
 }
 
-/** A row takes no more after this time, so that age removes it. */
+/** A row takes no delivery this long after its last one, so that a row is not kept long beyond its age. */
 const PACK_MS = 3_600_000;
 
-/** `items`: a JSON list in each line. `at`: when the last of them was delivered. */
+/** `items`: one delivery per line, as a JSON list. `at`: when the last of them was delivered. */
 const PACK_TABLE = `CREATE TABLE IF NOT EXISTS delivered (
   id INTEGER PRIMARY KEY,
   at INTEGER NOT NULL,
@@ -139,7 +139,7 @@ const PACK_TABLE = `CREATE TABLE IF NOT EXISTS delivered (
   items TEXT NOT NULL
 ) STRICT`;
 
-/** Those that look at all rows are run when an instance starts, or somebody looks; the table is bounded. */
+/** Statements that scan all rows run only when an instance starts or a client asks; the table is bounded. */
 export const PACK_SQL = {
   begin: `INSERT INTO delivered (at, size, last_place, items) VALUES (?1, ?2, ?3, ?4) RETURNING id`,
   append: `UPDATE delivered SET at = ?2, size = size + ?3, last_place = ?4, items = items || char(10) || ?5

@@ -6,34 +6,34 @@ import type { PushState } from "./state.ts";
 import type { Attempt, DeliveryPage, DeliveryState } from "./types.ts";
 
 /**
- * The deliveries of one subscription: events in memory as long as nothing goes wrong with them, and rows of the others.
+ * The deliveries of one subscription. An event is in memory until its first attempt fails; then it has a row.
  *
  *   (the log) ── taken ──→ fresh, in memory
  *   fresh ── 2xx ──→ settled, in memory ── checkpoint ──→ packed (delivered-packs.ts)
- *   fresh ── failed, to be postponed, in the way of settled ones, or somebody looks ──→ a row (delivery-table.ts)
+ *   fresh ── failed, postponed, before a settled event, or a client asks ──→ a row (delivery-table.ts)
  *   packed ── redeliver ──→ a row
  *
- * The stored cursor passes an event when it is packed, in the same transaction, or when it has a row. A checkpoint
- * comes after `DELIVERY.unsaved` settled events, and at the end of each run. A crash costs this:
+ * The stored cursor passes an event in the transaction that packs it, or after it has a row. A checkpoint comes after
+ * `DELIVERY.unsaved` settled events, and at the end of each run. Effect of a crash:
  *
- * - after the take: nothing. The log gives the event again.
- * - during an attempt: a repeat, as for every delivery.
- * - between a 2xx and its checkpoint: a repeat of up to twice `DELIVERY.unsaved` events. Delivery is at least once.
- * - between a row and the cursor: nothing. The log gives the event again, and its row is known.
+ * - After the take: none. The event is read from the log again.
+ * - During an attempt: the attempt is repeated.
+ * - Between a 2xx and its checkpoint: up to twice `DELIVERY.unsaved` events are sent again. Delivery is at least once.
+ * - Between the row and the cursor: none. The event is read again, and its row is found.
  *
- * Everything here is synchronous, so nothing runs between a look and its write.
+ * All methods are synchronous, so no other code runs between a read and the write that depends on it.
  */
 export class Deliveries {
   readonly #state: PushState;
   readonly #table: DeliveryTable;
   readonly #packs: DeliveredPacks;
-  /** In the order of taking, which is that of each shard too. */
+  /** In the order of taking, which keeps the order of each shard. */
   readonly #fresh = new Map<string, FreshEvent>();
   readonly #settled = new Map<string, FreshEvent & PackedDelivery>();
-  /** Position of each shard up to which memory has the events; undefined: the stored cursor. */
+  /** Position of each shard up to which events were taken; undefined: the stored cursor. */
   #taken: readonly number[] | undefined;
   #lastPlace: number | undefined;
-  /** The log began anew, so it may give an event again that is packed. */
+  /** A log was reset, so events that are packed may be read from it again. */
   #rewound = false;
 
   constructor(sql: SqlStorage, state: PushState) {
@@ -47,17 +47,17 @@ export class Deliveries {
     return this.#taken ?? this.#state.cursor;
   }
 
-  /** Takes events up to these positions. `lost`: so many more were between them, and retention removed them. */
+  /** Takes events up to the positions `ends`. `lost`: number of events up to there that retention removed. */
   take(events: readonly TakenEvent[], ends: readonly number[], lost: number, nowMs: number): void {
     for (const event of events)
       if (!this.#isKnown(event.eventId))
         this.#fresh.set(event.eventId, { ...event, place: this.#nextPlace(), takenAtMs: nowMs });
     this.#taken = ends;
-    // Counted once: a later start does not see this gap again.
+    // Store the cursor at once, so that an instance that starts later does not count this gap again.
     if (lost > 0) this.flush(lost);
   }
 
-  /** Goes back in shards whose logs began anew. */
+  /** Moves the cursor back in shards whose logs were reset. */
   rewind(cursor: readonly number[], seen: ReadonlyMap<number, string>): void {
     this.flush();
     this.#state.rewind(cursor, seen);
@@ -65,7 +65,7 @@ export class Deliveries {
     this.#rewound = true;
   }
 
-  /** Saves what ended. Untried events stay in memory behind the cursor. */
+  /** Saves all settled events. Untried events before them get rows; those after them stay in memory. */
   settle(): void {
     const last = new Map<number, number>();
     for (const { shard, seq } of this.#settled.values()) last.set(shard, Math.max(seq, last.get(shard) ?? 0));
@@ -73,7 +73,7 @@ export class Deliveries {
     this.#checkpoint(0);
   }
 
-  /** Moves everything from memory to the tables, for those who look there. */
+  /** Moves everything from memory to the tables, for callers that read the tables. */
   flush(lost = 0): void {
     for (const event of this.#fresh.values()) this.#toRow(event);
     this.#checkpoint(lost);
@@ -85,7 +85,7 @@ export class Deliveries {
     return rows + (state === "pending" ? this.#fresh.size : this.#settled.size + this.#packs.count);
   }
 
-  /** True if an event waits that failed several times. */
+  /** True if a pending event has failed several times. */
   isFailing(): boolean {
     return this.#table.isFailing();
   }
@@ -163,7 +163,7 @@ export class Deliveries {
     this.#table.postpone(eventId, dueAtMs);
   }
 
-  /** Removes the row of an event that retention removed, and counts it as lost. */
+  /** Removes the delivery of an event that retention removed, and counts it as lost. False if there is none. */
   lose(eventId: string): boolean {
     this.flush();
     const row = this.#table.find(eventId);
@@ -171,7 +171,7 @@ export class Deliveries {
     return row !== undefined;
   }
 
-  /** Restarts the schedule ahead of all other due deliveries, since somebody waits for it. */
+  /** Restarts the schedule ahead of all other due deliveries, since the client asked for it. */
   restart(delivery: StoredDelivery, text: string | undefined, nowMs: number): void {
     this.flush();
     const packed = this.#packs.find(delivery.eventId);
@@ -189,7 +189,7 @@ export class Deliveries {
     return this.#table.restartDead(limit, nowMs);
   }
 
-  /** The latest first. `after` is the place of the previous page's last delivery. */
+  /** A page of deliveries, the latest first. `after` is the place of the previous page's last delivery. */
   page(state: DeliveryState | undefined, after: number | undefined, skip: number, limit: number): DeliveryPage {
     this.flush();
     const before = after ?? Number.MAX_SAFE_INTEGER;
@@ -207,7 +207,7 @@ export class Deliveries {
     return this.#packs.all();
   }
 
-  /** Removes a step of expired deliveries, as many as a run can add. True if there may be more. */
+  /** Removes one step of expired deliveries. True if there may be more. */
   clear(nowMs: number): boolean {
     for (let step = 0; step < DELIVERY.clearedAStep; step++) {
       const pack = this.#packs.oldest();
@@ -237,7 +237,7 @@ export class Deliveries {
       .slice(skip, skip + limit);
   }
 
-  /** Fresh events are due since they were taken. */
+  /** Adds fresh events to rows, by due time. A fresh event is due from the time of its taking. */
   #withFresh(rows: PendingDelivery[], limit: number): PendingDelivery[] {
     if (this.#fresh.size === 0) return rows;
     const fresh: PendingDelivery[] = [];
@@ -248,7 +248,7 @@ export class Deliveries {
     return rows.length === 0 ? fresh : [...rows, ...fresh].toSorted((a, b) => a.dueAtMs - b.dueAtMs).slice(0, limit);
   }
 
-  /** The first event in memory has ended, so a checkpoint gets on. */
+  /** True if the first event in memory is settled, so that a checkpoint moves the cursor. */
   #isFirstInOrder(): boolean {
     const [fresh] = this.#fresh.values();
     const [settled] = this.#settled.values();

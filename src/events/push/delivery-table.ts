@@ -4,15 +4,15 @@ import { attemptOf, toStored, type StoredAttempt } from "./stored-attempt.ts";
 import type { Attempt, Delivery, DeliveryState } from "./types.ts";
 
 /**
- * The rows of deliveries, one per event that its first attempt did not deliver (deliveries.ts), in the order in which
- * they were taken from the topic.
+ * The rows of deliveries (deliveries.ts says which events have one), in the order in which the events were taken from
+ * the topic.
  *
- *   (memory) ── put ──→ pending ── 2xx ──→ delivered ── 7 days, or 1,000 newer ones ──→ removed
+ *   (memory) ── add ──→ pending ── 2xx ──→ delivered ── 7 days, or 1,000 newer ones ──→ removed
  *                       pending ── last attempt failed ──→ dead ── 30 days, or 10,000 newer ones ──→ removed
- *                       delivered, dead, pending ── redeliver ──→ pending, with its whole schedule before it
+ *                       delivered, dead, pending ── redeliver ──→ pending, at the start of its schedule
  *
  * `at` is when a pending delivery is due, and when any other ended. `text` is the event, kept from the first failure
- * until delivery: before that the log has it, and afterwards nobody needs it.
+ * until delivery, since retention may remove it from the log meanwhile.
  */
 export class DeliveryTable {
   readonly #sql: SqlStorage;
@@ -37,7 +37,7 @@ export class DeliveryTable {
     this.#counts = undefined;
   }
 
-  /** Adds a delivery that was not tried. */
+  /** Adds a delivery without an attempt. */
   add(eventId: string, place: number, dueAtMs: number): void {
     this.#insert(eventId, place, "pending", dueAtMs, NOT_TRIED, "[]", null);
   }
@@ -103,7 +103,7 @@ export class DeliveryTable {
     return least;
   }
 
-  /** True if a pending delivery was tried so often that this is no hiccup. */
+  /** True if a pending delivery was tried at least `DELIVERY.failingTries` times. */
   isFailing(): boolean {
     return this.#sql.exec(DELIVERY_SQL.failing, DELIVERY.failingTries).toArray().length > 0;
   }
@@ -136,7 +136,7 @@ export class DeliveryTable {
     this.#sql.exec(DELIVERY_SQL.postpone, eventId, dueAtMs);
   }
 
-  /** Restarts the schedule ahead of all other due deliveries, since somebody waits for it. */
+  /** Restarts the schedule ahead of all other due deliveries, since the client asked for it. */
   restart({ eventId, state }: StoredDelivery, text: string | undefined, nowMs: number): void {
     const firstMs = this.next(1)[0]?.dueAtMs ?? nowMs;
     this.#sql.exec(DELIVERY_SQL.again, eventId, Math.min(nowMs, firstMs - 1), text ?? null);
@@ -157,7 +157,7 @@ export class DeliveryTable {
     this.#counted(state, -1);
   }
 
-  /** The latest first, from behind the place `after` on. */
+  /** Deliveries with a smaller place than `after`, the latest first. */
   latest(state: DeliveryState | undefined, after: number, skip: number, limit: number): PlacedDelivery[] {
     const range = [after, limit, skip];
     const rows =
@@ -167,11 +167,11 @@ export class DeliveryTable {
     return rows.toArray().map((row) => ({ place: row.place, delivery: toDelivery(row) }));
   }
 
-  /** Removes a step of expired rows, as many as a run can add. True if there may be more. `packed`: newer ones. */
+  /** Removes one step of expired rows. True if there may be more. `packed`: number of packed deliveries. */
   clear(nowMs: number, packed: number): boolean {
     let removed = 0;
     for (const [state, kept, keptMs] of KEPT) {
-      // Dead letters take the most space, so remove the oldest.
+      // Dead letters take the most space, so remove the oldest ones if the object is full.
       const surplus =
         state === "dead" && this.isFull()
           ? DELIVERY.clearedAStep
@@ -191,7 +191,7 @@ export class DeliveryTable {
     return Math.min(...times);
   }
 
-  /** When the oldest of these ended, or is due. */
+  /** The oldest `at` in this state. */
   oldestMs(state: DeliveryState): number | undefined {
     return this.#sql.exec<{ at: number }>(DELIVERY_SQL.oldest, state).toArray()[0]?.at;
   }
@@ -242,7 +242,7 @@ const KEPT = [
 
 const COLUMNS = `place, event_id AS eventId, state, at, step, tries, attempt_count AS attemptCount, attempts`;
 
-/** A test explains each statement: none scans the table. */
+/** A test checks the query plan of each statement, so that none scans the table. */
 export const DELIVERY_SQL = {
   counts: `SELECT state, count(*) AS deliveries FROM delivery GROUP BY state`,
   add: `INSERT INTO delivery (place, event_id, state, at, step, tries, attempt_count, attempts, text)

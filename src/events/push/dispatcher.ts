@@ -21,22 +21,24 @@ export interface DispatcherParts extends PushParts {
  * Sends due deliveries, at most six at once, and takes events from the logs while there is capacity. Only one run at a
  * time.
  *
- * During an `await` other code may run: `signal` (new events, a redelivery, a change), `stop` (the subscription goes),
- * a test in `withSlot`, and other attempts. So the dispatcher looks at everything anew after each `await`, and no
- * `await` lies between the last look and the action.
+ * During an `await` other code may run: `signal` (new events, a redelivery, a change), `stop` (the subscription ends),
+ * a test in `withSlot`, and other attempts. So the dispatcher checks all conditions again after each `await`, and no
+ * `await` lies between the last check and the action.
  */
 export class PushDispatcher {
   readonly #parts: DispatcherParts;
   /** Events being sent. */
   readonly #inFlight = new Set<string>();
-  /** Tests that are under way or wait for a slot. */
+  /** Tests that are running or waiting for a slot. */
   #reserved = 0;
   #stopped = false;
-  /** The logs may hold events that were not taken; they are being read; they are not read before this time. */
+  /** True if the logs may have events that were not taken. */
   #unread = true;
+  /** True while the logs are being read. */
   #reading = false;
+  /** The logs are not read before this time. */
   #readAtMs = 0;
-  /** Time until which the record blocks all deliveries; whether the endpoint is then asked by a handshake. */
+  /** Time until which the record or the next ping of the handshake blocks all deliveries. */
   #waitUntilMs = 0;
   #inHandshake = false;
   #topicGone = false;
@@ -48,14 +50,14 @@ export class PushDispatcher {
     this.#parts = on;
   }
 
-  /** Tells that the logs may have new events. */
+  /** Signals that the logs may have new events. */
   notify(): void {
     this.#unread = true;
     this.#readAtMs = 0;
     this.signal();
   }
 
-  /** Wakes the waiting run, since something changed. */
+  /** Wakes the waiting run after a change. */
   signal(): void {
     const changed = this.#changed;
     this.#changed = Promise.withResolvers<void>();
@@ -71,9 +73,9 @@ export class PushDispatcher {
   }
 
   /**
-   * Runs until there is nothing to do now. "goes on": the bounds of a run are reached, and the next run takes over
-   * attempts in flight, so that a slow attempt does not delay the others. "gone": the subscription or its topic is
-   * gone.
+   * Runs until there is nothing to do now ("rests"). "goes on": the limits of a run are reached, and the next run takes
+   * over attempts in flight, so that a slow attempt does not delay the others. "gone": the subscription or its topic
+   * does not exist any more.
    */
   async run(): Promise<RunOutcome> {
     const { eligibility, clock, state, handshake } = this.#parts;
@@ -124,7 +126,7 @@ export class PushDispatcher {
     return this.#inFlight.size === 0 && !this.#reading;
   }
 
-  /** Runs something that takes one of the six slots; the dispatcher leaves it the next free one. */
+  /** Runs work that takes one of the six slots. It gets the next free slot, ahead of deliveries. */
   async withSlot<T>(work: () => Promise<T>): Promise<T> {
     this.#reserved += 1;
     try {
@@ -136,7 +138,7 @@ export class PushDispatcher {
     }
   }
 
-  /** Updates the endpoint's health from a response, or its absence. Ignores responses to an older version. */
+  /** Updates the endpoint's health from a response or a failed call. Ignores calls to another version's endpoint. */
   learn(answer: EndpointResponse, version: number): void {
     const { state, clock } = this.#parts;
     if (this.#stopped || version !== state.health.version) return;
@@ -151,7 +153,7 @@ export class PushDispatcher {
     return untilMs > nowMs ? untilMs : undefined;
   }
 
-  /** Ends the pause: somebody has reason to believe that the endpoint responds again. */
+  /** Ends the pause after an update, a redelivery or a successful test: the endpoint may respond again. */
   unpause(): void {
     const { state } = this.#parts;
     if (!this.#stopped) state.health = withoutPause(state.health);
@@ -189,7 +191,7 @@ export class PushDispatcher {
     return this.#unread && !this.#reading && clock.nowMs() >= this.#readAtMs && deliveries.capacity() > 0;
   }
 
-  /** Takes events from the logs. Events that arrive meanwhile are taken afterwards. */
+  /** Takes events from the logs. A notification during the read causes another read. */
   async #read(): Promise<void> {
     const { ingest, clock } = this.#parts;
     this.#unread = false;
@@ -222,7 +224,7 @@ export class PushDispatcher {
     }
   }
 
-  /** Ends the run. A later one starts from what the tables hold. */
+  /** Ends the run with an error. A later run reads the tables again. */
   #fail(thrown: unknown): void {
     this.#unread = true;
     this.#fault ??= thrown;
@@ -254,7 +256,7 @@ export class PushDispatcher {
       return;
     }
     const now = await eligibility.now();
-    // No other code runs from here to the call itself, so the decision still holds then.
+    // No other code runs from here to the call itself, so the decision still holds at the call.
     if (this.#stopped || now.kind !== "go" || this.pausedUntilMs() !== undefined) return;
     const row = deliveries.find(eventId);
     if (row?.state !== "pending") return;

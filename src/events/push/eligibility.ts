@@ -8,7 +8,7 @@ import type { PushRecord } from "./record/record.ts";
 import type { PushState } from "./state.ts";
 import type { PushPorts } from "./types.ts";
 
-/** Destination and credentials of deliveries. */
+/** Endpoint and credentials of deliveries. */
 export interface Target {
   readonly version: number;
   readonly endpoint: string;
@@ -16,16 +16,16 @@ export interface Target {
   readonly password: string;
   readonly signingSecret: string;
   readonly previous: readonly PreviousSecret[];
-  /** The tenant that the subscription was made in; empty if it is not known. */
+  /** The tenant that the subscription was created in; empty if unknown. */
   readonly tenant: string;
 }
 
 /**
- * Tells whether events may be sent now.
- * - `wait`: disabled, without its right, without a key that opens the credentials, or unknown. Nothing is sent and
- *   nothing is lost. Check again at `untilMs` or after a change.
- * - `unverified`: the endpoint must first confirm that it wants them (handshake.ts).
- * - `gone`: the subscription does not exist, or no longer.
+ * Result of the check whether events may be sent now.
+ * - `wait`: the subscription is disabled, its handshake failed, its right is missing, or its record or credentials
+ *   cannot be read. Nothing is sent and nothing is lost. Check again at `untilMs` or after a change.
+ * - `unverified`: the endpoint must first confirm that it wants the events (handshake.ts).
+ * - `gone`: the subscription does not exist.
  */
 export type Eligibility =
   | { readonly kind: "go" | "unverified"; readonly target: Target }
@@ -33,8 +33,8 @@ export type Eligibility =
   | { readonly kind: "gone" };
 
 /**
- * The record in D1 and whether its right still holds, cached for 10 s. While D1 does not answer, a result of the last
- * minute counts.
+ * The record in D1 and whether its right still holds, cached for 10 s. While D1 does not answer, a positive result of
+ * the last minute counts.
  */
 export class PushEligibility {
   readonly #ports: PushPorts;
@@ -52,7 +52,7 @@ export class PushEligibility {
     this.#state = state;
   }
 
-  /** Re-reads the record if it changed while the query was running. */
+  /** Checks whether events may be sent now. Reads the record again if it changed while the query was running. */
   async now(): Promise<Eligibility> {
     for (;;) {
       const nowMs = this.#clock.nowMs();
@@ -64,14 +64,14 @@ export class PushEligibility {
     }
   }
 
-  /** Drops the cached record, also one that is being read, since it changed. */
+  /** Drops the cached record after a change, and the result of a query that is running. */
   forget(): void {
     this.#generation += 1;
     this.#known = undefined;
     this.#lastGo = undefined;
   }
 
-  /** Stops deliveries to this version after a 410, and tells D1. */
+  /** Stops deliveries of this version after a 410. The next read of the record disables it in D1. */
   disable(version: number): void {
     const { health } = this.#state;
     if (version !== health.version) return;
@@ -79,13 +79,13 @@ export class PushEligibility {
     this.forget();
   }
 
-  /** Destination of a test, in any state and without checking rights; undefined if there is no such subscription. */
+  /** Target of a test, in any state and without checking rights; undefined if the subscription does not exist. */
   async target(): Promise<Target | undefined> {
     const record = await this.#ports.store.findById(this.#state.id);
     return record === undefined ? undefined : this.#open(record);
   }
 
-  /** Undefined if the record changed meanwhile. */
+  /** Reads the record. Undefined if it changed during the query. */
   async #load(): Promise<Eligibility | undefined> {
     const generation = this.#generation;
     const atMs = this.#clock.nowMs();
@@ -120,7 +120,7 @@ export class PushEligibility {
       freshUntilMs: fresh,
     });
     const record = await this.#unlessUnwanted(found, nowMs);
-    // A record never seen may still be about to be inserted.
+    // A record that was never seen may not be inserted yet.
     if (record === undefined)
       return health.version === 0 && nowMs < openedAtMs + DELIVERY.openingMs
         ? waitFor(DELIVERY.missingAgainMs, nowMs)
@@ -136,7 +136,7 @@ export class PushEligibility {
     }
   }
 
-  /** Disables this version in D1 after a 410, unless D1 knows, and reads the record again. */
+  /** After a 410, disables this version in D1 unless that is done, and reads the record again. */
   async #unlessUnwanted(record: PushRecord | undefined, nowMs: number): Promise<PushRecord | undefined> {
     const { version, unwanted } = this.#state.health;
     if (unwanted === undefined || record?.version !== version || record.state !== "active") return record;
@@ -153,7 +153,7 @@ export class PushEligibility {
   }
 }
 
-/** Fresh from `atMs` on, so setting the clock back expires it. */
+/** A cached result. It is fresh only from `atMs` on, so that a clock that is set back expires it. */
 interface Known {
   readonly eligibility: Eligibility;
   readonly atMs: number;

@@ -6,17 +6,17 @@ import { judge, type EndpointResponse } from "../../platform/delivery/response.t
  * that an event it never answers does not keep it silent for the others.
  *
  *   any ── answers, none, Retry-After ─────────────────────────→ as for every endpoint (platform/delivery)
- *   any ── a test arrives ─────────────────────────────────────→ unchanged, not paused: somebody knows better
- *   any ── an event is answered 410 ───────────────────────────→ unwanted: nothing is sent; D1 is told (eligibility.ts)
+ *   any ── a test event gets a 2xx ────────────────────────────→ as for every endpoint, and not paused
+ *   any ── an event is answered 410 ───────────────────────────→ unwanted: nothing is sent, and the record is disabled
  *   any ── the subscription is changed ────────────────────────→ well, not paused: it may be another endpoint; failed
  *          deliveries are due at once, until an attempt fails
  */
 export interface Health extends EndpointHealth {
-  /** The record's version: health of one version says nothing about another. */
+  /** Version of the record. Another version may have another endpoint, so its health starts anew. */
   readonly version: number;
   /** Deliveries not tried since this time are due, regardless of their schedule. */
   readonly anewFromMs?: number;
-  /** The endpoint responded 410. Stored with the attempt, so that a crash does not lose it before D1 is told. */
+  /** The endpoint responded 410. Stored here, so that a crash before the update in D1 does not lose it. */
   readonly unwanted?: true;
 }
 
@@ -34,6 +34,6 @@ export function onSchedule(health: Health): Health {
   return rest;
 }
 
-/** Health after a response of the endpoint, or none. A call refused on our side only counts as a failure. */
+/** Health after a call of the endpoint, with or without a response. */
 export const healthAfter = (before: Health, answer: EndpointResponse, nowMs: number): Health =>
   healthAfterAnswer(judge(answer, nowMs).kind === "delivered" ? before : onSchedule(before), answer, nowMs);

@@ -11,16 +11,15 @@ import type { HandshakeStatus, PushPorts } from "./types.ts";
 /**
  * The handshake: asks an endpoint whether it wants the events of a subscription made with `handshake: true`.
  *
- *   unverified ── ping, 2xx with the challenge in the body ─────────────→ active: what waited in the logs is delivered
- *   unverified ── ping, any other answer or none ──────────────────────→ unverified, pinged again after 5 s, 30 s, … 5
- *   h unverified ── the last of seven pings failed, or any got a 410 ────→ failed: nothing is sent any more
+ *   unverified ── ping, 2xx with the challenge in the body ────────────→ active: events in the logs are delivered
+ *   unverified ── ping, any other answer or none ──────────────────────→ unverified, next ping after 5 s, 30 s, … 5 h
+ *   unverified ── the last of seven pings failed, or any got a 410 ────→ failed: nothing is sent any more
  *   active ── an update moves the endpoint ────────────────────────────→ unverified
- *   unverified, failed ── any update ──────────────────────────────────→ unverified, with all pings before it
+ *   unverified, failed ── any update ──────────────────────────────────→ unverified, with seven pings again
  *
- * The state is in the D1 record. The object stores how far the pings of one version are. Each ping has its own
- * challenge, so a lost or repeated ping does no harm. A ping is counted before it is sent: a crash uses one up. The
- * outcome of the last ping is kept until D1 knows it. Events meanwhile stay in the logs, behind the subscription's
- * start.
+ * The state is in the D1 record. The object stores the number of pings of one version. Each ping has its own challenge,
+ * so a lost or repeated ping does no harm. A ping is counted before it is sent, so a crash uses one up. The outcome of
+ * the last ping is kept until it is in D1. Until then, events stay in the logs after the subscription's start.
  */
 export class PushHandshake {
   readonly #ports: PushPorts;
@@ -45,7 +44,7 @@ export class PushHandshake {
     return now.kind === "unverified" ? this.#dueMs(now.target.version) : 0;
   }
 
-  /** When the endpoint of this version is to be asked. A time too far ahead was set before the clock was set back. */
+  /** When the next ping of this version is due. A time too far ahead means that the clock was set back: due at once. */
   #dueMs(version: number): number {
     const { dueAtMs, outcome } = this.#of(version);
     return outcome !== undefined || dueAtMs > this.#clock.nowMs() + HANDSHAKE.maxWaitMs ? 0 : dueAtMs;
@@ -106,7 +105,7 @@ export class PushHandshake {
     };
   }
 
-  /** Nothing was asked yet for a version other than the stored one. */
+  /** The pings of a version; none yet if it is not the stored one. */
   #of(version: number): Handshake {
     const stored = this.#state.handshake;
     return stored?.version === version ? stored : { version, tries: 0, dueAtMs: 0 };

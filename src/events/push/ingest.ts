@@ -23,13 +23,13 @@ export interface IngestPorts {
 export type Taken = { readonly more: boolean; readonly failed: boolean } | "gone";
 
 /**
- * Takes events from the topic's logs into memory (deliveries.ts). The texts stay there too, and are read again if they
- * were lost.
+ * Takes events from the topic's logs into memory (deliveries.ts). Their texts are cached in memory too, and read from
+ * the log again if the cache dropped them.
  */
 export class PushIngest {
   readonly #ports: IngestPorts;
   readonly #texts = new EventTexts(DELIVERY.textChars);
-  /** When a shard's log failed to answer. It is left out for a while, so that it does not delay the others. */
+  /** When a shard's log failed to answer. It is then skipped for some seconds, so that it does not delay the others. */
   readonly #failedAtMs = new Map<number, number>();
   #closed = false;
 
@@ -37,12 +37,12 @@ export class PushIngest {
     this.#ports = ports;
   }
 
-  /** Ends all writes, also of a read in progress. */
+  /** Ends all writes, even those of a read in progress. */
   close(): void {
     this.#closed = true;
   }
 
-  /** Takes as many events behind the cursor as there is capacity for. */
+  /** Takes as many events after the cursor as there is capacity for. */
   async take(): Promise<Taken> {
     const { logs, state, deliveries, clock, log } = this.#ports;
     const { topic } = state;
@@ -96,8 +96,8 @@ export class PushIngest {
   }
 
   /**
-   * Goes back where a log began anew at an earlier point, and registers there again, which it may have forgotten.
-   * Undefined: no log did.
+   * Moves the cursor back in shards whose logs were reset to an earlier position. Registers at these logs again, since
+   * they may have lost the entry. Undefined: no log was reset.
    */
   async #rewind(answers: readonly (ReadOutcome | undefined)[]): Promise<Taken | undefined> {
     const { logs, state, deliveries, log } = this.#ports;
@@ -113,7 +113,7 @@ export class PushIngest {
       const name = pushObjectName(state.topic, state.id);
       const added = await askLog(logs, state.topic, shard, async (shardLog): Promise<number | "gone"> => {
         const end = await shardLog.addSubscriber(name);
-        // Nothing says where the log began anew, so the oldest event is the only place that passes over none.
+        // The log lost events without recording where, so only its oldest event is a start that misses none.
         return after === undefined && end !== "gone" ? shardLog.positionBefore("oldest") : end;
       });
       if (added === "gone") return "gone";
@@ -133,7 +133,7 @@ export class PushIngest {
     return { more: true, failed };
   }
 
-  /** Reads the text of a taken event that its row does not keep. "lost": retention removed it meanwhile. */
+  /** Reads the text of a taken event whose row does not keep it. "lost": retention removed the event. */
   async textOf(eventId: string): Promise<EventText | "lost" | "failed" | "gone"> {
     const kept = this.#texts.get(eventId);
     if (kept !== undefined) return kept;
@@ -147,7 +147,7 @@ export class PushIngest {
     if (answer === undefined) return "failed";
     if (answer.kind === "gone") return "gone";
     const events = answer.segments.flatMap((segment) => unpackSegment(segment, before));
-    // The following events are usually needed next.
+    // Cache the following events too, since they are usually needed next.
     for (const event of events.toReversed()) this.#texts.put(idOf(event.text), event);
     const found = events.find(({ text }) => idOf(text) === eventId);
     return found === undefined ? "lost" : { text: found.text, trace: found.trace };
@@ -158,7 +158,7 @@ export class PushIngest {
     return nowMs >= failedAtMs && nowMs < failedAtMs + DELIVERY.failedAgainMs;
   }
 
-  /** Drops a text from memory: its row keeps it from now on, or it was delivered. */
+  /** Drops a text from memory, since its row keeps it or it was delivered. */
   forgetText(eventId: string): void {
     this.#texts.delete(eventId);
   }
@@ -168,7 +168,7 @@ interface Found extends LogEvent {
   readonly shard: number;
 }
 
-/** As many of the first events as fit into rows and memory; at least one if there is any. */
+/** The first events, as many as the capacity and the memory for texts allow. */
 function cut(events: readonly Found[], capacity: number): readonly Found[] {
   let chars = 0;
   const end = events.findIndex((event, index) => {
@@ -180,7 +180,7 @@ function cut(events: readonly Found[], capacity: number): readonly Found[] {
 
 export type EventText = Pick<LogEvent, "text" | "trace">;
 
-/** Texts of events about to be sent, bounded: the oldest ones are dropped and read again later. */
+/** A bounded cache of texts of events about to be sent. It drops the oldest texts; they are read again later. */
 export class EventTexts {
   readonly #texts = new Map<string, EventText>();
   readonly #maxChars: number;

@@ -31,24 +31,24 @@ import type {
 } from "./types.ts";
 
 /**
- * Delivery of one push subscription: its position in each shard, the events on their way, and the attempts.
+ * Delivery of one push subscription: its position in each shard, its pending deliveries, and their attempts.
  *
  *   absent ── open ──→ open, at rest ⇄ (wake, alarm) running ── destroy, or record or topic gone ──→ absent, for ever
  *
- * The record in D1 says what to do (eligibility.ts); this object only reads it, and disables it after a 410. The
- * object's name ends in the record's id, which is never used twice. Callers:
+ * The record in D1 is the configuration (eligibility.ts). This object reads it, disables it after a 410, and stores the
+ * outcome of the handshake in it. The object's name ends in the record's id, which is never used twice. Callers:
  * - The creation of a subscription calls `open` before it inserts the record. Without a record ten minutes later, the
- *   object considers itself gone.
+ *   object deletes itself.
  * - Logs and the sweep call `wake`, an update calls `changed`, and the client calls `redeliver` and `sendTest`. Each of
  *   them sets an alarm or signals the current run. Only the alarm runs the dispatcher (dispatcher.ts).
  * - A deletion calls `destroy`. The dispatcher is stopped, so work in flight writes nothing.
  *
  * Failures:
- * - Eviction, deployment, crash: cursor, rows and pauses are in SQLite, and the log gives again what the cursor has not
- *   passed (deliveries.ts). The alarm finds due work again; it is set before a run does anything, and again at its end
- *   in one turn with the last look. An attempt whose outcome was not written is repeated: delivery is at least once.
- *   Nothing counts as tried before it was.
- * - Lost response: every method may be repeated. The next wake or the sweep makes up for a lost wake.
+ * - Eviction, deployment, crash: cursor, rows and pauses are in SQLite, and events after the cursor are read from the
+ *   log again (deliveries.ts). The alarm finds due work again. It is set before a run does anything, and at the end of
+ *   the run in the same turn as the last check for work. An attempt whose outcome was not written is repeated: delivery
+ *   is at least once. An attempt is counted only after it was made.
+ * - Lost response: every method may be repeated. The next wake or the sweep replaces a lost wake.
  * - Log or D1 fails: nothing is lost, and the object retries seconds later.
  *
  * deliveries.ts has the states of a delivery, endpoint-health.ts those of the endpoint, and handshake.ts those of
@@ -57,13 +57,14 @@ import type {
 export class PushSubscriptionObject extends RestorableObject<PushEnv> implements Subscriber {
   readonly ports: PushPorts;
   #open: OpenParts | undefined;
-  /** Start of the current run. A run longer than an alarm may take was aborted. */
+  /** Start of the current run. A run that is older than the runtime's limit for alarms was aborted. */
   #runningSinceMs: number | undefined;
   /** When the alarm set by this instance is due; Infinity if it set none. */
   #alarmAtMs = Infinity;
   #destroyed = false;
-  /** Calls of `open` in progress, and whether a log reported new events meanwhile. */
+  /** Calls of `open` in progress. */
   #opening = 0;
+  /** A log reported new events during one of them. */
   #wokenEarly = false;
   #testedAtMs = 0;
   #testing = false;
@@ -95,7 +96,7 @@ export class PushSubscriptionObject extends RestorableObject<PushEnv> implements
       cursor.push(end.seq);
       if (end.seen !== undefined) seen.set(shard, end.seen);
     }
-    // A parallel call may have been first.
+    // A parallel call may have opened the object.
     if (this.#open !== undefined) return { kind: "open" };
     const nowMs = systemClock.nowMs();
     const state = PushState.create(this.ctx.storage, opening, cursor, nowMs);
@@ -105,21 +106,21 @@ export class PushSubscriptionObject extends RestorableObject<PushEnv> implements
     return { kind: "open" };
   }
 
-  /** Tells that there are new events. Returns as soon as they are certain to be looked for. */
+  /** Signals new events. Returns once an alarm or the current run is certain to look for them. */
   wake(): WakeOutcome {
     if (this.#open === undefined) {
-      // One log knows the subscription already, another one does not yet.
+      // During `open`, the first logs that register the subscription may wake it before it is open.
       this.#wokenEarly = this.#opening > 0;
       return this.#wokenEarly ? "awake" : "gone";
     }
     this.#open.dispatcher.notify();
-    // A paused, disabled or halted subscription looks for them afterwards.
+    // A paused, disabled or halted subscription looks for them when its wait ends.
     const nextMs = this.#open.dispatcher.nextMs();
     this.#runBy(nextMs === Infinity ? 0 : nextMs);
     return "awake";
   }
 
-  /** Tells that the record changed or was deleted. */
+  /** Signals that the record changed or was deleted. */
   changed(): void {
     const open = this.#open;
     if (open === undefined) return;
@@ -137,7 +138,7 @@ export class PushSubscriptionObject extends RestorableObject<PushEnv> implements
     open.dispatcher.notify();
     const startMs = systemClock.nowMs();
     this.#setAlarm(startMs + DELIVERY.safetyMs);
-    // The alarm comes again, and looks anew.
+    // The alarm set above runs again later and checks for work then.
     if (this.ports.maintenance === true || this.#isRunning(startMs)) return;
     this.#runningSinceMs = startMs;
     let outcome: RunOutcome | "failed";
@@ -149,7 +150,7 @@ export class PushSubscriptionObject extends RestorableObject<PushEnv> implements
       outcome = "failed";
     }
     this.ports.meter.flushIfDue((work) => this.ctx.waitUntil(work));
-    // A run that started meanwhile sets the next alarm.
+    // If another run has started since, that run sets the next alarm.
     if (this.#runningSinceMs !== startMs) return;
     this.#runningSinceMs = undefined;
     if (this.#open === open) this.#endRun(open, outcome);
@@ -186,7 +187,7 @@ export class PushSubscriptionObject extends RestorableObject<PushEnv> implements
     return this.#open?.deliveries.page(state, after, skip, limit) ?? { items: [], next: undefined };
   }
 
-  /** One delivery, with the event as its attempts send it; undefined: there is none. */
+  /** One delivery, with the event's text as its attempts send it; undefined if there is no such delivery. */
   async delivery(eventId: string): Promise<DeliveryReport | undefined> {
     const open = this.#open;
     const row = open?.deliveries.find(eventId);
@@ -268,13 +269,13 @@ export class PushSubscriptionObject extends RestorableObject<PushEnv> implements
     return this.#open?.deliveries.taken;
   }
 
-  /** Exports state and deliveries behind a place. */
+  /** Exports the state, and deliveries after a place. */
   exportPage(after: number | undefined): PushPage | { readonly kind: "gone" } {
     const open = this.#open;
     return open === undefined ? { kind: "gone" } : exportPush(this.ctx.storage.sql, open, after ?? -1);
   }
 
-  /** Takes a page into an absent object; the last one opens it. Its logs know it by their own import. */
+  /** Imports a page into an absent object. The last page opens it. The import of the logs brings its registrations. */
   importPage(place: ImportPlace, page: PushPage): ImportOutcome {
     const { storage } = this.ctx;
     const outcome = importPushPage(storage, place, page);
@@ -285,7 +286,7 @@ export class PushSubscriptionObject extends RestorableObject<PushEnv> implements
     return outcome;
   }
 
-  /** Forgets everything because the topic or the subscription is being deleted. */
+  /** Deletes everything, because the topic or the subscription is being deleted. */
   async destroy(): Promise<void> {
     const open = this.#open;
     this.#destroyed = true;
@@ -294,7 +295,7 @@ export class PushSubscriptionObject extends RestorableObject<PushEnv> implements
     await this.ctx.storage.deleteAll();
     if (open === undefined) return;
     const { topic, id } = open.state;
-    // A log that misses this wakes the object once more and then learns it.
+    // A log that misses this call wakes the object once more, gets "gone" and removes the entry.
     await askLogs(this.env.TOPIC_LOG, topic, shardsOf(topic), async (log) =>
       log.removeSubscribers([pushObjectName(topic, id)]),
     );
@@ -312,14 +313,14 @@ export class PushSubscriptionObject extends RestorableObject<PushEnv> implements
   }
 
   /**
-   * Ends a run: removes expired deliveries and sets the next alarm. In one turn, so that no signal is lost in between.
+   * Ends a run: removes expired deliveries and sets the next alarm, in one turn, so that no signal is lost in between.
    */
   #endRun({ state, deliveries, dispatcher }: OpenParts, outcome: RunOutcome | "failed"): void {
     try {
       const nowMs = systemClock.nowMs();
       deliveries.settle();
       const clearMs = deliveries.clear(nowMs) ? nowMs : deliveries.clearAtMs();
-      // Finds out after a while that its record is gone, even if nothing is published.
+      // `restMs` bounds the wait, so that the object finds out that its record is gone even if nothing is published.
       const idleMs = outcome === "rests" ? dispatcher.nextMs() : nowMs;
       const workMs = outcome === "failed" ? nowMs + DELIVERY.failedAgainMs : idleMs;
       const nextMs = Math.min(workMs, clearMs, nowMs + DELIVERY.restMs);
@@ -357,7 +358,7 @@ export interface PushEnv {
 /** An error after which the caller retries (access/request.ts, `withRetryAfter`). */
 const unavailable = (message: string): Error => Object.assign(new Error(message), { retryable: true });
 
-/** The end of a log, and its last reset, which a new subscription need not hear of. */
+/** The end of a log, and its last reset, which a new subscription counts as seen. */
 interface Start {
   readonly seq: number;
   readonly seen: string | undefined;

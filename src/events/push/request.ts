@@ -25,13 +25,13 @@ export interface Message {
   readonly text: string;
   /** Number of this attempt, from 1. */
   readonly number: number;
-  /** The publish of the event, as a `traceparent`. Its pushes have spans if it has. */
+  /** The `traceparent` of the publish, if it has spans. Only then do its pushes have spans. */
   readonly trace?: string | undefined;
 }
 
 /**
- * Calls an endpoint once. Runs in the caller's turn up to the call itself. Never throws because of the endpoint. Reads
- * status and `Retry-After` of the response, and the start of the body if `maxBytes` is above 0 or the endpoint refused.
+ * Calls an endpoint once. No other code runs before the call itself. The endpoint cannot make this throw. Reads status
+ * and `Retry-After` of the response, and the start of the body if `maxBytes` is above 0 or the endpoint refused.
  */
 export async function attempt(
   { names, clock, allowLoopback, tracing }: AttemptPorts,
@@ -87,7 +87,7 @@ export const shownHeaders = (
 
 const ROOT = { name: "push", kind: "client", waitUntil: () => {} } as const;
 
-/** After a rotation the receiver may know any of them for a while: a signature of each, as Standard Webhooks asks. */
+/** The secrets to sign with. After a rotation the receiver may know any of them, so each signs (Standard Webhooks). */
 const secretsAt = ({ signingSecret, previous }: Target, nowMs: number): readonly string[] => [
   signingSecret,
   ...previous.filter(({ untilMs }) => nowMs < untilMs).map((one) => one.signingSecret),

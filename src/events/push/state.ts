@@ -37,7 +37,7 @@ export class PushState {
     return new PushState(storage, sql.exec<StateRow>(`SELECT ${COLUMNS} FROM subscription WHERE id = 1`).one());
   }
 
-  /** Creates the tables. `cursor` has the position of each shard behind which the subscription starts. */
+  /** Creates the tables. The subscription starts after the positions in `cursor`, one for each shard. */
   static create(
     storage: DurableObjectStorage,
     { id, topic }: PushOpening,
@@ -99,7 +99,7 @@ export class PushState {
     return this.#health;
   }
 
-  /** Undefined if no endpoint was asked yet. */
+  /** Undefined if no endpoint was pinged yet. */
   get handshake(): Handshake | undefined {
     return this.#handshake;
   }
@@ -120,7 +120,7 @@ export class PushState {
     return this.#seenResets.get(shard);
   }
 
-  /** Goes back in shards whose logs began anew. */
+  /** Moves the cursor back in shards whose logs were reset, and stores the resets as seen. */
   rewind(cursor: readonly number[], seen: ReadonlyMap<number, string>): void {
     const { sql } = this.#storage;
     this.#storage.transactionSync(() => {
@@ -162,7 +162,7 @@ export interface Handshake {
   readonly tries: number;
   readonly dueAtMs: number;
   readonly lastError?: HandshakeError | undefined;
-  /** The outcome, until D1 knows it. */
+  /** The outcome, kept until it is in D1. */
   readonly outcome?: "done" | "failed";
 }
 
@@ -179,10 +179,10 @@ export interface StateRow extends Record<string, SqlStorageValue> {
 /**
  * The tables of a push subscription's object.
  *
- * - `subscription`: one row, what PushState holds.
+ * - `subscription`: one row, the state without `seen_reset`.
  * - `delivery`: see delivery-table.ts.
- * - `delivered`: see delivered-packs.ts. It is made with its first row.
- * - `seen_reset`: the last reset of each shard's log that it has seen. Most objects have no such table.
+ * - `delivered`: see delivered-packs.ts. Its first row creates it.
+ * - `seen_reset`: the last reset of each shard's log that the subscription saw. Most objects have no such table.
  */
 export const PUSH_SCHEMA: ObjectSchema = { object: "PushSubscription", table: "subscription", version: 1 };
 const STATE_TABLE = `CREATE TABLE subscription (

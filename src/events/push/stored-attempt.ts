@@ -1,7 +1,7 @@
 import type { AttemptError } from "../../platform/delivery/response.ts";
 import type { Attempt } from "./types.ts";
 
-/** Time, duration, status, error; the trace if the publish has spans, and what the endpoint said if it refused. */
+/** Time, duration, status, error; the trace if the publish has spans, and the start of the body of a refusal. */
 export type StoredAttempt = readonly [number, number, number | null, AttemptError | null, (string | null)?, string?];
 
 export function toStored({ atMs, durationMs, status, error, trace, said }: Attempt): StoredAttempt {

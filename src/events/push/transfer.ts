@@ -15,11 +15,11 @@ import { toStored } from "./stored-attempt.ts";
  * A push subscription's object as pages: its state, and its deliveries in the order in which they were taken. Each
  * packed delivery becomes a row.
  *
- * Every page has the state of its moment, and the last one counts: what was taken from the topic since the first page
- * is on a later one, so no event falls between cursor and deliveries. A delivery that ended meanwhile may be exported
- * as pending, and is repeated: delivery is at least once.
+ * Every page has the state at its time, and the import uses that of the last page. Events taken since the first page
+ * are on later pages, so no event falls between cursor and deliveries. A delivery that ended during the export may be
+ * exported as pending and is then repeated: delivery is at least once.
  *
- * An object that is being imported has deliveries and no state, so it is absent to everybody.
+ * During an import the object has deliveries but no state, so it counts as absent.
  */
 export interface PushPage {
   readonly kind: "push";

@@ -19,9 +19,9 @@ export interface PushPorts {
   readonly clients: ClientAccess;
   readonly meter: Meter;
   readonly tracing: Tracing;
-  /** Allow endpoints on this machine, also by plain http. */
+  /** Allow endpoints on this machine, even by plain http. */
   readonly allowLoopback: boolean;
-  /** True: nothing is sent now. */
+  /** True during maintenance: nothing is sent. */
   readonly maintenance?: boolean;
 }
 
@@ -43,7 +43,7 @@ export type OpenOutcome = { readonly kind: "open" } | { readonly kind: "gone" };
 export const DELIVERY_STATES = ["pending", "delivered", "dead"] as const;
 export type DeliveryState = (typeof DELIVERY_STATES)[number];
 
-/** One attempt. Of the response, the status is kept, and the beginning of what a refusal says. */
+/** One attempt, with the status of its response and, if the endpoint refused, the start of the body. */
 export interface Attempt {
   readonly atMs: number;
   readonly durationMs: number;
@@ -51,9 +51,9 @@ export interface Attempt {
   readonly status: number | undefined;
   /** Kind of failure; undefined on success. */
   readonly error: AttemptError | undefined;
-  /** The publish of the event, as a `traceparent`, if it has spans. */
+  /** The `traceparent` of the publish, if it has spans. */
   readonly trace?: string | undefined;
-  /** The words of an endpoint that refused; at most `DELIVERY.saidBytes`. Undefined: nothing. */
+  /** Start of the body of a refusal, at most `DELIVERY.saidBytes`; undefined if it is empty. */
   readonly said?: string | undefined;
 }
 
@@ -64,11 +64,11 @@ export type HandshakeError = AttemptError | "no_challenge";
 export interface HandshakeStatus {
   readonly attempts: number;
   readonly lastError: HandshakeError | undefined;
-  /** Undefined if the endpoint is not asked again. */
+  /** Undefined if the endpoint is not pinged again. */
   readonly nextAttemptAtMs: number | undefined;
 }
 
-/** An event on its way to the endpoint. */
+/** The delivery of an event to the endpoint. */
 export interface Delivery {
   readonly eventId: string;
   readonly state: DeliveryState;
@@ -80,7 +80,7 @@ export interface Delivery {
   readonly attemptCount: number;
 }
 
-/** A delivery with what its attempts send; `text` is undefined if neither it nor the topic has the event any more. */
+/** A delivery with the text that its attempts send; `text` is undefined if neither it nor the topic has the event. */
 export interface DeliveryReport {
   readonly delivery: Delivery;
   readonly text: string | undefined;
@@ -97,26 +97,27 @@ export interface PushStatus {
   /** Events of the topic that were not taken yet, plus pending deliveries. */
   readonly lag: number;
   readonly deadLetters: number;
-  /** Events that retention removed before they were taken. */
+  /** Events that retention removed before they were taken or tried. */
   readonly eventsLost: number;
   /** Time until which nothing is sent, because the endpoint asked for it or did not respond for a while. */
   readonly pausedUntilMs: number | undefined;
-  /** Undefined if no endpoint was asked yet. */
+  /** Undefined if no endpoint was pinged yet. */
   readonly handshake: HandshakeStatus | undefined;
-  /** Some event waits after several failed attempts. */
+  /** True if a pending event has failed several times. */
   readonly isFailing?: boolean;
 }
 
-/** `expired`: neither the delivery nor the topic still has the event. */
+/** Result of redelivering dead letters. */
 export interface DeadAgain {
   readonly redelivered: number;
   /** There are more dead letters. */
   readonly more: boolean;
 }
 
+/** `expired`: neither the delivery nor the topic still has the event. */
 export type RedeliverOutcome = "again" | "unknown" | "expired";
 
-/** `busy`: another test is under way, or was a moment ago. `gone`: there is no such subscription. */
+/** `busy`: another test is running, or the last one was less than a second ago. `gone`: there is no subscription. */
 export type TestOutcome =
   | { readonly kind: "tried"; readonly attempt: Attempt }
   | { readonly kind: "busy"; readonly retryAfterMs: number }

@@ -34,27 +34,28 @@ export interface PushStoreDeps {
 
 export type PushStore = ReturnType<typeof createPushStore>;
 
-/** Our choice. */
+/** Number of records that the sweep compares with the directory at once. */
 const COMPARED = 500;
 const CREATED_AGAIN = new Set<Admission>(["exists", "too_many"]);
 
 /**
- * The records of push subscriptions. All of a topic lie in one shard, which the topic's incarnation and the ids of the
- * records name (model/place.ts), so each call about one topic or one record is a call of one database. Nothing above
- * knows of shards.
+ * The records of push subscriptions. All records of a topic lie in one shard, which the topic's incarnation and the
+ * records' ids name (model/place.ts), so a call about one topic or one record asks one database. Callers of this store
+ * need not know of shards.
  *
- * The directory says who exists and who may do what. Its own records are read with that in one statement. For those of
- * another shard it is asked besides; for deliveries, a copy of a few seconds counts, which all subscriptions of a
- * client share. No transaction spans the two:
+ * The directory (shard 0) knows which topics and clients exist and which rights they have. Its own records are read
+ * together with the rights in one statement. Records of another shard need a second query to the directory. For
+ * deliveries, a right that was cached for a few seconds is enough; all subscriptions of a client share it. No
+ * transaction spans two databases:
  *
  *   created   inserted, with its row of the audit log ──▶ does the directory have topic and client? ── no ──▶ removed
  *   changed, removed   with the row of the audit log ──▶ the row carried to the directory
- *   topic     its logs closed, so nobody subscribes ──▶ its records removed ──▶ its row removed
+ *   topic     its logs closed, so no client subscribes ──▶ its records removed ──▶ its row removed
  *   client    removed in the directory ──▶ its records removed elsewhere
  *
- * A crash between two steps leaves a record whose topic or client is gone, or whose client was made again after it. It
- * does not count: nobody sees it, nothing is delivered, and `sweep` removes it within a day. Rows of the audit log that
- * are left are carried by the next change or by `sweep`.
+ * A crash between two steps leaves a record whose topic or client is gone, or whose client was created again after it.
+ * Such a record is void: it is not listed, nothing is delivered, and `sweep` removes it within a day. Rows of the audit
+ * log that are left are carried by the next change or by `sweep`.
  */
 export function createPushStore(deps: PushStoreDeps) {
   const { shards, audit, names, isolate, location = noLocationCache, log } = deps;
@@ -72,7 +73,7 @@ export function createPushStore(deps: PushStoreDeps) {
   const ofEach = <T>(ask: (store: RecordStore, shard: number) => Promise<T>): Promise<readonly T[]> =>
     mapInParallel([...stores.entries()], SHARDS_AT_ONCE, ([shard, store]) => ask(store, shard));
 
-  /** A record of another shard counts if its client was there before it. */
+  /** A record of another shard is valid only if its client is older than the record. */
   const rightTo = (record: PushRecord, right: KnownRight | undefined): readonly PushRecord[] =>
     right === undefined || right.clientCreatedAtMs > record.createdAtMs ? [] : [withRight(record, right, topicScope)];
   async function withRights(shard: number, records: readonly PushRecord[]): Promise<readonly PushRecord[]> {
@@ -87,7 +88,7 @@ export function createPushStore(deps: PushStoreDeps) {
   const all = async (id: string, find: (store: RecordStore) => Promise<readonly PushRecord[]>) =>
     withRights(placeOf(id), await find(storeOf(id)));
 
-  /** The change is certain, and its row will be carried. */
+  /** Carries audit rows to the directory. A failure is only logged, since `sweep` carries them later. */
   async function carry(shard: number): Promise<void> {
     await trails[shard - 1]?.carry().catch((thrown: unknown) => {
       log.warn("audit rows of a shard wait", { shard, error: describeError(thrown) });
@@ -100,7 +101,7 @@ export function createPushStore(deps: PushStoreDeps) {
     return outcome;
   }
 
-  /** A record of an earlier client with the same id stands in nobody's way. */
+  /** Removes a void record of an earlier client with the same id if it prevents the creation, and asks again. */
   async function admitted<A extends Admission>(record: PushRecord, ask: () => Promise<A>): Promise<A> {
     const standing = await ask();
     if (!CREATED_AGAIN.has(standing)) return standing;
@@ -113,7 +114,7 @@ export function createPushStore(deps: PushStoreDeps) {
     return isTopicActive === 0 ? "no_topic" : clientCreatedAtMs === null ? "no_client" : undefined;
   }
 
-  /** All that match, shard after shard, each by id. */
+  /** Records that match, shard by shard, in each by id. */
   async function matching(
     filter: PushFilter,
     after: string,
@@ -139,7 +140,7 @@ export function createPushStore(deps: PushStoreDeps) {
     return found.flat();
   }
 
-  /** Removes records of a day's part whose topic or client is gone. */
+  /** Removes records whose topic or client is gone. Each run checks another slice of the ids; a day covers all. */
   async function removeLeftOver(shard: number, nowMs: number): Promise<void> {
     const store = stores[shard]!;
     const number = shard.toString(16).padStart(2, "0");
@@ -166,7 +167,7 @@ export function createPushStore(deps: PushStoreDeps) {
 
     findById: (id: string): Promise<PushRecord | undefined> => one(id, (store) => store.findById(id)),
 
-    /** The record for its deliveries: `halt` may be a copy, and `asOfMs` says of when. */
+    /** The record for its deliveries. `halt` may come from a cached right, whose time is `asOfMs`. */
     async forDelivery(id: string, nowMs: number): Promise<PushRecord | undefined> {
       const record = await storeOf(id).findById(id);
       if (record === undefined || placeOf(id) === 0) return record;
@@ -182,11 +183,11 @@ export function createPushStore(deps: PushStoreDeps) {
       return rightTo({ ...record, asOfMs: readAtMs }, right)[0];
     },
 
-    /** All of a client's on a topic, by name. `insert` bounds their number. */
+    /** All records of a client on a topic, by name. `insert` bounds their number. */
     list: ({ incarnation, client }: Omit<PushKey, "name">): Promise<readonly PushRecord[]> =>
       all(incarnation, (store) => store.list({ incarnation, client })),
 
-    /** Everybody's on a topic, by client and name; undefined if the cursor belongs to another list. */
+    /** Records of all clients on a topic, by client and name; undefined if the cursor belongs to another list. */
     async listOfTopic(incarnation: string, paging: Paging): Promise<Page<PushRecord> | undefined> {
       const after = textsOf(paging, 2);
       if (after === undefined) return undefined;
@@ -195,11 +196,11 @@ export function createPushStore(deps: PushStoreDeps) {
       return pageOf(paging, { after, beginning: ["", ""], read, keyOf: ({ client, name }) => [client, name] });
     },
 
-    /** Some on a topic, by client and name, behind one of them. */
+    /** Some records on a topic, by client and name, after one of them. */
     ofTopicAfter: (incarnation: string, client: string, name: string, limit: number): Promise<readonly PushRecord[]> =>
       all(incarnation, (store) => store.ofTopicAfter(incarnation, [client, name], { limit, skip: 0 })),
 
-    /** All that match the filter, shard after shard, each by id; undefined if the cursor belongs to another list. */
+    /** Records that match, shard by shard, in each by id; undefined if the cursor belongs to another list. */
     async listAll(filter: PushFilter, paging: Paging): Promise<Page<PushRecord> | undefined> {
       const after = textsOf(paging, 1);
       if (after === undefined) return undefined;
@@ -207,17 +208,17 @@ export function createPushStore(deps: PushStoreDeps) {
       return pageOf(paging, { after, beginning: [""], read, keyOf: ({ id }) => [id] });
     },
 
-    /** Counts the records of a shard as `n`, those included that do not count any more. */
+    /** Statement that counts the records of a shard as `n`, void ones included. */
     countIn: (shard: number): D1PreparedStatement => stores[shard]!.count(),
 
-    /** Some of a topic. */
+    /** Some records of a topic. */
     ofTopic: (incarnation: string, limit: number): Promise<readonly PushRecord[]> =>
       all(incarnation, (store) => store.some({ incarnation }, limit)),
 
-    /** Some of a client in the directory. */
+    /** Some records of a client in the directory. */
     ofClient: (client: string, limit: number): Promise<readonly PushRecord[]> => directory.some({ client }, limit),
 
-    /** Tells whether a record could be inserted now. */
+    /** Checks whether a record could be inserted now. */
     async admission(record: PushRecord, limits: PushLimits): Promise<Admission> {
       if (placeOf(record.id) === 0) return directory.admission(record, limits);
       const [refusal, standing] = await Promise.all([
@@ -228,8 +229,8 @@ export function createPushStore(deps: PushStoreDeps) {
     },
 
     /**
-     * Inserts if the topic is active, the client exists and has no subscription of that name on it, and neither has too
-     * many. Returns the admission afterwards, which is the same for a repeat after a lost answer.
+     * Inserts a record if the topic is active, the client exists and has no subscription of that name on the topic, and
+     * neither has too many. Returns the resulting admission. A repeat after a lost answer returns the same.
      */
     async insert(record: PushRecord, limits: PushLimits, row: AuditRecord): Promise<Exclude<Admission, "free">> {
       const shard = placeOf(record.id);
@@ -239,7 +240,7 @@ export function createPushStore(deps: PushStoreDeps) {
       if (standing !== "inserted") return standing;
       const { isTopicActive, clientCreatedAtMs } = await rights.counts(record);
       if (isTopicActive === 1 && clientCreatedAtMs !== null) {
-        // Clocks of two machines differ.
+        // If the clock of this machine is behind, the record would seem older than its client, and so void.
         if (clientCreatedAtMs > record.createdAtMs) await store.makeYounger(record.id, clientCreatedAtMs);
         await carry(shard);
         return standing;
@@ -262,10 +263,10 @@ export function createPushStore(deps: PushStoreDeps) {
       row: AuditRecord,
     ): Promise<boolean> => changed(record.id, (store) => store.renew(record, sealed, nowMs, row)),
 
-    /** True if it was there. */
+    /** Removes a record. True if it existed. */
     remove: (id: string, row: AuditRecord): Promise<boolean> => changed(id, (store) => store.remove(id, row)),
 
-    /** Disables it if it still has this version: a change by the client wins. */
+    /** Disables a record if it still has this version, so that a change by the client wins. */
     disable: (id: string, version: number, nowMs: number, row: AuditRecord): Promise<void> =>
       changed(id, (store) => store.disable(id, version, nowMs, row)),
 
@@ -273,16 +274,16 @@ export function createPushStore(deps: PushStoreDeps) {
     verify: (id: string, version: number, to: "done" | "failed", nowMs: number, row: AuditRecord): Promise<void> =>
       changed(id, (store) => store.verify(id, version, to, nowMs, row)),
 
-    /** Removes all of a topic. `rows` describe those that existed a moment ago. */
+    /** Removes all records of a topic. `rows` are the audit rows of those that the caller has read. */
     removeOfTopic: (incarnation: string, rows: readonly AuditRecord[]): Promise<void> =>
       changed(incarnation, (store) => store.removeOfTopic(incarnation, rows)),
 
-    /** Statements that remove all of a client's in the directory, for the transaction that removes the client. */
+    /** Statements that remove a client's records in the directory, for the transaction that removes the client. */
     removeOfClientStatements: directory.removeOfClientStatements,
 
     /**
-     * Removes all of a client in the other shards, after the client. One that is made again meanwhile keeps its own.
-     * `rowsOf` gives the rows for those that are found.
+     * Removes a client's records in the other shards, after the client itself. Records of a client that was created
+     * again since stay. `rowsOf` returns the audit rows of the records found.
      */
     async removeOfClientElsewhere(
       client: string,
@@ -298,13 +299,13 @@ export function createPushStore(deps: PushStoreDeps) {
       });
     },
 
-    /** Some of each shard that deliver or ask whether they may, others each time; some `limit` in all. */
+    /** About `limit` active or unverified records, some of each shard and others at each call. */
     async someActive(random: Random, limit: number): Promise<readonly PushRecord[]> {
       const share = Math.ceil(limit / stores.length);
       const found = await ofEach(async (store, shard) => {
         const from = idIn(shard, random);
         const some = await store.activeAfter(from, share);
-        // Wrap around, or records close to the beginning would seldom be met.
+        // Wrap around, since records with low ids would otherwise seldom be chosen.
         if (some.length === share) return some;
         const first = await store.activeAfter("", share - some.length);
         return [...some, ...first.filter(({ id }) => id <= from)];
@@ -312,7 +313,7 @@ export function createPushStore(deps: PushStoreDeps) {
       return found.flat();
     },
 
-    /** Some that are sealed under another key. */
+    /** Some records whose credentials are sealed under another key. */
     sealedOtherwise: async (sealKey: string, limit: number): Promise<readonly PushRecord[]> =>
       (await ofEach((store) => store.sealedOtherwise(sealKey, limit))).flat().slice(0, limit),
 
@@ -328,7 +329,7 @@ export function createPushStore(deps: PushStoreDeps) {
     reseal: (record: PushRecord, credentials: string, sealKey: string): Promise<void> =>
       storeOf(record.id).reseal(record, credentials, sealKey),
 
-    /** Removes what does not count any more, and carries rows of the audit log that were left. */
+    /** Removes void records, and carries rows of the audit log that were left. */
     async sweep(nowMs: number): Promise<void> {
       await inParallel(elsewhere, SHARDS_AT_ONCE, async (shard) => {
         await removeLeftOver(shard, nowMs);
@@ -338,7 +339,7 @@ export function createPushStore(deps: PushStoreDeps) {
   };
 }
 
-/** As the isolates of a location share it. */
+/** A cached right, as the isolates of a location share it. */
 interface Copy {
   readonly right?: KnownRight | undefined;
   readonly readAtMs: number;
