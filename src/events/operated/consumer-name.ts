@@ -1,11 +1,11 @@
-/** A consumer's name in its parts; access/reader.ts makes it. */
+/** The parts of a consumer's name, which access/reader.ts builds. */
 export interface DescribedConsumer {
   readonly client: string;
-  /** It reads for a person. */
+  /** True if it reads for a person. */
   readonly ofPerson: boolean;
-  /** It is shown this tenant's events only. */
+  /** The tenant whose events it gets; null: it gets all events. */
   readonly onlyTenant: string | null;
-  /** The name that the client gave it; null: the client's first consumer. */
+  /** The name in the header `Consumer`; null: the caller's consumer without a name. */
   readonly name: string | null;
 }
 

@@ -17,12 +17,12 @@ import { describeConsumer, type DescribedConsumer } from "./consumer-name.ts";
 /**
  * Consumers of a topic, for the operator service: how far each is behind, and moving its cursor.
  *
- *   at a place ── preview(to) ──▶ at the same place; tells what would be read again, or skipped
- *   at a place ── move(to) ──▶ at `to`, and its delivery counts begin anew
+ *   unlocked ── preview(to) ──▶ unchanged; returns how many events would be read again or skipped
+ *   unlocked ── move(to) ──▶ cursor at `to`, delivery counts reset
  *   locked ── move ──▶ refused until the lock ends, as for the client itself
  *
- * A consumer's id is a digest of its name, which may contain a person. Reads go on meanwhile: the numbers of a preview
- * are those of its moment. A move that is repeated moves to the same place again.
+ * A consumer's id is a digest of its name, since the name may contain a hash of a person. The client may read during a
+ * preview, so its numbers hold only for that moment. A repeated move to the same place has the same effect.
  */
 interface Log {
   readonly stats: LogStats | { readonly kind: "gone" };
@@ -101,7 +101,7 @@ export async function moveConsumer(
   }
 }
 
-/** The client of a consumer; undefined: no such consumer is shown. */
+/** The client of a consumer; undefined if the list does not have the consumer. */
 export async function clientOf(ports: TopicPorts, topic: Topic, consumerId: string): Promise<string | undefined> {
   const name = await findName(await logsOf(ports, topic), consumerId);
   return name === undefined ? undefined : describeConsumer(name).client;
@@ -127,11 +127,11 @@ async function findName(logs: readonly Log[], consumerId: string): Promise<strin
 const ID_CHARS = 32;
 const idOf = async (name: string): Promise<string> => (await sha256Hex(name)).slice(0, ID_CHARS);
 
-/** The position of a shard up to which a consumer is done: what retention removed is behind everybody. */
+/** A consumer's position in a shard, within the stored events: it cannot read events that retention removed. */
 const placeOf = (position: readonly number[] | undefined, { firstSeq, lastSeq }: LogStats, shard: number): number =>
   Math.min(Math.max(position?.[shard] ?? 0, firstSeq - 1), lastSeq);
 
-/** Null for a reader of one tenant's events: `count` is of all tenants. */
+/** Hides a count from the view of a reader of one tenant's events, since it includes all tenants. */
 const toldTo = ({ onlyTenant }: DescribedConsumer, count: number): number | null =>
   onlyTenant === null ? count : null;
 

@@ -30,23 +30,23 @@ import {
   type WaitUntil,
 } from "../subscriptions/subscriptions.ts";
 
-/** Push subscriptions of all clients, for the operator service. It checks who may ask. */
+/** Push subscriptions of all clients, for the operator service, which checks the caller's rights. */
 export interface OperatedSubscriptions {
   find(id: string): Promise<PushRecord | undefined>;
-  /** By id; undefined if the cursor belongs to another list. */
+  /** Lists by id; undefined if the cursor belongs to another list. */
   list(filter: PushFilter, paging: Paging): Promise<Page<PushRecord> | undefined>;
-  /** True if it existed. */
+  /** Removes a subscription. True if it existed. */
   remove(id: string, by: ChangedBy, nowMs: number, waitUntil: WaitUntil): Promise<boolean>;
-  /** How its deliveries stand. */
+  /** Returns the progress of its deliveries. */
   status(id: string, nowMs: number): Promise<Answer>;
   deliveries(id: string, state: DeliveryState | undefined, paging: Paging, url: URL, nowMs: number): Promise<Answer>;
-  /** One of them, with what each attempt sent and heard. */
+  /** Returns one delivery, with the request and response of each attempt. */
   delivery(id: string, eventId: string, nowMs: number): Promise<Answer>;
   redeliver(id: string, eventId: string, nowMs: number): Promise<Answer>;
-  /** Sends dead letters again, the latest first; as many as one request may. */
+  /** Delivers dead letters again, the latest first, as many as one request may. */
   redeliverDead(id: string, nowMs: number): Promise<Answer>;
   test(id: string, tenant: string, nowMs: number): Promise<Answer>;
-  /** Subscriptions whose deliveries need a person, among the first ones by id. */
+  /** Subscriptions with trouble, among the first ones by id. */
   troubled(): Promise<readonly Troubled[]>;
 }
 
@@ -60,7 +60,7 @@ export function operatedSubscriptions(ports: RequestPorts & SubscriptionPorts): 
     withRetryAfter(ports, async () => {
       const record = await store.findById(id);
       const topic = record === undefined ? undefined : await activeTopic(ports, topicOf(record), nowMs);
-      // A topic that was made again has other subscriptions.
+      // A topic that was created again has other subscriptions.
       if (record === undefined || topic?.incarnation !== record.incarnation) return err(noSuch("push subscription"));
       return run({ topic, record });
     });

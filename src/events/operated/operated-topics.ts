@@ -15,24 +15,24 @@ import { clientOf, consumersOf, moveConsumer, previewMove } from "./operated-con
 import { NO_TRAFFIC, trafficOf } from "./topic-traffic.ts";
 
 /**
- * Topics of all clients, for the operator service. Looking takes no lock, moves no cursor and registers no consumer.
+ * Topics of all clients, for the operator service. Reading takes no lock, moves no cursor and registers no consumer.
  *
  *   list ──▶ D1                show ──▶ each shard's log, and the object of each consumer
  *   look ──▶ the logs, page after page, until enough events match or enough were read
  *   publish ──▶ as the owner's own publish        preview, move ──▶ operated-consumers.ts
  *
- * The operator service checks who may ask, and for which topics.
+ * The operator service checks the caller's rights on the topics.
  */
 export interface OperatedTopics {
-  /** By name; those whose names lie in one of the ranges. */
+  /** Lists by name the topics whose names lie in one of the ranges. */
   list(ranges: readonly NameRange[], paging: Paging): Promise<Page<object>>;
   show(topic: TopicId, nowMs: number): Promise<Answer>;
   look(topic: TopicId, query: LookQuery, nowMs: number): Promise<Answer>;
   /** Publishes one event on behalf of the topic's owner. */
   publish(topic: TopicId, byHand: ByHand, nowMs: number): Promise<Answer>;
-  /** The client that reads as this consumer; undefined: there is none. */
+  /** Returns the client of a consumer; undefined if there is no such consumer. */
   clientOf(topic: TopicId, consumer: string, nowMs: number): Promise<string | undefined>;
-  /** Tells the effect of moving the consumer's cursor. */
+  /** Returns the effect of moving the consumer's cursor. */
   previewMove(topic: TopicId, consumer: string, to: Place, nowMs: number): Promise<Answer>;
   move(topic: TopicId, consumer: string, to: Place, nowMs: number): Promise<Answer>;
 }
@@ -48,7 +48,7 @@ export interface ByHand {
 type OperatedPorts = RequestPorts & TopicPorts & PublishPorts;
 
 export interface LookQuery {
-  /** The id of the event to begin after. */
+  /** The id of the event to start after. */
   readonly after?: string | undefined;
   readonly limit?: string | undefined;
   /** A text in the payload, in the id, or in a value of the metadata; case does not matter. */
@@ -76,7 +76,7 @@ export const operatedTopics = (ports: OperatedPorts): OperatedTopics => ({
     }),
 });
 
-/** Reads as nobody: no consumer has this name. */
+/** The name of the operator's reads. No consumer can have it. */
 const OPERATOR = { name: "/operator" };
 
 async function show(ports: TopicPorts, id: TopicId, nowMs: number): Promise<Result<Answer, Failure>> {
@@ -91,7 +91,7 @@ async function show(ports: TopicPorts, id: TopicId, nowMs: number): Promise<Resu
   return ok(json(200, { ...topicFields(topic), ...stored, ...traffic, consumers, moreConsumers: more }));
 }
 
-/** Publishes an event as the topic's owner would: for its tenant, or for one that it may act for. */
+/** Publishes an event as the topic's owner: for its tenant, or for one that it may act for. */
 async function publishAs(
   ports: OperatedPorts,
   topic: TopicId,
@@ -122,7 +122,7 @@ interface StoredEvent {
   readonly metadata?: Readonly<Record<string, string>>;
 }
 
-/** A page of events; with `contains`, of those that match. `next` continues, even if none of those read matched. */
+/** A page of events, with `contains` only those that match. `next` continues the search even if none matched. */
 async function look(
   ports: TopicPorts,
   topic: TopicId,

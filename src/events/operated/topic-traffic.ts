@@ -3,12 +3,12 @@ import type { Gone, LogStats } from "../log/types.ts";
 import { shardsOf, type Topic } from "../model/topic.ts";
 import type { TopicPorts } from "../topics/topics.ts";
 
-/** How much comes into a topic, and what it takes. */
+/** The rate of a topic's events, and the size of its storage. */
 interface TopicTraffic {
   /** Events that were published in the last minute, and in the last hour. */
   readonly eventsLastMinute: number;
   readonly eventsLastHour: number;
-  /** Size of its logs' databases; null: a log does not tell. */
+  /** Size of its logs' databases; null if a log does not report it. */
   readonly storedBytes: number | null;
 }
 
@@ -16,7 +16,7 @@ export const NO_TRAFFIC: TopicTraffic = { eventsLastMinute: 0, eventsLastHour: 0
 const MINUTE_MS = 60_000;
 const HOUR_MS = 3_600_000;
 
-/** Counted by positions in the logs, so nobody has to count while events are published. */
+/** Counts by positions in the logs, so that publishing need not count. */
 export async function trafficOf(ports: TopicPorts, topic: Topic, nowMs: number): Promise<TopicTraffic> {
   const logs = await Promise.all(shardsOf(topic).map((shard) => trafficOfLog(ports, topic, shard, nowMs)));
   const sum = (of: (log: LogTraffic) => number): number => logs.reduce((all, log) => all + of(log), 0);
@@ -30,7 +30,7 @@ export async function trafficOf(ports: TopicPorts, topic: Topic, nowMs: number):
 interface LogTraffic {
   readonly minute: number;
   readonly hour: number;
-  /** Undefined: a log of the last release, which does not tell. */
+  /** Undefined if the log runs the last release, which does not report it. */
   readonly bytes: number | undefined;
 }
 
@@ -40,7 +40,7 @@ async function trafficOfLog(ports: TopicPorts, topic: Topic, shard: number, nowM
   const [minute, hour, stats] = await Promise.all([
     before(MINUTE_MS),
     before(HOUR_MS),
-    // Asked last: an event that comes meanwhile is counted, and none is counted twice.
+    // Ask for the end last, so that it is not before the other positions.
     log.stats() as Promise<LogStats | Gone>,
   ]);
   if (stats.kind === "gone" || minute === "gone" || hour === "gone") return { minute: 0, hour: 0, bytes: 0 };

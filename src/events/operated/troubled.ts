@@ -2,19 +2,19 @@ import { OPERATED } from "../model/limits.ts";
 import type { PushRecord } from "../push/record/record.ts";
 import { pushStatusOf, topicOf, type SubscriptionPorts } from "../subscriptions/subscriptions.ts";
 
-/** A subscription that delivers nothing, or has dead letters, or an endpoint that does not take events. */
+/** A subscription that delivers nothing, that has dead letters, or whose endpoint fails. */
 export interface Troubled {
   readonly kind: "push_stopped" | "push_failing" | "dead_letters";
   readonly id: string;
   readonly topic: string;
   readonly name: string;
-  /** Dead letters, or events that wait; null: deliveries stopped. */
+  /** Number of dead letters or of pending events; null if deliveries stopped. */
   readonly count: number | null;
 }
 
 /**
- * The look takes the first subscriptions by id, in one read of D1, and asks the objects of some that deliver, the most
- * recently changed ones. So it costs the same however many there are.
+ * Checks the first subscriptions by id, in one read of D1, and asks the objects of the most recently changed ones that
+ * deliver. So the cost does not grow with the number of subscriptions.
  */
 export async function troubledSubscriptions(ports: SubscriptionPorts): Promise<readonly Troubled[]> {
   const first = { pageNumber: 1, pageSize: OPERATED.lookedAt, skip: 0, cursor: undefined, filters: [] };
@@ -25,7 +25,7 @@ export async function troubledSubscriptions(ports: SubscriptionPorts): Promise<r
   return [...stopped.map((record) => trouble("push_stopped", record, null)), ...found.flat()];
 }
 
-/** An endpoint that has not confirmed yet is not stopped: it was asked. */
+/** True if nothing is delivered. An unverified subscription does not count, since its handshake is running. */
 const isStopped = ({ state, halt }: PushRecord): boolean =>
   state === "disabled" || state === "failed" || halt !== undefined;
 

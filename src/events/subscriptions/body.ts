@@ -5,8 +5,7 @@ import { SUBSCRIPTION } from "../model/limits.ts";
 import type { PushRecord } from "../push/record/record.ts";
 
 /**
- * Stands for a password in responses. An update that sends it back keeps the password if the endpoint keeps its
- * origin.
+ * Replaces a password in responses. An update with this value keeps the password if the endpoint keeps its origin.
  */
 export const PASSWORD_PLACEHOLDER = "********";
 

@@ -13,10 +13,12 @@ import { topicOf, type WaitUntil, type FoundSubscription, type SubscriptionPorts
 /**
  * Changes endpoint, username and password of a subscription, enables it, and returns it.
  *
- * The write requires the version that was read, so a kept password is the current one; after a concurrent change it is
- * retried. A password is kept only for the origin that has it already, so changing the endpoint does not reveal it.
- * The object is told, and the response waits for it a little: deliveries that start after the response go to the new
- * endpoint. An object that could not be told finds out within seconds if it is active, within minutes if disabled.
+ * The write requires the version that was read, so a kept password is the current one. After a concurrent change the
+ * update is retried. A password is kept only for the same origin, so changing the endpoint does not reveal it.
+ *
+ * The response waits some seconds until the object knows of the change, so deliveries that start after the response go
+ * to the new endpoint. An object that did not answer finds out within seconds if it is active, within minutes if it is
+ * disabled.
  */
 export function updateSubscription(
   ports: SubscriptionPorts,
@@ -52,8 +54,8 @@ export function updateSubscription(
 }
 
 /**
- * Gives a subscription another signing secret and returns it. The last one signs beside it for `previousMs`, so that a
- * receiver can learn the new one without missing an event; with 0 it ends at once. The state stays as it is.
+ * Replaces the signing secret of a subscription and returns the new one. The replaced secret signs beside it for
+ * `previousMs`, so that a receiver can switch without missing an event; with 0 it ends at once. The state stays.
  */
 export function rotateSigningSecret(
   ports: SubscriptionPorts,
@@ -75,9 +77,9 @@ export function rotateSigningSecret(
 }
 
 /**
- * Changes a record whose credentials are sealed together, so that any change of them needs the old seal to open.
- * `write` answers undefined where somebody else changed the record meanwhile; then it is read and written again. The
- * object is told of what was written.
+ * Changes a record with opened credentials: they are sealed together, so changing one of them needs all. `write`
+ * returns undefined if a concurrent change won; the record is then read and written again. Signals a successful change
+ * to the object.
  */
 async function changeOpened<T>(
   { push, pushSubscriptions }: SubscriptionPorts,
@@ -102,8 +104,8 @@ async function changeOpened<T>(
 }
 
 /**
- * A new endpoint is asked, and one that did not confirm is asked again. Without `handshake` the update keeps the
- * setting.
+ * State of the handshake after an update. A new endpoint starts a handshake, and so does one that did not confirm.
+ * Without `handshake` in the request, the subscription keeps its setting.
  */
 function verificationOf(
   before: PushRecord,
@@ -114,8 +116,8 @@ function verificationOf(
 }
 
 /**
- * Deletes a subscription: first its record, which settles it, then the object's storage. No delivery starts after the
- * response, unless the object could not be told; then it finds out within seconds.
+ * Deletes a subscription: first its record, which decides, then the object's storage. No delivery starts after the
+ * response, unless the object did not answer; it then finds out within seconds.
  */
 export async function deleteSubscription(
   { push, pushSubscriptions }: Pick<SubscriptionPorts, "push" | "pushSubscriptions">,
@@ -125,7 +127,7 @@ export async function deleteSubscription(
   waitUntil: WaitUntil,
 ): Promise<Result<void, Failure>> {
   const audit = pushAudit(record, "delete", by, nowMs);
-  // After a lost response a repeat cannot tell who removed it; it counts as this call.
+  // If the first call's response was lost, the repeat finds no record, and the removal counts as this call's.
   const wasThere = await retryOnce(async (isRepeat) => (await push.store.remove(record.id, audit)) || isRepeat);
   if (!wasThere) return err({ kind: "no_subscription" });
   await tell(() => pushOf(pushSubscriptions, topicOf(record), record.id).destroy(), waitUntil);

@@ -39,7 +39,7 @@ export async function listDeliveries(
   );
 }
 
-/** One delivery, and the event that its attempts send. */
+/** One delivery, with the event that its attempts send. */
 export async function findDelivery(
   ports: SubscriptionPorts,
   found: FoundSubscription,
@@ -81,7 +81,7 @@ export async function redeliverDead(
   return refused === undefined ? ok(await objectOf(ports, found).redeliverDead(limit)) : err(refused);
 }
 
-/** Why nothing can be delivered. */
+/** The failure if the subscription is not active, so that nothing can be delivered. */
 const notActive = ({ record: { state } }: FoundSubscription): Failure | undefined =>
   state === "active" ? undefined : { kind: state === "disabled" ? "subscription_disabled" : "subscription_unverified" };
 
@@ -105,7 +105,7 @@ export async function testSubscription(
   }
 }
 
-/** A disabled or unverified subscription has no next attempt until it is updated. */
+/** A delivery as its client sees it. A subscription that is not active has no next attempt. */
 export const deliveryView = (delivery: Delivery, { state }: PushRecord) => ({
   eventId: delivery.eventId,
   state: delivery.state,
@@ -114,7 +114,7 @@ export const deliveryView = (delivery: Delivery, { state }: PushRecord) => ({
   attempts: delivery.attempts.map(({ atMs, ...attempt }) => ({ at: atMs, ...resultOf(attempt) })),
 });
 
-/** With what each attempt sent and heard. */
+/** A delivery with the request and response of each attempt. */
 export const reportView = ({ delivery, text }: DeliveryReport, record: PushRecord, names: Names) => {
   const { eventId, attempts, attemptCount } = delivery;
   const before = attemptCount - attempts.length;

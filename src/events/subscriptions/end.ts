@@ -17,7 +17,7 @@ export async function endSubscriptionsOf(
 }
 
 /**
- * Statements that remove the subscriptions of a client that are in the directory, for the transaction that removes it.
+ * Statements that remove a client's subscriptions in the directory, for the transaction that removes the client.
  * `record` is the audit row of that removal.
  */
 export async function endSubscriptionsOfClient(
@@ -37,7 +37,7 @@ export const endSubscriptionsElsewhere = (store: PushStore, client: string, reco
 
 const WITH_CLIENT = "ended with its client";
 
-/** A row for each of the first ones; the last row says if there are more. */
+/** Audit rows for the first `SUBSCRIPTION.endedNamed` records; the last row says if there are more. */
 function rowsOf(
   found: readonly PushRecord[],
   { actor, requestId }: ChangedBy,

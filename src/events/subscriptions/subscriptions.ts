@@ -19,15 +19,18 @@ import type { OpenOutcome, PushPorts, PushStatus } from "../push/types.ts";
 import type { NewSubscription } from "./body.ts";
 
 /**
- * Push subscriptions: the client's wishes, as a record in D1. The object delivers (push/push-subscription.do.ts).
+ * Push subscriptions: a record in D1 with the configuration, and an object that delivers
+ * (push/push-subscription.do.ts).
  *
- * A subscription: absent → active (its object is opened first, then the record settles it) ⇄ disabled (the endpoint
- * responded 410; an update enables it) → absent (the record goes first, which settles it). With a handshake it is
- * `unverified` before it is active (push/handshake.ts). An object without a record removes itself, so losses
- * between the two heal.
+ *   absent ── create: open the object, insert the record ──→ active, or unverified until the handshake is done
+ *   active ── the endpoint responds 410 ──→ disabled ── update ──→ active
+ *   any ── delete: remove the record, then the object's storage ──→ absent
  *
- * Every operation reads the topic from D1, not from the isolate's cache. Objects of a deleted topic answer "gone", but
- * missing rows tell nothing.
+ * push/handshake.ts has the states of the handshake. The record decides whether a subscription exists. An object
+ * without a record deletes itself, so a crash between two steps leaves nothing.
+ *
+ * Every operation reads the topic from D1, not from the isolate's cache: a missing record does not tell whether the
+ * topic was deleted, as the "gone" of an object does.
  */
 export interface SubscriptionPorts {
   readonly directory: TopicDirectory;
@@ -35,7 +38,7 @@ export interface SubscriptionPorts {
   readonly pushSubscriptions: DurableObjectNamespace<PushSubscriptionObject>;
 }
 
-/** Lets work continue after the response; a failure is logged. */
+/** Lets work continue after the response. A failure is logged. */
 export type WaitUntil = (work: Promise<unknown>) => void;
 
 export interface CreatedSubscription {
@@ -54,7 +57,7 @@ export async function createSubscription(
   nowMs: number,
   waitUntil: WaitUntil,
 ): Promise<Result<CreatedSubscription, Failure>> {
-  // Retry once: the topic may be deleted meanwhile and created again.
+  // Retry once: the topic may have been deleted and created again since it was read.
   for (let attempt = 0; attempt < 2; attempt++) {
     const topic = await ports.directory.current(id, nowMs);
     if (topic === undefined) break;
@@ -106,7 +109,7 @@ async function createOn(
   if (opened.kind === "gone") return undefined;
   const inserted = await retryOnce(() => store.insert(record, SUBSCRIPTION, created));
   if (inserted === "inserted") {
-    // The object's own first look makes up for a lost wake.
+    // If this call is lost, the alarm set by `open` starts the handshake.
     if (verification !== undefined) waitUntil(retryOnce(() => object.changed()));
     return ok({ record, signingSecret });
   }
@@ -114,7 +117,7 @@ async function createOn(
   return refusal(inserted);
 }
 
-/** The right of a creation: a scope of the token, unless the client owns the topic. */
+/** The token of a creation, with the scope that allows it unless the client owns the topic. */
 export function makingBy(
   { push: { names } }: SubscriptionPorts,
   principal: Principal,
@@ -147,7 +150,7 @@ export interface FoundSubscription {
   readonly record: PushRecord;
 }
 
-/** The address by which its object is found. */
+/** The part of the topic that names the subscription's object. */
 export const topicOf = ({ topic, incarnation }: PushRecord) => ({ ...topicNamed(topic), incarnation });
 
 /** The caller's own subscription of this name. The caller may consume the topic. */
@@ -165,7 +168,7 @@ export async function findSubscription(
   return record === undefined ? err({ kind: "no_subscription" }) : ok({ topic, record });
 }
 
-/** All of the caller's on the topic, by name. The caller may consume the topic. */
+/** All subscriptions of the caller on the topic, by name. The caller may consume the topic. */
 export async function listSubscriptions(
   ports: SubscriptionPorts,
   id: TopicId,
@@ -186,23 +189,23 @@ export async function activeTopic(
   return topic?.state === "active" ? topic : undefined;
 }
 
-/** Progress of the delivery; null: the object does not answer. */
+/** Progress of the delivery. Fields are null if the object does not answer in time. */
 export interface DeliveryStanding {
   readonly lag: number | null;
   readonly deadLetters: number | null;
   readonly eventsLost: number | null;
   readonly pausedUntil: number | null;
-  /** Present while the endpoint is to prove that it wants the events. */
+  /** Present while the handshake is running or failed. */
   readonly verification?: object | null;
 }
 
-/** Progress of the delivery; unknown if the object does not answer in time. */
+/** Reads the progress of the delivery. */
 export async function statusOf(
   ports: SubscriptionPorts,
   found: { readonly topic: Incarnation; readonly record: PushRecord },
 ): Promise<DeliveryStanding> {
   const { state } = found.record;
-  // Nothing to report if it is verified or was never asked.
+  // There is nothing to report without a handshake, or after its success.
   const isAsked = state === "unverified" || state === "failed";
   const status = await pushStatusOf(ports, found);
   if (status === undefined) {

@@ -8,8 +8,8 @@ import { pushOf } from "../push/stub.ts";
 import { topicOf, type SubscriptionPorts } from "./subscriptions.ts";
 
 /**
- * Wakes some active subscriptions, different ones at each run, so that an object whose alarm was lost continues. An
- * object that lost its record is not met here; it checks for its record at least once a day.
+ * Wakes some active subscriptions, different ones at each run, so that an object whose alarm was lost continues. This
+ * does not reach objects without a record; each object checks for its record at least once a day.
  */
 export async function wakeSubscriptions({ push, pushSubscriptions }: SubscriptionPorts): Promise<void> {
   const records = await push.store.someActive(push.random, SUBSCRIPTION.wokenASweep);
@@ -21,8 +21,8 @@ export async function wakeSubscriptions({ push, pushSubscriptions }: Subscriptio
 }
 
 /**
- * Seals credentials under an old key with the current one. Once it finds none, the old key may be removed. Credentials
- * that do not open are skipped and do not block others.
+ * Seals credentials under an old key again with the current one. Once no record uses the old key, the operator may
+ * remove it. Credentials that do not open are skipped and do not block others.
  */
 export async function resealSubscriptions({ push }: SubscriptionPorts): Promise<void> {
   const { sealer, store, log } = push;

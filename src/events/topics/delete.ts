@@ -26,9 +26,9 @@ export interface DeletePorts {
 }
 
 /**
- * Starts the deletion of a topic: active → deleting → absent. This write settles it; the sweep completes the rest.
+ * Starts the deletion of a topic: active → deleting → absent. This write decides; the sweep completes the deletion.
  *
- * Returns the topic for `clearTopic`, also if it is being deleted already. The caller owns the topic.
+ * Returns the topic for `clearTopic`, even if it is being deleted already. The caller owns the topic.
  */
 export async function deleteTopic(ports: DeletePorts, id: TopicId): Promise<Result<Topic, Failure>> {
   const topic = await ports.store.markDeleting(id);
@@ -37,9 +37,10 @@ export async function deleteTopic(ports: DeletePorts, id: TopicId): Promise<Resu
 }
 
 /**
- * Removes a topic that is being deleted, in an order that loses track of nothing. First the logs close, so nobody
- * reads, publishes, registers or subscribes any more; then the records of its subscriptions go; then consumers and
- * subscriptions, whose names the logs keep; then the logs; then the row. Each step may be repeated, also in parallel.
+ * Removes a topic that is being deleted. The order ensures that no object is left behind: close the logs, so that no
+ * client can read, publish, register or subscribe; remove the records of subscriptions; then the objects of consumers
+ * and subscriptions, whose names the logs have; then the logs; then the row. Each step may be repeated, also in
+ * parallel.
  */
 export async function clearTopic(
   ports: DeletePorts,
@@ -61,7 +62,7 @@ export async function clearTopic(
   }
 }
 
-/** Calls left before no new work is started. */
+/** Number of calls left. At 0, no new work starts. */
 interface Calls {
   left: number;
 }
@@ -69,7 +70,7 @@ const newCalls = (): Calls => ({ left: DELETE.calls });
 
 type TopicLogStub = DurableObjectStub<TopicLog>;
 
-/** Removes some of the consumers. True if there were any. The first log has all names. */
+/** Removes some of the consumers. True if there were any. The first shard's log has all names. */
 async function clearConsumers(
   ports: DeletePorts,
   topic: Topic,

@@ -42,8 +42,8 @@ export async function createMissing(
 }
 
 /**
- * Publishes to a platform topic. The events fall on one shard and are stored all or none. A repeat under the key
- * within 24 h stores nothing, even with other events.
+ * Publishes events of one tenant to a platform topic. They lie in one shard, so all or none are stored. A repeat under
+ * the key within 24 h stores nothing, even with other events.
  */
 export async function publishToPlatformTopic(
   ports: StoringPorts,
@@ -52,7 +52,7 @@ export async function publishToPlatformTopic(
   key: string,
   nowMs: number,
 ): Promise<void> {
-  // No tenant publishes these, so none is charged for them.
+  // The platform publishes these events, so they are not metered for a tenant.
   const outcome = await storeEvents({ ...ports, meter: noMeter }, topic, events, key, nowMs);
   if (!outcome.ok && outcome.error.kind !== "key_used") throw new Error(`not published: ${outcome.error.kind}`);
 }

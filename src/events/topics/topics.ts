@@ -68,8 +68,8 @@ export type NewTopic = Pick<Topic, "owner" | "eventType" | "description" | "shar
  * Creates a topic unless it exists. Returns the topic that exists afterwards, and whether this call created it.
  *
  * The logs are opened before the row is written, so a topic that can be found has its logs. Among parallel creations
- * the row decides: its incarnation tells who created the topic, even after a lost response, and the others remove
- * their logs. A crash in between leaves empty logs that no topic names.
+ * the row decides: its incarnation shows which call created the topic, even after a lost response, and the other calls
+ * remove their logs. A crash in between leaves empty logs that no topic names.
  */
 export async function makeTopic(
   ports: CreatePorts,
@@ -100,7 +100,7 @@ export const topicFields = (topic: Topic) => ({
 });
 
 export interface TopicStatus {
-  /** Null for a reader of one tenant's events, which are not counted. */
+  /** Null for a reader of one tenant's events, since logs do not count by tenant. */
   readonly storedEvents: number | null;
   readonly oldestEventAt: number | null;
   readonly newestEventAt: number | null;
@@ -128,7 +128,7 @@ export async function getTopic(
     return stats.length === topic.shards ? ([topic, statusOf(stats, position)] as const) : undefined;
   });
   if (found !== undefined) return ok(found);
-  // The logs of a topic that is being deleted are gone; its row stays until the end.
+  // The logs of a topic that is being deleted answer "gone"; its row is removed last.
   const left = await ports.directory.find(id, nowMs);
   return left?.state === "deleting" ? ok([left, NOTHING_STORED]) : err({ kind: "no_topic" });
 }
@@ -143,7 +143,7 @@ function statusOf(logs: readonly LogStats[], position: readonly number[] | undef
     storedEvents: sum((log) => log.lastSeq - log.firstSeq + 1),
     oldestEventAt: oldest.length === 0 ? null : Math.min(...oldest),
     newestEventAt: newest.length === 0 ? null : Math.max(...newest),
-    // A position may be behind the end of a log that was restored to an earlier point.
+    // A cursor may lie beyond the end of a log that was restored to an earlier time.
     lag: sum((log, shard) => Math.max(0, log.lastSeq - Math.max(position?.[shard] ?? 0, log.firstSeq - 1))),
   };
 }

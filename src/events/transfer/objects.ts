@@ -11,15 +11,15 @@ import type { PushSubscriptionObject } from "../push/push-subscription.do.ts";
 import type { PushPage } from "../push/transfer.ts";
 
 /**
- * The objects of topics as pages, for a backup and its restore. Faults of an object are thrown: repeat the call.
+ * The objects of topics as pages, for a backup and its restore. Methods throw if an object fails: repeat the call.
  *
- * Export, beside everything else: register of each shard, then consumers and push subscriptions, then events.
- * Import, with nobody else at work: of each shard register and events, then consumers, then push subscriptions, whose
- * records must be in D1 by then.
+ * Export, while the platform is in use: the register of each shard, then consumers and push subscriptions, then events.
+ * Import, while the platform is not in use: register and events of each shard, then consumers, then push subscriptions,
+ * whose records must be in D1 by then.
  */
 export interface EventObjects {
   exportRegister(topic: TopicAddress, shard: number, after?: string): Promise<RegisterPage | Gone>;
-  /** Events behind a position, or from a time on. */
+  /** Exports events after a position, or from a time on. */
   exportEvents(topic: TopicAddress, shard: number, from: EventsFrom): Promise<EventsPage | Gone>;
   importLog(
     topic: TopicAddress,
@@ -29,7 +29,7 @@ export interface EventObjects {
   ): Promise<ImportOutcome>;
   exportConsumer(topic: TopicAddress, name: string): Promise<ConsumerPage | Gone>;
   importConsumer(topic: TopicAddress, name: string, place: ImportPlace, page: ConsumerPage): Promise<ImportOutcome>;
-  /** `name`: as the logs know it. */
+  /** `name`: the object's name, as the logs store it. */
   exportPush(name: string, after?: number): Promise<PushPage | Gone>;
   importPush(name: string, place: ImportPlace, page: PushPage): Promise<ImportOutcome>;
 }

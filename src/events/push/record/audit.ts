@@ -34,7 +34,7 @@ export const pushAudit = (
   ...(changed === undefined ? {} : { changed }),
 });
 
-/** Describes the right of a creation and the destination. */
+/** Describes the right by which a subscription was created, and its endpoint's origin. */
 export const describeCreation = ({ endpoint, made, asOwner }: PushRecord): string =>
   [
     `endpoint at ${originOf(endpoint)}`,
@@ -53,7 +53,7 @@ export const changesOf = (before: PushRecord, after: PushRecord, passwordChanged
     before.made === undefined ? "made" : "",
   ].filter((name) => name !== "");
 
-/** The new destination; empty if the origin did not change. */
+/** Describes a change of the endpoint's origin; empty if it did not change. */
 export function describeMove(before: PushRecord, after: PushRecord): string {
   const [from, to] = [originOf(before.endpoint), originOf(after.endpoint)];
   return from === to ? "" : `endpoint from ${from} to ${to}`;

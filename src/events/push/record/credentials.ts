@@ -13,13 +13,13 @@ export interface PushCredentials {
   readonly previous?: readonly PreviousSecret[];
 }
 
-/** It signs too until then. */
+/** A replaced signing secret, which still signs until `untilMs`. */
 export interface PreviousSecret {
   readonly signingSecret: string;
   readonly untilMs: number;
 }
 
-/** All as stored: one sealed JSON text that only opens for this record's id. */
+/** Credentials as stored: one sealed JSON text that opens only for this record's id. */
 export type SealedCredentials = Pick<PushRecord, "credentials" | "sealKey">;
 
 /** Creates the credentials of a new subscription, with its own signing secret. */
@@ -32,13 +32,13 @@ export async function makeCredentials(
   return { sealed: await sealCredentials(sealer, id, { password, signingSecret }), signingSecret };
 }
 
-/** Undefined if the text belongs to another record or its key is no longer configured. */
+/** Opens the credentials. Undefined if they belong to another record or their key is not configured. */
 export async function findCredentials(sealer: Sealer, record: OfRecord): Promise<PushCredentials | undefined> {
   const opened = await sealer.open(record.credentials, contextOf(record.id));
   return opened === undefined ? undefined : (JSON.parse(opened) as PushCredentials);
 }
 
-/** Throws if they do not open. */
+/** Opens the credentials. Throws if they do not open. */
 export async function openCredentials(sealer: Sealer, record: OfRecord): Promise<PushCredentials> {
   const opened = await findCredentials(sealer, record);
   if (opened === undefined) throw new Error(`the credentials of push subscription ${record.id} do not open`);
@@ -52,8 +52,9 @@ export async function changePassword(sealer: Sealer, record: OfRecord, password?
 }
 
 /**
- * Seals another signing secret. The last one signs beside it until `lastUntilMs`; undefined: it and earlier ones end.
- * Earlier ones keep their time, so a client that lost an answer rotates again and its receiver misses nothing.
+ * Seals another signing secret. The replaced one signs beside it until `lastUntilMs`; undefined: it and earlier ones
+ * end at once. Earlier ones otherwise keep their time, so a client that lost an answer can rotate again and its
+ * receiver misses nothing.
  */
 export async function rotateSecret(
   { sealer, random }: { readonly sealer: Sealer; readonly random: Random },

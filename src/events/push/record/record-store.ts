@@ -35,13 +35,13 @@ export interface PushFilter {
   readonly maker?: "unknown" | undefined;
 }
 
-/** Tells whether a new record may be inserted: `free` may be, `inserted` exists already, anything else prevents it. */
+/** `free`: a record may be inserted. `inserted`: this record exists already. Others: why it may not be inserted. */
 export type Admission = "free" | "inserted" | "no_topic" | "no_client" | "exists" | "too_many";
 
 /**
- * Admission of a record: ?1 to ?5 are its id, topic, incarnation, client and name, ?6 and ?7 the limits. A removed
- * client must leave none behind, or a new client of the same id would own it, with its endpoint. Another shard than the
- * directory knows neither topics nor clients (push-store.ts).
+ * Admission of a record: ?1 to ?5 are its id, topic, incarnation, client and name, ?6 and ?7 the limits. No record may
+ * outlive its client, or a new client with the same id would own it and its endpoint. Shards other than the directory
+ * have neither topics nor clients (push-store.ts).
  */
 const admissionOf = (ofDirectory: string): string => `CASE
   WHEN EXISTS (SELECT 1 FROM push_subscription WHERE id = ?1) THEN 'inserted' ${ofDirectory}
@@ -53,7 +53,7 @@ const IN_DIRECTORY = `
   WHEN NOT EXISTS (SELECT 1 FROM topic WHERE name = ?2 AND incarnation = ?3 AND state = 'active') THEN 'no_topic'
   WHEN NOT EXISTS (SELECT 1 FROM client WHERE id = ?4) THEN 'no_client'`;
 
-/** Wherever records are read, `?1` is the beginning of a topic's scope (record.ts). */
+/** In each statement that reads records, `?1` is the prefix of topic scopes (record.ts). */
 const sqlOf = (select: string, admission: string) => ({
   find: `${select} WHERE incarnation = ?2 AND client = ?3 AND name = ?4`,
   findById: `${select} WHERE id = ?2`,
@@ -87,7 +87,7 @@ const sqlOf = (select: string, admission: string) => ({
 });
 export const PUSH_SQL = sqlOf(SELECT, admissionOf(IN_DIRECTORY));
 const SQL_IN_SHARD = sqlOf(SELECT_IN_SHARD, admissionOf(""));
-/** Statements about records that may not count any more (push-store.ts). */
+/** Statements about records that may be void (push-store.ts). */
 const LEFT_OVER_SQL = {
   removeEarlier: `DELETE FROM push_subscription WHERE client = ?1 AND created_at < ?2`,
   makeYounger: `UPDATE push_subscription SET created_at = ?2 WHERE id = ?1 AND created_at < ?2`,
@@ -95,7 +95,7 @@ const LEFT_OVER_SQL = {
     WHERE id > ?1 AND id < ?2 ORDER BY id LIMIT ?3`,
 } as const;
 
-/** More keys than anybody rotates through at once. */
+/** Maximum number of keys that are counted; far more than are in use at once. */
 const MOST_SEAL_KEYS = 20;
 
 /** Conditions of the operator's list; ?2 is the last id of the previous page. */
@@ -119,8 +119,8 @@ function conditionsOf(
 export type RecordStore = ReturnType<typeof createRecordStore>;
 
 /**
- * The records of push subscriptions in one database. A row of the audit log is written if and only if its change is. In
- * the directory records come with their rights; those of another shard have none yet (push-store.ts).
+ * The records of push subscriptions in one database. A row of the audit log is written if and only if its change is.
+ * The directory returns records with their rights, another shard without (push-store.ts).
  */
 export function createRecordStore(
   db: D1Database,
@@ -145,7 +145,7 @@ export function createRecordStore(
     const [changed] = await db.batch([statement, ...rowsIfChanged(audits)]);
     return changed!.meta.changes > 0;
   };
-  /** Writes each row only if the one before it was written, so the first only if there was a change. */
+  /** Writes each row only if the statement before it changed something, so the first only if there was a change. */
   const rowsIfChanged = (audits: readonly AuditRecord[]) => audits.map((row) => audit.statement("if changed", row));
   const keyAndLimits = ({ id, topic, incarnation, client, name }: PushRecord, { ofClient, ofTopic }: PushLimits) =>
     [id, topic, incarnation, client, name, ofClient, ofTopic] as const;
@@ -157,28 +157,28 @@ export function createRecordStore(
 
     findById: (id: string): Promise<PushRecord | undefined> => one(sql.findById, id),
 
-    /** All of a client's on a topic, by name. `insert` bounds their number. */
+    /** All records of a client on a topic, by name. `insert` bounds their number. */
     list: ({ incarnation, client }: Omit<PushKey, "name">): Promise<readonly PushRecord[]> =>
       many(sql.list, incarnation, client),
 
-    /** Some on a topic, by client and name, behind one of them. */
+    /** Some records on a topic, by client and name, after one of them. */
     ofTopicAfter: (
       incarnation: string,
       [client = "", name = ""]: readonly string[],
       { limit, skip }: RowRange,
     ): Promise<readonly PushRecord[]> => many(sql.listOfTopic, incarnation, client, name, limit, skip),
 
-    /** Those that match the filter, by id, behind one. */
+    /** Records that match the filter, by id, after an id. */
     matchingAfter(filter: PushFilter, after: string, { limit, skip }: RowRange): Promise<readonly PushRecord[]> {
       const { where, values } = conditionsOf(filter, 5);
       const text = `${isDirectory ? SELECT : SELECT_IN_SHARD} WHERE ${where} ORDER BY id LIMIT ?3 OFFSET ?4`;
       return many(text, after, limit, skip, ...values);
     },
 
-    /** Counts all of this database as `n`. */
+    /** Statement that counts all records of this database as `n`. */
     count: (): D1PreparedStatement => db.prepare(sql.count),
 
-    /** How many match the filter behind an id, up to `most`. */
+    /** Number of records after an id that match the filter, up to `most`. */
     async countAfter(filter: PushFilter, after: string, most: number): Promise<number> {
       const { where, values } = conditionsOf(filter, 4);
       const text = `SELECT count(*) AS n FROM (SELECT 1 FROM push_subscription WHERE ${where} LIMIT ?3)`;
@@ -186,20 +186,20 @@ export function createRecordStore(
       return (await counting.first<number>("n")) ?? 0;
     },
 
-    /** Some of a topic or of a client. */
+    /** Some records of a topic or of a client. */
     some: (
       of: { readonly incarnation: string } | { readonly client: string },
       limit: number,
     ): Promise<readonly PushRecord[]> =>
       "client" in of ? many(sql.ofClient, of.client, limit) : many(sql.ofTopic, of.incarnation, limit),
 
-    /** Tells whether a record could be inserted now. */
+    /** Checks whether a record could be inserted now. */
     admission: async (record: PushRecord, limits: PushLimits): Promise<Admission> =>
       (await admission(record, limits).first<Admission>("admission"))!,
 
     /**
-     * Inserts if the topic is active, the client exists and has no subscription of that name on it, and neither has too
-     * many. Returns the admission afterwards, which is the same for a repeat after a lost answer.
+     * Inserts a record if its admission is `free`. Returns the admission afterwards. A repeat after a lost answer
+     * returns the same.
      */
     async insert(record: PushRecord, limits: PushLimits, row: AuditRecord): Promise<Exclude<Admission, "free">> {
       const insert = db
@@ -252,10 +252,10 @@ export function createRecordStore(
       row: AuditRecord,
     ): Promise<boolean> => change(db.prepare(sql.renew).bind(id, version, credentials, sealKey, nowMs), [row]),
 
-    /** True if it was there. */
+    /** Removes a record. True if it existed. */
     remove: (id: string, row: AuditRecord): Promise<boolean> => change(db.prepare(sql.remove).bind(id), [row]),
 
-    /** Disables it if it still has this version: a change by the client wins. */
+    /** Disables a record if it still has this version, so that a change by the client wins. */
     async disable(id: string, version: number, nowMs: number, row: AuditRecord): Promise<void> {
       await change(db.prepare(sql.disable).bind(id, version, nowMs), [row]);
     },
@@ -265,39 +265,39 @@ export function createRecordStore(
       await change(db.prepare(sql.verify).bind(id, version, to, nowMs), [row]);
     },
 
-    /** Removes all of a topic. `rows` describe those that existed a moment ago. */
+    /** Removes all records of a topic. `rows` are the audit rows of those that the caller has read. */
     async removeOfTopic(incarnation: string, rows: readonly AuditRecord[]): Promise<void> {
       await change(db.prepare(sql.removeOfTopic).bind(incarnation), rows);
     },
 
-    /** Removes all of a client that were there at this time. */
+    /** Removes the records of a client that are not younger than `untilMs`. */
     async removeOfClient(client: string, untilMs: number, rows: readonly AuditRecord[]): Promise<void> {
       await change(db.prepare(LEFT_OVER_SQL.removeEarlier).bind(client, untilMs + 1), rows);
     },
 
-    /** Removes those of an earlier client with the same id, from before this time. True if there were any. */
+    /** Removes the records of an earlier client with the same id, made before this time. True if there were any. */
     removeEarlier: (client: string, beforeMs: number): Promise<boolean> =>
       change(db.prepare(LEFT_OVER_SQL.removeEarlier).bind(client, beforeMs), []),
 
-    /** The client, on another machine, was made at this time. */
+    /** Raises the creation time of a record to that of its client, which another machine's clock gave. */
     async makeYounger(id: string, createdAtMs: number): Promise<void> {
       await db.prepare(LEFT_OVER_SQL.makeYounger).bind(id, createdAtMs).run();
     },
 
-    /** Some between two ids. */
+    /** Some records between two ids, by id. */
     part: async (after: string, to: string, limit: number): Promise<readonly PlacedRecord[]> =>
       (await db.prepare(LEFT_OVER_SQL.part).bind(after, to, limit).all<PlacedRecord>()).results,
 
-    /** Statements that remove all of a client's, for the transaction that removes the client. */
+    /** Statements that remove a client's records, for the transaction that removes the client. */
     removeOfClientStatements: (client: string, rows: readonly AuditRecord[]): readonly D1PreparedStatement[] => [
       db.prepare(sql.removeOfClient).bind(client),
       ...rowsIfChanged(rows),
     ],
 
-    /** Some that deliver or ask whether they may, by id, after an id. */
+    /** Some records that are active or unverified, by id, after an id. */
     activeAfter: (id: string, limit: number): Promise<readonly PushRecord[]> => many(sql.activeAfter, id, limit),
 
-    /** Some that are sealed under another key. */
+    /** Some records whose credentials are sealed under another key. */
     sealedOtherwise: (sealKey: string, limit: number): Promise<readonly PushRecord[]> =>
       many(sql.sealedOtherwise, sealKey, limit),
 

@@ -1,21 +1,20 @@
 import { scopeMatches } from "../../../platform/model/scope-pattern.ts";
 
 /**
- * A push subscription as stored in D1: what the client asked for. The object knows its progress
- * (push-subscription.do.ts).
+ * A push subscription as stored in D1: its configuration. Its object has its progress (push-subscription.do.ts).
  */
 export interface PushRecord extends PushKey {
   /** Random; names the object. A subscription that is created again gets another id. */
   readonly id: string;
   /** `<owner>.<eventType>` */
   readonly topic: string;
-  /** True if it was made by the topic's owner, who needs no scope. */
+  /** True if the topic's owner created it, who needs no scope. */
   readonly asOwner: boolean;
   /** Undefined if unknown. */
   readonly made: PushMaking | undefined;
   /** Why nothing is delivered; undefined while its right exists. Computed, never stored. */
   readonly halt?: Halt | undefined;
-  /** When `halt` was read, if it is a copy. */
+  /** When `halt` was read, if it comes from a cache. */
   readonly asOfMs?: number | undefined;
   readonly endpoint: string;
   readonly username: string;
@@ -24,9 +23,9 @@ export interface PushRecord extends PushKey {
   /** The id of the key that `credentials` is sealed under. */
   readonly sealKey: string;
   readonly state: RecordState;
-  /** State of the handshake; undefined if the endpoint is not asked. */
+  /** State of the handshake; undefined if the subscription has none. */
   readonly verification?: Verification | undefined;
-  /** Increases with every change by a client, and when it is disabled. */
+  /** Increases with every change by the client, and when the record is disabled or its handshake ends. */
   readonly version: number;
   readonly createdAtMs: number;
   readonly updatedAtMs: number;
@@ -53,15 +52,15 @@ export interface PushMaking {
 /**
  * A right that no longer exists.
  * - `client_disabled`, `tenant_disabled`: the client, or the tenant of the creating token, is disabled.
- * - `owner_changed`: made by the owner's right, but the client no longer has the owner's name.
+ * - `owner_changed`: the topic's owner created it, but the client no longer has the owner's name.
  * - `scope_lost`: the client is no longer registered for a scope that covers the topic.
  */
 const HALTS = ["client_disabled", "tenant_disabled", "owner_changed", "scope_lost"] as const;
 export type Halt = (typeof HALTS)[number];
 
 /**
- * `disabled`: the endpoint responded 410. `unverified`: it is being asked whether it wants the events. `failed`: it
- * did not confirm. An update enables the subscription or asks again.
+ * `disabled`: the endpoint responded 410. `unverified`: the handshake is running. `failed`: the endpoint did not
+ * confirm that it wants the events. An update enables the subscription or starts the handshake again.
  */
 export type RecordState = "active" | "unverified" | "failed" | "disabled";
 export type Verification = "pending" | "done" | "failed";
@@ -76,19 +75,19 @@ export const storedState = (state: RecordState): "active" | "disabled" => (state
 export const COLUMNS = `id, topic, incarnation, client, name, as_owner, made_in_tenant, made_by_request, made_by_scope,
   endpoint, username, credentials, seal_key, state, verification, version, created_at, updated_at`;
 
-/** The directory's word on a client, in the tenant that a subscription was made in. */
+/** The rights of a client in the tenant that a subscription was created in, as the directory has them. */
 export interface ClientRight {
   readonly isDisabled: 0 | 1;
-  /** The client's own tenant, or that of the making. */
+  /** True if the client's own tenant or that of the creation is disabled. */
   readonly isTenantDisabled: 0 | 1;
   readonly name: string;
-  /** Those that may cover the topic's scope; `haltOf` checks them exactly. */
+  /** Scopes that may cover the topic's scope; `haltOf` checks them exactly. */
   readonly scopes: readonly string[];
 }
 
 /**
- * SQL in the directory: the right of `push_subscription` as JSON; null: there is no such client. `?1`: the beginning of
- * a topic's scope. A topic that is not known may be any.
+ * SQL for the directory: the `ClientRight` of a row of `push_subscription` as JSON; null if its client does not exist.
+ * `?1`: the prefix of topic scopes. Without a topic, scopes of all topics are included.
  */
 export const RIGHT = `(SELECT json_object('isDisabled', client.disabled, 'name', client.name, 'isTenantDisabled', EXISTS (
     SELECT 1 FROM tenant WHERE tenant.disabled = 1 AND tenant.id IN (made_in_tenant, client.tenant)),
@@ -102,7 +101,7 @@ const SELECTED = `id, topic, incarnation, client, name, as_owner AS asOwner, mad
   made_by_request AS madeByRequest, made_by_scope AS madeByScope, endpoint, username, credentials, seal_key AS sealKey, state,
   verification, version, created_at AS createdAtMs, updated_at AS updatedAtMs`;
 
-/** Reads records: in the directory, and in another shard, which knows no clients. */
+/** Reads records: in the directory with their rights, in another shard without. */
 export const SELECT = `SELECT ${SELECTED}, ${RIGHT} AS standing FROM push_subscription`;
 export const SELECT_IN_SHARD = `SELECT ${SELECTED}, NULL AS standing FROM push_subscription`;
 
@@ -133,7 +132,7 @@ export function toRecord(row: PushRow): PushRecord {
   };
 }
 
-/** `topicScope` is the beginning of every topic's scope. */
+/** Adds why nothing is delivered, if so. `topicScope` is the prefix of topic scopes. */
 export const withRight = (record: PushRecord, right: ClientRight | null, topicScope: string): PushRecord => ({
   ...record,
   halt: haltOf(record, right, topicScope),

@@ -1,17 +1,17 @@
 import { RIGHT, type ClientRight, type PlacedRecord, type PushRecord } from "./record.ts";
 
-/** The directory, as records that lie in other shards need it: whose they are, and whether that still holds. */
+/** Queries of the directory for records that lie in other shards: their clients and topics, and the clients' rights. */
 export type RightStore = ReturnType<typeof createRightStore>;
 
-/** The client, and the tenant of the making. */
+/** The client, and the tenant of the creation. */
 export type OfClient = Pick<PushRecord, "client" | "made">;
 
 export interface KnownRight extends ClientRight {
-  /** Records from before this are of an earlier client with the same id. */
+  /** Older records belong to an earlier client with the same id. */
   readonly clientCreatedAtMs: number;
 }
 
-/** ?1: the beginning of a topic's scope, ?2: pairs of a client and the tenant of a making. */
+/** ?1: the prefix of topic scopes, ?2: pairs of a client and the tenant of a creation. */
 const RIGHTS = `
   WITH push_subscription AS (
     SELECT value ->> 0 AS client, value ->> 1 AS made_in_tenant, NULL AS topic FROM json_each(?2))
@@ -20,7 +20,7 @@ const RIGHTS = `
 const COUNTS = `
   SELECT EXISTS (SELECT 1 FROM topic WHERE name = ?1 AND incarnation = ?2 AND state = 'active') AS isTopicActive, (
     SELECT created_at FROM client WHERE id = ?3) AS clientCreatedAtMs`;
-/** ?1: records. Those whose topic or client is gone. */
+/** Selects those of the records ?1 whose topic or client is gone. */
 const LEFT_OVER = `
   SELECT value ->> 'id' AS id FROM json_each(?1)
   WHERE NOT EXISTS (SELECT 1 FROM topic WHERE name = value ->> 'topic' AND incarnation = value ->> 'incarnation')
@@ -30,7 +30,7 @@ export const rightKey = ({ client, made }: OfClient): string => JSON.stringify([
 
 export function createRightStore(db: D1Database, topicScope: string) {
   return {
-    /** By `rightKey`; a client that does not exist is left out. */
+    /** The rights by `rightKey`, without clients that do not exist. */
     async rights(of: readonly OfClient[]): Promise<ReadonlyMap<string, KnownRight>> {
       const keys = [...new Set(of.map(rightKey))];
       if (keys.length === 0) return new Map();
@@ -50,7 +50,7 @@ export function createRightStore(db: D1Database, topicScope: string) {
       );
     },
 
-    /** Says whether a topic still takes subscriptions, and since when the client exists; null: it does not. */
+    /** Reads whether the topic is active, and when the client was created; null if it does not exist. */
     async counts({ topic, incarnation, client }: Pick<PushRecord, "topic" | "incarnation" | "client">): Promise<{
       readonly isTopicActive: 0 | 1;
       readonly clientCreatedAtMs: number | null;
