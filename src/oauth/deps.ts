@@ -44,9 +44,9 @@ export interface OAuthDeps {
   readonly authUrl: string;
   /** Finds the service behind a public path (RFC 8707). */
   readonly findResource: FindResource;
-  /** The clients that may come although nobody registered them. */
+  /** Which clients may be used without a registration by an operator. */
   readonly unregisteredClients: UnregisteredPolicy;
-  /** Each of them is accepted. */
+  /** All of them are valid, so an operator can rotate them. */
   readonly operatorSecrets: readonly string[];
   /** Allows identity providers on loopback hosts and plain http. */
   readonly allowLoopback: boolean;
@@ -57,12 +57,12 @@ export interface OAuthDeps {
   readonly subject: Subject;
   readonly audit: AuditTrail;
   readonly pages: Pages;
-  /** The database was restored: forget what is kept of it. */
+  /** Called when the database was restored. Drops cached copies of it. */
   readonly onRestored?: () => void;
   readonly mails: Mails;
   /** Undefined: the platform sends no mail. */
   readonly sendMail: SendMail | undefined;
-  /** A browser session that was not used for so long is over; undefined: only its age counts. */
+  /** A browser session ends after this time without use. Undefined: only its age ends it. */
   readonly sessionIdleMs: number | undefined;
   /** People may sign in by passkeys. */
   readonly usesPasskeys: boolean;

@@ -21,7 +21,7 @@ export interface Admitted {
 /**
  * Checks a form of the account page. Returns its session, or a response that changes nothing.
  *
- *   sent from another site, or a field twice ──▶ 400 page
+ *   sent from another site, or a protocol parameter twice (model/parameters.ts) ──▶ 400 page
  *   nobody is signed in any more ──▶ 303 to the page, to sign in
  *   the form is of another sign-in ──▶ 400, the page again
  */
@@ -57,7 +57,7 @@ export async function removeAccess(deps: AccountDeps, call: FormCall): Promise<R
     call,
     deps.consents.revokeStatement(email, clientId),
   );
-  // If very many grants are left over, the page shows them, and the user can repeat.
+  // If grants remain, the page still shows the application, and the user can repeat.
   return redirectToAccount(deps, call, ended ? "removed" : undefined);
 }
 
@@ -82,8 +82,8 @@ export async function signOut(deps: AccountDeps, call: FormCall): Promise<Respon
 }
 
 /**
- * `POST /account/end-session`: ends one session of the user, and every grant and token that came of it, as an
- * operator's `POST sessions/{id}/revoke` does. It needs a sign-in of the last quarter of an hour (ASVS 7.5.2).
+ * `POST /account/end-session`: ends one session of the user, and every grant and token issued in it, as an operator's
+ * `POST sessions/{id}/revoke` does. It needs a sign-in of the last quarter of an hour (ASVS 7.5.2).
  */
 export async function endSession(deps: AccountDeps, call: FormCall): Promise<Response> {
   const admitted = await admit(deps, call, "end session");
@@ -92,7 +92,7 @@ export async function endSession(deps: AccountDeps, call: FormCall): Promise<Res
   if (!isRecent(session, call)) return signInAgain(deps, call, session);
   const { email } = session.user;
   const sid = form.get("session") ?? "";
-  // It may have ended just now, which is what the person wants.
+  // If it has just ended, the person has their wish.
   if (!(await deps.sessions.owns(email, sid))) return redirectToAccount(deps, call, undefined);
   const { nowMs, requestId } = call;
   const by = { atMs: nowMs, requestId, actor: `user ${email}`, subject: `sessions/${sid}` };

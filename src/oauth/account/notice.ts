@@ -29,8 +29,8 @@ export const accountErrorPage = (
   refusedPage(deps, call, action, { kind: "account", detail, reason, clientId: "", account: accountAddress(call) });
 
 /**
- * Redirects to the page after a form, so that reloading repeats nothing. A cookie carries the notice, because anybody
- * could make a link with it.
+ * Redirects to the page after a form, so a reload repeats nothing. A cookie carries the notice: in the URL, anybody
+ * could forge one with a link.
  */
 export function redirectToAccount(
   { names }: Pick<AccountDeps, "names">,

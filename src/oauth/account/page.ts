@@ -21,7 +21,7 @@ import { accountCodePage } from "./code-page.ts";
 import { formKey } from "./form-key.ts";
 import { accountSignInForm, accountSignInPage, signInAtProvider } from "./sign-in.ts";
 
-/** More applications than people use and a page can show. */
+/** Our choice: people use fewer, and a page cannot show more. */
 const MOST_APPLICATIONS = 100;
 const MOST_SESSIONS = 50;
 const LOCAL: readonly string[] = [DEFAULT_PROVIDER, LEGACY_PROVIDER];
@@ -104,7 +104,7 @@ export async function accountPage(
     hasPassword,
     linked: linked.map(({ provider: id, name }) => ({ id, name })),
     linkable: toLink.map(({ id, button }) => ({ id, name: button })),
-    // Two forms lead to a provider: to link one, and to show once more who it is.
+    // Forms redirect to a provider to link an account there, or to sign in there again.
     formTargets: [...toLink, ...(current === undefined ? [] : [current])].map(({ issuer }) => issuer),
     notice: fault === undefined ? notice : undefined,
     fault,

@@ -1,11 +1,11 @@
 /**
  * The person's passkeys at `/account` (passkeys/passkeys.ts says who may do what).
  *
- *   new      at most 15 min after a sign-in, shown two factors if there are two ──▶ a page that makes one
- *   add      its answer, within an hour, in the same session ──▶ stored; a mail
- *   rename    of a person with passkeys who showed one, or a code, in this session
- *   remove    the same, at most 15 min after the sign-in; a mail
- *   any of them too early ──▶ the page for the second factor, or for signing in again
+ *   new      at most 15 min after a sign-in; a person who has a second factor or passkey has shown it ──▶ the page
+ *   add      the answer of that page, within an hour, in the same session ──▶ stored; a mail
+ *   rename   a person who has a second factor or passkey has shown it in this session
+ *   remove   the same, at most 15 min after the sign-in; a mail
+ *   else ──▶ the page for the second factor, or for signing in again
  */
 import { nfkc } from "../../platform/text/text.ts";
 import { upgradeSession } from "../factors/check.ts";
@@ -78,7 +78,7 @@ async function newPasskeyPage(
     action: accountAddress(call, "/passkeys/add"),
     hidden: {
       csrf: await csrfToken(deps, formKey(deps, call)),
-      // Two pages of a person without passkeys have two handles: the sealed one of the page that is sent counts.
+      // Each page makes a handle for a person without passkeys. The form brings back the one that its page showed.
       user_handle: await deps.sealer.seal(userHandle, handlePurpose(user.email)),
     },
     challenge: await makeChallenge(deps, "add", formKey(deps, call), call.nowMs),

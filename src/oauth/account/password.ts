@@ -27,7 +27,7 @@ const SIGNED_IN = "signed in";
  * `POST /account/password`
  *
  *   the new password is not acceptable ──▶ 400, the page again; the old one is not checked
- *   the old password is wrong, or the account is blocked ──▶ 400, the page again; counted with all other attempts
+ *   the old password is wrong, or the account is blocked ──▶ 400, the page again; counts towards the block
  *   password changed, user disabled or signed out meanwhile ──▶ 303, nothing changed
  *   changed ──▶ every session, grant and token of the user is revoked; this browser gets a new session; 303
  */

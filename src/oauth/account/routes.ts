@@ -6,8 +6,8 @@
  *                                     └── remove access · change password, factor, passkey, provider: still signed in
  *
  * A browser must be signed in, and reaches only its own user. The forms carry a token bound to the session, so no other
- * site can send them. Each is answered by a redirect to the page, or by the page with the error (changes.ts,
- * password.ts). Sessions are those of `/authorize` (sign-in/sessions.ts).
+ * site can send them. The response is a redirect to the page, the page with the error, or the next step, such as the
+ * page of recovery codes. Sessions are those of `/authorize` (sign-in/sessions.ts).
  */
 import { defineRoute, formBody, type Route } from "../../http/route.ts";
 import { askToVerify, endSession, revokeAll, removeAccess, signOut } from "./changes.ts";

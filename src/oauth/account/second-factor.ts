@@ -74,8 +74,8 @@ export async function offerSecondFactor(deps: AccountDeps, call: FormCall): Prom
 }
 
 /**
- * Asks for a passkey, if the person has one. Without a password to ask for, the person shows at the provider again who
- * they are.
+ * Asks for a passkey if the person has one. The form then asks for the password. A person who came by a provider and
+ * has no password signs in there again.
  */
 async function proveFirst(deps: AccountDeps, call: AnyCall, session: Session): Promise<Response | undefined> {
   const { user, provider } = session;
@@ -114,7 +114,7 @@ async function offerPage(
  *
  *   the page is too old, or of another sign-in ──▶ 400, the page with a new secret
  *   the code is not of the secret ──▶ 400, the page again; the password is not checked
- *   the password is wrong, or the account is blocked ──▶ 400, the page again; counted with all other attempts
+ *   the password is wrong, or the account is blocked ──▶ 400, the page again; counts towards the block
  *   else ──▶ the second factor is on, this browser has shown it; the recovery codes
  */
 export async function confirmSecondFactor(deps: AccountDeps, call: FormCall): Promise<Response> {

@@ -43,7 +43,7 @@ export async function accountSignInPage(deps: AccountDeps, call: AnyCall, form: 
     byPassword: byDomain.length === 0 ? undefined : addressWith(deps, call, DEFAULT_PROVIDER),
     email: form.email.slice(0, EMAIL_MAX_CHARS),
     clientName: "",
-    // A sign-in again is by the form: who came by a provider is sent there at once.
+    // Only people of our own directory sign in again by this form. `signInAgain` redirects others to their provider.
     providers: form.fault === "again" ? [] : await otherProviders(deps, call),
     tenant: "",
     layout: "page",
@@ -68,7 +68,7 @@ async function otherProviders(deps: AccountDeps, call: AnyCall) {
   return buttons.map(({ id, button }) => ({ name: button, href: addressWith(deps, call, id) }));
 }
 
-/** The first form of the page: for the address alone if that may lead to a provider. */
+/** The first form of the page. It asks for the address alone if some provider is chosen by its domain. */
 export const accountSignInForm = async (deps: AccountDeps, call: AnyCall): Promise<Response> =>
   accountSignInPage(deps, call, { email: "", fault: undefined, byDomain: await providersByDomain(deps, call) });
 

@@ -25,9 +25,8 @@ import { openSecrets } from "./mac-secret.ts";
  *   sent ──signed by a key or a secret of the client, for this server, in time──▶ good ──its `jti` is new──▶ used
  *                                                                                         └── used before: refused
  *
- * The registration says whether keys or secrets count. The header chooses among them and the algorithms below, and
- * nothing else in it counts: a public key is never a secret. A used assertion stays known until it has expired, so one
- * that was overheard is worth nothing.
+ * The registration decides between keys and secrets. The header only selects one of them and an algorithm below, so a
+ * public key is never used as a secret. A used assertion is remembered until it expires, so it cannot be replayed.
  */
 export const ASSERTION_TYPE = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer";
 
@@ -45,7 +44,7 @@ export const ASSERTION_ALGS: readonly string[] = [
   "Ed25519",
   "EdDSA",
 ];
-/** That of secrets. The longer ones want longer secrets (RFC 7518 3.2) than clients have: 32 characters or more. */
+/** For secrets. HS384 and HS512 need longer keys (RFC 7518 3.2): a client's secret may have only 32 characters. */
 export const MAC_ALGS: readonly string[] = ["HS256"];
 /** Those of FAPI 2.0 (5.4.1). */
 const FAPI_ALGS: readonly string[] = ["ES256", "PS256", "Ed25519", "EdDSA"];
@@ -63,7 +62,7 @@ export interface AssertionDeps extends Pick<Addresses, "issuerFor"> {
   readonly sealer: Sealer;
 }
 
-/** It proves itself by assertions, and by nothing else. */
+/** True if the client authenticates by assertions only. */
 export const signsAssertions = ({ authMethod }: Pick<ClientRecord, "authMethod">): boolean =>
   authMethod === "private_key_jwt" || authMethod === "client_secret_jwt";
 
@@ -77,7 +76,7 @@ export function namedByAssertion(assertion: string): string | undefined {
   }
 }
 
-/** Checks the assertion and uses it up. The error says why it is refused, for the log. */
+/** Checks the assertion and uses it up. The error is the reason, for the log. */
 export async function checkAssertion(
   deps: AssertionDeps,
   client: ClientRecord,

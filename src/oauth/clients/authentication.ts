@@ -11,7 +11,7 @@ import type { Entry } from "./directory.ts";
 
 /**
  * Client authentication: by a secret in the header or the body (RFC 6749 2.3.1), or by an assertion (RFC 7523) that the
- * client signs with a key or with its secret. One of them, and the one that the client is registered for.
+ * client signs with a key or with its secret. A request uses one method, which must be the registered one.
  *
  * Known and unknown clients, right and wrong secrets cost the same: one lookup that caches misses too, one digest of
  * the secret, and at least one comparison.

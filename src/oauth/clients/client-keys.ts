@@ -39,7 +39,7 @@ export function createClientKeys(
     return { keys: answer.ok ? parseKeySet(JSON.stringify(answer.value)) : answer, atMs };
   };
   return {
-    /** `newer`: no key that was found before fits. */
+    /** `newer`: no key of the cached set fits. */
     async find(
       { jwks = "", jwksUri = "" }: Pick<ClientRecord, "jwks" | "jwksUri">,
       nowMs: number,

@@ -2,11 +2,11 @@ import { sha256Hex } from "../../platform/secrets/hash.ts";
 import type { Sealer } from "../../platform/secrets/seal.ts";
 
 /**
- * Secrets by which clients sign (`client_secret_jwt`). A MAC is checked with the secret itself, so it is sealed where
- * other secrets are hashed.
+ * Secrets with which clients sign (`client_secret_jwt`). Checking a MAC needs the secret itself, so it is sealed, not
+ * hashed like other secrets.
  *
- * The row's digest is of the client and the secret. It is no digest of a secret alone, so such a secret proves nothing
- * when it is sent as it is, and the same secret of two clients has two rows.
+ * The row's digest covers the client and the secret. It never equals the digest of a plain secret, so sending the
+ * secret itself does not authenticate. Two clients with the same secret have different digests.
  */
 export interface SealedSecret {
   readonly digest: string;

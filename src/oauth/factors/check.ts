@@ -10,12 +10,12 @@ import { openSecret } from "./secret.ts";
 import { matchingStep } from "./totp.ts";
 
 const CODE = /^[0-9]{6}$/;
-/** More than people type around a code. */
+/** People type spaces and hyphens around a code, but fewer. */
 const MAX_TYPED_CHARS = 64;
 
 /**
- * Checks a one-time code or a recovery code and uses it up. It counts with the passwords of the account: the object of
- * the account says first whether the attempt is admitted, and only then the code is used.
+ * Checks a one-time code or a recovery code and uses it up. Failures count with wrong passwords of the account. The
+ * account's object admits the attempt first, so a blocked attempt uses no code up.
  */
 export async function checkCode(
   deps: FactorDeps,
@@ -34,7 +34,7 @@ export async function checkCode(
   return (await use()) ? counted : count(false);
 }
 
-/** Uses the code up, and says whether this request was the one that did. Undefined: the code is not good. */
+/** Uses the code up. False if another request did so first. */
 type Use = () => Promise<boolean>;
 
 async function findCode(deps: FactorDeps, call: AnyCall, email: string, typed: string): Promise<Use | undefined> {
@@ -52,7 +52,7 @@ async function findCode(deps: FactorDeps, call: AnyCall, email: string, typed: s
   return step === undefined ? undefined : () => deps.factors.useStep(email, step);
 }
 
-/** A session of two factors in the place of one of one factor. */
+/** A session of two factors that replaces one of one factor. */
 export interface Upgraded {
   readonly session: Session;
   /** Adds the cookies of the new session and of the browser, which is known from now on. */

@@ -1,5 +1,5 @@
 /**
- * Second factors: one-time codes of an app (RFC 6238), and recovery codes for the day on which the app is lost.
+ * Second factors: one-time codes of an app (RFC 6238), and recovery codes in case the app is lost.
  *
  *   account:  none ──set up: a code of the new secret──▶ on, with ten recovery codes ──removed──▶ none
  *                                                         └── recovery codes made anew: still on, the old ones are void
@@ -35,7 +35,7 @@ export interface FactorDeps extends SessionDeps, SignInDeps {
 /** Our choice. */
 const RECENT_MS = 15 * 60_000;
 
-/** The person has just signed in, and so may change how they do. Later they sign in again first. */
+/** A recent sign-in may change how the person signs in. An older one must sign in again first. */
 export const isRecent = (
   { authenticatedAtMs }: Pick<SignInTimes, "authenticatedAtMs">,
   { nowMs }: Pick<AnyCall, "nowMs">,

@@ -1,6 +1,6 @@
 import type { Sealer } from "../../platform/secrets/seal.ts";
 
-/** A secret copied to another account does not open. */
+/** Bound to the account, so a secret copied to another one does not open. */
 export const totpSealContext = (email: string): string => `totp:${email}`;
 
 export async function openSecret(

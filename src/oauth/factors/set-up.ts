@@ -50,7 +50,7 @@ const toOffer = ({ publicBase }: AnyCall, { user }: Offered, secret: string, sea
 
 const purpose = ({ sid, user }: Offered): string => `second factor of ${user.email} in session ${sid}`;
 
-/** The step of the code that shows that the app has the secret. Nobody can guess by it, so it is not counted. */
+/** The step of a right code. Wrong codes are not counted: whoever sends the form has seen the secret. */
 export const codeOfOffer = ({ secret }: Offer, typed: string, nowMs: number): number | undefined =>
   matchingStep(secret, typed.replaceAll(/[\s-]/g, ""), nowMs, 0);
 

@@ -2,7 +2,7 @@ import { createHmac } from "node:crypto";
 import { equalDigests } from "../../platform/secrets/hash.ts";
 import type { Random } from "../../platform/runtime/random.ts";
 
-/** One-time codes by time (RFC 6238): HMAC-SHA-1, 30 s, six digits. Apps know no other kind for certain. */
+/** One-time codes by time (RFC 6238): HMAC-SHA-1, 30 s, six digits. Every app supports this kind. */
 const STEP_MS = 30_000;
 const DIGITS = 6;
 /** RFC 4226 4: 160 bits. */

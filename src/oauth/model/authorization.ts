@@ -132,7 +132,7 @@ export function narrow(
   if (unauthorized !== undefined) return err({ scope: unauthorized, reason: `${unauthorized} was not authorized` });
   return ok({
     openid: requested.openid,
-    // Libraries always send the same scopes, and these were once without effect: one that was not authorized stays so.
+    // Libraries send the same scopes with each request. Earlier versions ignored these, so none is refused.
     profile: requested.openid ? requested.profile.filter((scope) => profile.includes(scope)) : [],
     scopes: requested.named,
   });

@@ -2,8 +2,8 @@ import { err, ok, type Result } from "../../platform/model/result.ts";
 
 /**
  * The parameters `claims` (OIDC Core 5.5) and `acr_values`: single claims in place of scopes, and how the user has to
- * sign in. A claim that is asked for by name asks for its scope, and gets what the scope gives. Claims that nobody
- * knows are ignored, essential ones too (5.5.1).
+ * sign in. A claim named here requests its whole scope. Unknown claims are ignored, even essential ones
+ * (5.5.1).
  */
 export interface ClaimsRequest {
   /** `profile` and `email`, as far as their claims are asked for. */
@@ -56,7 +56,7 @@ export function parseClaims(
   const [userinfo, idToken] = [parsed?.["userinfo"] ?? {}, parsed?.["id_token"] ?? {}];
   if (parsed === undefined || !isRequest(userinfo) || !isRequest(idToken))
     return refuse("claims must be an object with userinfo and id_token, whose claims are null or objects.");
-  // Nobody else may be named then (3.1.2.2), and a hint says it better.
+  // A request for one user must fail for any other (3.1.2.2). Only `id_token_hint` is supported for that.
   if ([userinfo, idToken].some(({ sub }) => isMembers(sub) && ("value" in sub || "values" in sub)))
     return refuse("claims cannot ask for a value of sub: send id_token_hint.");
   const names = [...Object.keys(userinfo), ...Object.keys(idToken)];

@@ -1,8 +1,8 @@
 import { TWO_FACTOR_SIGN_IN } from "./claims.ts";
 
 /**
- * Methods of a sign-in, in the order in which they were used: the `amr` of tokens (RFC 8176). They end with `mfa` if
- * there were two factors. Undefined: not known, as of another identity provider, which counts as one factor.
+ * Methods of a sign-in, in the order of their use: the `amr` of tokens (RFC 8176). They end with `mfa` after two
+ * factors. Undefined: unknown, for example at another identity provider. Such a sign-in counts as one factor.
  */
 export type Methods = readonly string[];
 
@@ -21,10 +21,10 @@ export const withCode = (methods: Methods = []): Methods => [...methods, "otp", 
 export const withPasskey = (methods: Methods = []): Methods => [...methods, "pop", "user", TWO_FACTORS];
 export const BY_PASSKEY: Methods = withPasskey();
 
-/** Sessions from before methods were kept began with the password. */
+/** For sessions of our own directory. A row without methods is older than the column, so it began with the password. */
 export const hasPassword = (methods: Methods | undefined): boolean => methods?.includes("pwd") !== false;
 
-/** The claims of a token. `acr`: what the client asked for; two factors are named unasked. */
+/** The claims of a token. `acr`: the kind that the client requested. Two factors are stated without a request. */
 export const methodClaims = ({
   methods,
   acr,

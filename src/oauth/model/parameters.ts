@@ -10,8 +10,8 @@ export interface Parameters {
 }
 
 /**
- * Parameters that must not be repeated, because which value counts would be an accident (RFC 6749 3.1). Others may come
- * more often: RFC 8707 repeats `resource`.
+ * Parameters that must not be repeated (RFC 6749 3.1): servers would disagree about which value counts. Others may be
+ * repeated, such as `resource` (RFC 8707).
  */
 const SINGLE: ReadonlySet<string> = new Set([
   "grant_type",
@@ -81,7 +81,7 @@ export function readSessionId(
 
 /** The parameters of an authorization request as sent (OIDC Core 3.1.2.1). */
 export interface AuthorizationParameters extends Parameters {
-  /** The request came through `/par`: the hash of its reference (`authorize/pushed.ts`). */
+  /** The request came through `/par`: the hash of its reference (`authorize/pushed/pushed.ts`). */
   readonly pushed?: string;
   /** Names that were sent more than once. The first value counts. */
   readonly repeated: readonly string[];
@@ -92,10 +92,10 @@ export interface AuthorizationParameters extends Parameters {
 /** Replaces the ID token hint on a trip through the browser: the sealed expected user (`authorize/request.ts`). */
 export const expectedUserParameter = (names: Names): string => names.parameter("expected_user");
 
-/** Marks a pushed request whose person has signed in as it wants (`authorize/pushed.ts`). */
+/** Marks a pushed request whose person has signed in as it requires (`authorize/pushed/pushed.ts`). */
 export const continuedParameter = (names: Names): string => names.parameter("continued");
 
-/** The device of a pushed request: its hash and the code that it shows. Anywhere else it counts nothing. */
+/** The device of a pushed request: its hash and the code that it shows. Ignored in any other request. */
 export const deviceParameter = (names: Names): string => names.parameter("device");
 
 export interface RequestedDevice {
@@ -150,7 +150,7 @@ export function readAuthorizationParameters(source: URLSearchParams, names: Name
   const accepted = acceptedNames(names);
   for (const [name, value] of source) {
     if (!accepted.has(name)) continue;
-    // The one that may come more often (RFC 8707 2).
+    // The only parameter that may be repeated (RFC 8707 2).
     if (name === "resource") values.set(name, joinResources([values.get(name) ?? "", value]));
     else if (values.has(name)) repeated.add(name);
     else values.set(name, value);

@@ -24,7 +24,7 @@ export function withParameters(
   return `${base}${query === undefined ? "" : joint + encode(query)}${fragment === undefined ? "" : `#${encode(fragment)}`}`;
 }
 
-/** A header holds nothing else. */
+/** A header value may hold only these characters. */
 const isAscii = (text: string): boolean => /^[\x21-\x7e]*$/.test(text);
 
 /** Encodes a space as `%20`, which every reader of a query or a fragment understands. */
@@ -47,7 +47,7 @@ export const isRegisteredRedirectUri = (requested: string, registered: readonly 
 export const onlyRedirectUri = (registered: readonly string[]): string | undefined =>
   registered.length === 1 ? registered[0] : undefined;
 
-/** An application with a scheme of its own is opened by an address, and gets no form. */
+/** A native application with its own URI scheme is opened by a redirect. It cannot receive a form. */
 export const takesForms = (redirectUri: string): boolean => /^https?:/i.test(redirectUri);
 
 const LOOPBACK = /^(http:\/\/(?:127\.0\.0\.1|\[::1\]|localhost))(?::([1-9][0-9]{0,4}))?([/?].*)?$/;

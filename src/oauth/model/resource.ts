@@ -77,8 +77,8 @@ export const invalidTarget = (reason: string, clientId = ""): OAuthFailure =>
   failure("invalid_target", WRONG_TARGET, reason, clientId);
 
 /**
- * The services that a token of an authorization is for: those that are asked for, if they were authorized, else all
- * that were. Empty: the whole platform.
+ * The services that a token is for: the requested ones, which must have been authorized. Without a request, all
+ * authorized ones. Empty: the whole platform.
  */
 export async function targetsOf(
   { findResource }: Pick<ResourceDeps, "findResource">,

@@ -33,7 +33,7 @@ export async function readAuthenticatorData(bytes: Uint8Array<ArrayBuffer>): Pro
   try {
     return await read(bytes);
   } catch {
-    // The decoder throws for what is no CBOR, and a view for what is too short.
+    // The decoder throws if the bytes are not CBOR, the view if there are too few.
     return undefined;
   }
 }

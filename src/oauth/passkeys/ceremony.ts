@@ -11,7 +11,7 @@ import { verifySignature, type StoredKey } from "./public-key.ts";
  * The checks of WebAuthn 7.1 (a new passkey) and 7.2 (an answer of one), in the order in which they are made. Each
  * refusal is a reason for the log.
  *
- * The attestation of a new passkey is not read: the pages ask for `none`, so any model of authenticator is taken.
+ * The attestation of a new passkey is not read: the pages request `none`, so any model of authenticator is accepted.
  */
 export interface NewCredential {
   readonly id: string;
@@ -65,7 +65,7 @@ const clientData = z.object({
   topOrigin: z.optional(z.string()),
 });
 
-/** The id alone, to find the passkey. */
+/** The answer of a passkey, unchecked. Its id finds the stored one. */
 export function readAssertion(json: string): Assertion | undefined {
   const read = assertion.safeParse(parseJson(json));
   return read.success ? read.data : undefined;
@@ -91,7 +91,7 @@ export async function verifyAttestation(
   return ok({ ...credential, signCount, mayBeBackedUp, isBackedUp, transports: sent.data.transports });
 }
 
-/** The counter and the flag of this use. */
+/** Returns the counter and the backup flag of this use. */
 export async function verifyAssertion(
   sent: Assertion,
   stored: Verifier,

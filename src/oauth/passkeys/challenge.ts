@@ -15,7 +15,7 @@ export interface Challenge {
   readonly endsAtMs: number;
 }
 
-/** People leave a sign-in page open. Our choice; a new page has a new one. */
+/** Our choice: people leave a sign-in page open. Each page has its own challenge. */
 const LIFETIME_MS = 60 * 60_000;
 const RANDOM_BYTES = 16;
 /** Digits of the time, to the base of 36. */

@@ -8,7 +8,7 @@ import { readAssertion, verifyAssertion } from "./ceremony.ts";
 import { makeChallenge, openChallenge, type ChallengePurpose } from "./challenge.ts";
 import type { PasskeyDeps } from "./passkeys.ts";
 
-/** Lets a page ask for a passkey. Undefined: it cannot. `email`: one of this person's; else of anybody. */
+/** Lets a page ask for a passkey: of the person `email`, or of anybody. Undefined: the page cannot use passkeys. */
 export async function askForPasskey(
   deps: PasskeyDeps,
   call: AnyCall,
@@ -48,9 +48,8 @@ export type CheckedPasskey =
   | { readonly kind: "stale" };
 
 /**
- * Checks the answer of a passkey and uses its challenge up. It counts with the passwords of the account: the object of
- * the account says first whether the attempt is admitted, as for codes (factors/check.ts). An unknown passkey is
- * nobody's, and cannot be guessed.
+ * Checks the answer of a passkey and uses its challenge up. Failures count with wrong passwords of the account, whose
+ * object admits the attempt first, as for codes (factors/check.ts). An unknown passkey counts for nobody.
  */
 export async function checkPasskey(
   deps: PasskeyDeps,
@@ -68,7 +67,7 @@ export async function checkPasskey(
     return { kind: "wrong" };
   }
   const { passkey } = found;
-  // Counted for the person who is signed in: whoever tries a passkey of their own here blocks nobody else.
+  // Counts for the signed-in person, so an intruder who tries passkeys of others cannot block their accounts.
   const email = expected ?? passkey.email;
   const user = passkey.email === email ? await found.user() : undefined;
   const verified = await verifyAssertion(sent, passkey, challenge, site);

@@ -87,11 +87,11 @@ export interface PasswordChange {
 const AS_OF = `SELECT ${DATABASE_NOW_MS} AS asOfMs`;
 /** The session id of a session is the beginning of its key. */
 export const SID_CHARS = 32;
-/** Keys of the sessions with the session id `?1`. Those from before had an id of their own, and are in an index. */
+/** Keys of the sessions with the session id `?1`. Earlier versions stored a separate id, which has an index. */
 export const SESSIONS_OF_SID = `
   SELECT id_hash FROM session WHERE id_hash >= ?1 AND id_hash < ?1 || 'g' AND +sid = ?1
   UNION ALL SELECT id_hash FROM session WHERE sid = ?1 AND sid <> substr(id_hash, 1, ${SID_CHARS})`;
-/** As a statement names a session that changes its person's way to sign in: its id, and `elsewhereSince` of it. */
+/** A session that changes how its person signs in, as a statement names it. */
 export interface ChangingSession {
   readonly sid: string;
   /** The time of the sign-in, if the session's row is in another database; null: it is in the directory. */
