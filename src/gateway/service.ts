@@ -3,11 +3,11 @@
  *
  *   path ── registry/ ──▶ the service with the longest proxy path, else 404
  *     └▶ admission/checks.ts: a preflight is answered here; TRACE, bodies of GET, loops are refused
- *     └▶ admission/resource-metadata.ts: who issues tokens for a service, where its 401 sends clients
+ *     └▶ admission/resource-metadata.ts: metadata that names the issuer, to which a service's 401 points clients
  *     └▶ admission/admission.ts: no valid token 401, a tenant that may not use the service 403
  *     └▶ forward/target.ts: the private address, checked again; a path that leads above the service is refused
  *     └▶ admission/service-token.ts: replaces the caller's token for a service of another tenant
- *     └▶ breaker/: 503 for a while if the service did not answer three times in a row
+ *     └▶ breaker/: 503 for some seconds if the service repeatedly did not answer
  *     └▶ forward/: headers (request-headers.ts) and counted body (request-body.ts) go to the service
  *     ◀── a WebSocket, for as long as the token is valid (forward/web-socket.ts)
  *     ◀── response/: headers, and the body as it is or rewritten (rewrite/)
@@ -59,7 +59,7 @@ export interface Gateway {
   readonly answer: Fallback;
   /** The service of a path below the prefix. */
   find(path: string, nowMs: number): Promise<RegisteredService | undefined>;
-  /** Call it after a change of services in this isolate. */
+  /** Clears the cached registry. Call it after a change of services in this isolate. */
   recordsChanged(): void;
 }
 
@@ -69,7 +69,7 @@ export function createGateway(deps: GatewayDeps): Gateway {
   return {
     async answer(call) {
       if (isMetadataPath(call.path) && !isPreflight(call.request)) return answerMetadata(deps, registry, call);
-      // Neither look-up needs the other.
+      // The verifier's lookup and that of the service do not depend on each other, so start both.
       if (TOKEN_SCHEME.test(call.request.headers.get("authorization") ?? "")) deps.verifier.begin(call.nowMs);
       const service = await registry.find(call.path, call.nowMs);
       if (service === undefined) return undefined;
@@ -102,13 +102,13 @@ async function forward(deps: ForwardDeps, call: FallbackCall, service: Registere
     authorization: await authorizationFor(deps, principal, service, call),
     requestId,
     sessionId: sessionIdOf(deps, headers),
-    // The runtime would make a GET of any other method.
+    // The runtime would turn an upgrade with any other method into a GET.
     isUpgrade: request.method === "GET" && headers.get("upgrade")?.toLowerCase() === "websocket",
   };
   return exchange(deps, { ...request, principal }, target.value, requestHeaders(context, deps.names));
 }
 
-/** The caller's session id, else a new one: it tells requests apart and decides nothing. */
+/** The caller's session id, or a new one. It only correlates requests; no decision depends on it. */
 function sessionIdOf({ names, random }: Pick<ForwardDeps, "names" | "random">, headers: ReceivedHeaders): string {
   const sessionId = headers.get(names.header("session-id")) ?? "";
   return SESSION_ID.test(sessionId) ? sessionId : randomId(random);

@@ -37,7 +37,7 @@ export async function admitCaller(
 ): Promise<Result<Principal | undefined, Problem>> {
   const { nowMs } = call;
   const authorization = headers.get("authorization");
-  // A public service may use another scheme with its callers.
+  // A public service may use another authentication scheme with its callers.
   if (service.access === "public" && !TOKEN_SCHEME.test(authorization ?? "")) {
     const excess = await limits.anonymous(call.request, "content");
     return excess === undefined ? ok(undefined) : err(excess);
@@ -67,7 +67,7 @@ const presentedAt = ({ request, url }: FallbackCall, headers: ReceivedHeaders): 
   url,
 });
 
-/** True for an essential service, for one of the token's tenant, and for one of a package of that tenant. */
+/** True for an essential service, for a service of the token's tenant, and for one in a package of that tenant. */
 export const mayUse = async (
   access: AdmissionDeps["access"],
   caller: Principal,

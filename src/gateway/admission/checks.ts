@@ -8,7 +8,7 @@ import type { GatewayRequest } from "./admission.ts";
 const METHODS = "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS";
 
 /**
- * A browser's question before a cross-origin request. It carries no token and gets the same answer for every service.
+ * True for a CORS preflight. It carries no token and gets the same answer for every service.
  */
 export const isPreflight = ({ method, headers }: Request): boolean =>
   method === "OPTIONS" && headers.has("origin") && headers.has("access-control-request-method");
@@ -17,7 +17,7 @@ const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,64}$/;
 const TOKENS = /^[!#$%&'*+.^_`|~0-9A-Za-z, -]{1,4096}$/;
 const PREFLIGHT_MAX_AGE_SEC = 7200;
 
-/** Allows any origin without credentials, any method and any header: the gateway passes them on. */
+/** Allows any origin without credentials, and any method and header, since the gateway passes them on. */
 export function answerPreflight({ headers }: Request): Response {
   const method = headers.get("access-control-request-method") ?? "";
   const requested = headers.get("access-control-request-headers") ?? "";
@@ -32,7 +32,7 @@ export function answerPreflight({ headers }: Request): Response {
   return new Response(null, { status: 204, headers: allowed });
 }
 
-/** Refuses requests that no service gets from any caller. */
+/** Refuses requests that are passed on to no service, whoever the caller is. */
 export async function checkRequest(
   { names }: { readonly names: Names },
   { call, service, method, headers }: GatewayRequest,

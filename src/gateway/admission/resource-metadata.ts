@@ -4,14 +4,14 @@ import type { FallbackCall } from "../../http/service.ts";
 import type { RegisteredService, Registry } from "../registry/registry.ts";
 
 /**
- * A service that wants a token is a protected resource (RFC 9728): its 401 names the address of its metadata, and a
- * client that knows nothing else finds there who issues tokens, and for which scopes.
+ * A service that requires a token is a protected resource (RFC 9728). Its 401 names the address of its metadata, where
+ * a client finds the issuer of tokens and their scopes.
  *
  *   401 WWW-Authenticate: … resource_metadata ──▶ metadata: authorization_servers ──▶ the issuer's own metadata
  *
- * An address below a service means the service, as in `resource` (RFC 8707): a client that was told a deeper address,
- * such as `/notes/v1/sse`, reads the metadata of that. They name the address that was asked for, since a client must
- * not use others (RFC 9728 3.3). A service that the public may use has no metadata.
+ * An address below a service means the service, as in `resource` (RFC 8707): a client that knows only a deeper address,
+ * such as `/notes/v1/sse`, reads the metadata of that address. The metadata names the requested address, since a client
+ * must not use metadata of another one (RFC 9728 3.3). A public service has no metadata.
  */
 export interface ResourceMetadataDeps {
   /** The issuer for requests to this origin. */
@@ -23,7 +23,7 @@ const MAX_AGE_SEC = 300;
 
 export const isMetadataPath = (path: string): boolean => path.startsWith(`${WELL_KNOWN}/`);
 
-/** Undefined if no service that wants a token is at this path or above it. */
+/** Answers with the metadata of a path. Undefined if no service that requires a token is at the path or above it. */
 export async function answerMetadata(
   { issuer }: ResourceMetadataDeps,
   registry: Pick<Registry, "find">,
@@ -40,7 +40,7 @@ export async function answerMetadata(
     authorization_servers: [issuer(url.origin)],
     bearer_methods_supported: ["header"],
     dpop_signing_alg_values_supported: PROOF_ALGS,
-    // A pattern is no scope that a client could ask for.
+    // A client cannot request a pattern, so patterns are left out.
     ...(scopesOf(service).length === 0 ? {} : { scopes_supported: scopesOf(service) }),
   };
   return Response.json(metadata, {
@@ -49,10 +49,10 @@ export async function answerMetadata(
 }
 
 const scopesOf = ({ scopes }: RegisteredService): readonly string[] => scopes.filter((scope) => !scope.endsWith("*"));
-/** Our choice. Clients that get no scopes here read them in the metadata. */
+/** Maximum length of the scopes in a challenge. Without them, clients read the scopes in the metadata. */
 const MAX_CHALLENGE_CHARS = 1024;
 
-/** Adds the scopes to ask for and the address of the metadata to a 401. */
+/** Adds the scopes to request and the address of the metadata to a 401. */
 export function withMetadata(refused: Problem, service: RegisteredService, publicBase: string): Problem {
   const challenge = refused.headers["www-authenticate"];
   if (challenge === undefined || service.access !== "token") return refused;

@@ -3,7 +3,7 @@ import type { FallbackCall } from "../../http/service.ts";
 import type { BuiltIn } from "../../platform/model/built-in.ts";
 import type { RegisteredService } from "../registry/registry.ts";
 
-/** Port to OAuth: a token that identifies the caller to one service and is worth nothing anywhere else. */
+/** Port to OAuth: a token that identifies the caller to one service and is valid nowhere else. */
 export type ServiceToken = (
   caller: Principal,
   service: Pick<RegisteredService, "name" | "scopes">,
@@ -19,9 +19,9 @@ export interface ServiceTokenDeps {
 
 /**
  * The `Authorization` that a service gets instead of the caller's; undefined if it gets the caller's own. An access
- * token is good at the whole platform, and its holder acts as the caller everywhere. So only a service of the
- * caller's own tenant gets it, and a service that the operator lets have it. No service gets a token that can change
- * the platform, or one that was issued for named services (RFC 8707).
+ * token is valid on the whole platform, and its holder can act as the caller everywhere. So only a service of the
+ * caller's own tenant gets it, or one that the operator allows to. No service gets a token with operator scopes, or one
+ * that was issued for named services (RFC 8707).
  */
 export async function authorizationFor(
   { access, serviceToken, builtIn }: ServiceTokenDeps,
@@ -31,7 +31,7 @@ export async function authorizationFor(
 ): Promise<string | undefined> {
   if (caller === undefined) return undefined;
   const operates = [builtIn.adminScope, ...builtIn.operatorScopes].some((scope) => caller.scopes.includes(scope));
-  // A service knows its own address as the audience of no token but the gateway's.
+  // Services expect their address as the audience only in tokens that the gateway made.
   const isRestricted = caller.audience !== undefined;
   if (
     !operates &&

@@ -1,23 +1,24 @@
 import { areIndependent, type Caller } from "./caller.ts";
 
 /**
- * Circuit breaker: leaves a service alone that does not answer. Each isolate has one breaker for each service, and one
- * for each caller of each service, in its memory. A request has to pass both.
+ * Circuit breaker: stops requests to a service that does not answer. Each isolate has, in its memory, one breaker for
+ * each service and one for each caller of each service. A request must pass both.
  *
  *   closed ──enough failures in a row──▶ open ──the wait is over, a request comes──▶ probing
  *     ▲ a success resets the failures     ▲                                           │ │
  *     │                                   └──── enough probes failed: double the wait ┘ │
  *     └──────────────────────────── a probe was answered ───────────────────────────────┘
  *
- * - A missing connection counts for the service. A failure that the caller may have caused counts for that caller
- *   alone: no headers in time, or a lost connection. So a caller of slow operations blocks a service for nobody else.
+ * - A connection that cannot be opened counts for the service. A failure that the caller may have caused counts only
+ *   for that caller: no headers in time, or a lost connection. So a caller of slow operations blocks only itself.
  * - Some services let a caller choose the status, even one that means "no connection". So a service's breaker opens
  *   only on failures of two independent callers (caller.ts). A caller's own breaker needs no second caller.
- * - An answer of any status is a success, since the service is there. A request that the caller broke off counts
- *   neither way, nor does a connection that is lost while the caller's body is sent.
- * - An open breaker refuses every request. While probing, several callers may try: one probe a caller at a time, and a
- *   limited share for one tenant and for callers without a token. A probe keeps its place for `probeMs`, so that a
- *   hanging one delays the others no longer. A failed probe keeps its place too: the next one is another caller's.
+ * - A response of any status is a success. A request that the caller aborted counts neither way, nor does a connection
+ *   that is lost while the caller's body is sent.
+ * - An open breaker refuses every request. While probing, several callers may try: one probe per caller at a time, and
+ *   a limited share for one tenant and for callers without a token. A probe keeps its place for at most `probeMs`, so
+ *   that a hanging one does not delay the others longer. A failed probe keeps its place too, so that the next probe is
+ *   another caller's.
  * - Each state has a number. A result counts only in the state that admitted the request: a request from before the
  *   breaker opened neither closes it nor extends the wait.
  */
@@ -25,13 +26,13 @@ export const BREAKER = {
   failures: 3,
   firstWaitMs: 5_000,
   maxWaitMs: 60_000,
-  /** A probe keeps its place so long. Nobody else waits for the place in a caller's own breaker. */
+  /** Maximum time that a probe keeps its place. In a caller's own breaker, no other caller waits for the place. */
   probeMs: { everybody: 5_000, "the caller": 60_000 },
   /** Number of places for probes. */
   probes: { all: 16, ofTenant: 4, ofAnonymous: 8 },
 } as const;
 
-/** Whom a breaker stops: all callers of the service, or one. */
+/** The callers that a breaker stops: all callers of the service, or one. */
 export type BreakerScope = "everybody" | "the caller";
 
 export type BreakerState = { readonly number: number } & (
@@ -51,7 +52,7 @@ interface Failures {
   readonly count: number;
   /** The first caller with traits. */
   readonly first: Caller | undefined;
-  /** A later failure was of a caller independent of the first. */
+  /** True if a later failure was of a caller that is independent of the first. */
   readonly hasTwoCallers: boolean;
 }
 
@@ -147,7 +148,7 @@ export function settle(
     }
     case "broken off": {
       if (state.kind === "closed") return state;
-      // The probe found out nothing: free its place.
+      // The probe has no result, so free its place.
       const probes = state.probes.filter((one) => one.number !== ticket.probe);
       return probes.length === state.probes.length ? state : { ...state, probes };
     }

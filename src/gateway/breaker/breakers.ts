@@ -30,7 +30,7 @@ export interface BreakerChange {
   readonly change: "opened" | "closed";
 }
 
-/** For each of the two kinds. Beyond it the oldest is dropped, and counts as closed. */
+/** Maximum number of breakers of each scope. Beyond it the least recently used one is dropped, and so closed. */
 export const MAX_BREAKERS = 10_000;
 
 const SERVICE_OUTCOMES: Readonly<Record<CallOutcome, Outcome>> = {
@@ -59,7 +59,7 @@ export function createBreakers() {
       if (!service.admitted) return { scope: "everybody", retryAfterMs: service.retryAfterMs };
       const caller = callers.admit(key, call.caller, nowMs);
       if (!caller.admitted) return { scope: "the caller", retryAfterMs: caller.retryAfterMs };
-      // Only when both have admitted it: a probe that the other breaker refuses would never end.
+      // Store the states only if both breakers admit the request: a probe that the other one refuses would never end.
       services.keep(call.service, service.state);
       callers.keep(key, caller.state);
       return { tickets: { service: service.ticket, caller: caller.ticket } };

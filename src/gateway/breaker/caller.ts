@@ -4,11 +4,11 @@ import type { ReceivedHeaders } from "../model/headers.ts";
 
 /** The caller behind a request, so that one caller's failures do not count for another. */
 export interface Caller {
-  /** User and client within a tenant; without a token everybody in a network. */
+  /** User and client in a tenant; without a token the caller's network. */
   readonly id: string;
   /** Undefined for a caller without a token. */
   readonly tenant: string | undefined;
-  /** Two callers without a common trait are different people. A caller without traits may be anybody. */
+  /** Two callers without a common trait are independent. A caller without traits is independent of none. */
   readonly traits: readonly string[];
 }
 
@@ -18,14 +18,14 @@ export function callerOf(principal: Principal | undefined, headers: ReceivedHead
   if (principal === undefined) return { id: JSON.stringify([network]), tenant: undefined, traits };
   const { tenant, clientId, user } = principal;
   const id = JSON.stringify([tenant, clientId, user]);
-  // Everybody can get a token without a tenant beside the one of their tenant.
+  // Every user can get a token without a tenant besides one with their tenant.
   if (tenant === "") return { id, tenant, traits: [] };
   return { id, tenant, traits: [...traits, `tenant ${tenant}`, user === "" ? `client ${clientId}` : `user ${user}`] };
 }
 
 /**
- * True if two callers cannot be the same attacker, as far as is known: they share neither tenant nor network, nor the
- * user, nor a client that acts for both tenants.
+ * True if two callers are unlikely to be the same attacker: they share no tenant, no network, no user, and no client
+ * that acts for both tenants.
  */
 export const areIndependent = (one: Caller, other: Caller): boolean =>
   one.traits.length > 0 && other.traits.length > 0 && !one.traits.some((trait) => other.traits.includes(trait));

@@ -1,9 +1,9 @@
 import type { Names } from "../../platform/model/names.ts";
 
 /**
- * Headers as plain values, names in lower case; of several `Set-Cookie` only the last. Read once and passed on as a
- * plain object: each look into the runtime's `Headers` leaves V8, and each `Headers` object costs ten times a plain
- * one.
+ * Headers as plain values, with names in lower case and only the last of several `Set-Cookie`. They are read once and
+ * passed on as plain values: each access to the runtime's `Headers` leaves V8, and a `Headers` object costs ten times
+ * as much as a plain one.
  */
 export type ReceivedHeaders = ReadonlyMap<string, string>;
 
@@ -12,7 +12,7 @@ export type OutgoingHeaders = Record<string, string>;
 
 export const emptyHeaders = (): OutgoingHeaders => Object.create(null) as OutgoingHeaders;
 
-/** Undefined if the headers take more than `maxBytes`, as HTTP/1.1 writes them. */
+/** Reads headers. Undefined if they take more than `maxBytes` in HTTP/1.1. */
 export function readHeaders(headers: Headers, maxBytes: number): ReceivedHeaders | undefined {
   const received = new Map<string, string>();
   let sizeBytes = 0;
@@ -43,7 +43,7 @@ const HOP_BY_HOP = new Set([
   "http2-settings",
 ]);
 
-/** Tells which headers belong to the connection: the known ones, and those that its `Connection` header names. */
+/** Selects the headers that belong to the connection: the known ones, and those that its `Connection` header names. */
 export function hopByHop(headers: ReceivedHeaders): (name: string) => boolean {
   const named = (headers.get("connection") ?? "")
     .toLowerCase()
@@ -60,8 +60,8 @@ export const isPlatformHeader = (name: string, names: Names): boolean =>
   canonicalName(name).startsWith(names.header(""));
 
 /**
- * True if a cookie belongs to the platform's sign-in pages: no service sees it or sets it. `=name=value` is a cookie
- * without a name, which a browser sends back as `name=value`.
+ * True if a cookie belongs to the platform's sign-in pages, so that no service may get it or set it. `=name=value` is a
+ * cookie without a name, which a browser sends back as `name=value`.
  */
 export const isPlatformCookie = (cookie: string, names: Names): boolean =>
   cookie

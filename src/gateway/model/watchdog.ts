@@ -1,8 +1,8 @@
 import { systemClock } from "../../platform/runtime/clock.ts";
 
 /**
- * Calls back when a wait takes too long. One timer serves many waits, since a timer costs some per cent of a small
- * request: it stays when a wait ends, and is set again if it fires during a later wait. It ends with its request.
+ * Calls back when a wait takes too long. One timer serves many waits, since setting a timer costs some per cent of a
+ * small request. The timer stays when a wait ends, and is set again if it fires during a later wait.
  */
 export interface Watchdog {
   /** Starts a wait, or restarts the current one. */
@@ -21,7 +21,7 @@ export function watchdog(waitMs: number, onTimeout: () => void): Watchdog {
     isSet = false;
     if (untilMs === undefined) return;
     const leftMs = untilMs - systemClock.nowMs();
-    // More than `waitMs` left means that the clock was set back: do not wait longer for that.
+    // More remaining time than `waitMs` means that the clock was set back: the wait ends now.
     if (leftMs > 0 && leftMs <= waitMs) return set(leftMs);
     untilMs = undefined;
     onTimeout();

@@ -1,13 +1,13 @@
 import type { ReceivedHeaders } from "../model/headers.ts";
 
 /**
- * Isolates a service's pages from those of other services. All of them have one origin, and a browser treats an origin
- * as one application. Unless the operator calls a service trusted:
+ * Isolates a service's pages from those of other services. All of them share one origin, and a browser treats an origin
+ * as one application. Unless the operator marks a service as trusted:
  *
  * - Its documents run in a sandbox without `allow-same-origin`: their scripts read no cookie and no response of another
- *   service. Browsers ignore the header for data that a script fetches, for images and the like.
- * - Its cookies come back to it alone: their path is the service's own.
- * - It delivers no script for a service worker, which could answer requests for other pages.
+ *   service. Browsers ignore the header for images and for data that a script fetches.
+ * - Its cookies are sent only to it, since their path is the service's own.
+ * - It cannot deliver a script for a service worker, which could answer requests for other pages.
  */
 export interface ServicePaths {
   /** Path of the public address, with the prefix. Both paths have no slash at the end. */
@@ -20,10 +20,10 @@ const POLICY = "content-security-policy";
 const SANDBOX =
   "sandbox allow-scripts allow-forms allow-popups allow-popups-to-escape-sandbox allow-modals allow-downloads";
 
-/** The sandbox beside the service's own policies: a browser enforces all of them. */
+/** Adds the sandbox to the service's own policies. A browser enforces all of them. */
 export function sandboxHeaders(status: number, headers: ReceivedHeaders): Record<string, string> {
   const own = headers.get(POLICY);
-  // The headers of a 304 replace the stored ones, perhaps a document's: its policy must not remove the sandbox.
+  // The headers of a 304 replace those of the stored response, so its policy must not remove a document's sandbox.
   const isNeeded = status === 304 ? own !== undefined : isDocument(headers.get("content-type") ?? "");
   if (!isNeeded) return {};
   return { [POLICY]: own === undefined ? SANDBOX : `${SANDBOX}, ${own}` };
@@ -33,8 +33,8 @@ const RUNS_SCRIPTS = /html|xml|svg|xsl|multipart|rfc822|unknown/;
 const TYPE = /^\s*[\w!#$&^.+-]+\/[\w!#$&^.+-]+/;
 
 /**
- * True if a browser may show the content as a document with scripts, or guess its type. Of several types some browsers
- * take the first and some the last.
+ * True if a browser may show the content as a document with scripts, or guess its type. If there are several types,
+ * some browsers use the first and some the last.
  */
 function isDocument(contentType: string): boolean {
   return contentType.split(",").some((type) => !TYPE.test(type) || RUNS_SCRIPTS.test(type.toLowerCase()));
@@ -46,7 +46,7 @@ const MAX_PATH_CHARS = 1_000;
 /** A service's `Set-Cookie` with the service's own path; undefined if the cookie cannot be limited to a path. */
 export function confineCookie(cookie: string, { publicPath, sourcePath }: ServicePaths): string | undefined {
   const [pair = "", ...attributes] = cookie.split(";");
-  // A browser takes a `__Host-` cookie only with `Path=/`.
+  // A browser accepts a `__Host-` cookie only with `Path=/`.
   if (/^[\s=]*__host-/i.test(pair)) return undefined;
   const nameOf = (attribute: string): string => (attribute.split("=")[0] ?? "").trim().toLowerCase();
   const kept = attributes.filter((attribute) => !["path", "domain"].includes(nameOf(attribute)));

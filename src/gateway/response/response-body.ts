@@ -2,19 +2,19 @@ import { watchdog, type Watchdog } from "../model/watchdog.ts";
 import type { Scan } from "../rewrite/scan.ts";
 
 export interface ResponseBody {
-  /** The longest pause of the service between two pieces. */
+  /** Maximum pause of the service between two pieces. */
   readonly idleMs: number;
-  /** Length of the body as it goes out; undefined if not known beforehand. */
+  /** Length of the body that the caller gets; undefined if not known in advance. */
   readonly lengthBytes: number | undefined;
   /** Rewrites every piece. */
   readonly scan: Scan | undefined;
-  /** Awaited before the last piece goes out. */
+  /** Awaited before the last piece is sent. */
   readonly beforeEnd: (() => Promise<void>) | undefined;
-  /** The response makes sense even if not a byte of its body arrives. */
+  /** True if the response is still useful without any byte of its body. */
   readonly mayBeEmpty: boolean;
-  /** The service broke off or took too long; the caller sees a broken connection, never a complete response. */
+  /** Called if the service disconnected or took too long. The caller gets a broken connection, not a short response. */
   onBroken(thrown: unknown): void;
-  /** Is told the size of a body of unknown length at its end, before it was rewritten. */
+  /** Called at the end of a body of unknown length, with its size before rewriting. */
   onPassedOn(sizeBytes: number): void;
 }
 
@@ -28,12 +28,12 @@ export function relayResponseBody(
   const idle = watchdog(idleMs, () => pipe.stop(new Error(`nothing for ${idleMs} ms`)));
   let receivedBytes = 0;
   const events: PipeEvents = {
-    // The time runs only while the service is waited for, not while the caller is.
+    // Only the time of waiting for the service counts, not that of waiting for the caller.
     reading: () => idle.begin(),
     received(sizeBytes) {
       idle.end();
       receivedBytes += sizeBytes;
-      // The runtime considers the response sent once it has as many bytes.
+      // The runtime ends the response with its last declared byte, so await `beforeEnd` before that.
       return receivedBytes === lengthBytes ? beforeEnd?.() : undefined;
     },
     ended() {
@@ -53,13 +53,13 @@ export function relayResponseBody(
 }
 
 /**
- * A body of known length up to this size is read as a whole: the streams around a small one cost more than the rest.
+ * A body of known length up to this size is read as a whole, since streaming a small body costs more than all the rest.
  */
 export const WHOLE_BYTES = 16 * 1024;
 
 /**
- * Reads a small body; undefined if it did not arrive whole in time, so that no half of it goes out. The time is for the
- * whole body: a reader that reports each piece took a third of the requests a second.
+ * Reads a small body. Undefined if it did not arrive whole in time, so that no part of it is sent. The time limit is
+ * for the whole body: a reader that reports each piece cost a third of the requests a second.
  */
 export async function readWhole(
   response: Response,
@@ -99,15 +99,15 @@ interface Pipe {
   stop(reason: Error): void;
 }
 
-/** Bytes of one read: as much as is there, at most this. The buffer grows while a source keeps filling it. */
+/** Maximum bytes of one read. The buffer grows while a source keeps filling it. */
 const PIECE_BYTES = { first: 16 * 1024, most: 128 * 1024 } as const;
 
 /**
- * Passes a body on piece by piece, as fast as the sink takes it, with one piece in memory at a time. A side that breaks
- * off breaks off the other. `scan` rewrites every piece.
+ * Passes a body on piece by piece, as fast as the sink accepts it, with one piece in memory at a time. If one side
+ * fails, the other is aborted. `scan` rewrites every piece.
  *
- * The sink has to be the runtime's own, which has taken a piece when its write has ended: the next read reuses the
- * buffer. A TransformStream in JavaScript took five times as long, smaller pieces twice as long.
+ * The sink must be a stream of the runtime: it has consumed a piece when its write resolves, so the next read reuses
+ * the buffer. A TransformStream in JavaScript took five times as long, smaller pieces twice as long.
  */
 function pipeBody(
   source: ReadableStream<Uint8Array>,
@@ -128,7 +128,7 @@ function pipeBody(
     events.reading();
     if (wasFilled && buffer.byteLength < PIECE_BYTES.most) buffer = new ArrayBuffer(2 * buffer.byteLength);
     const { done, value } = await reader.read(new Uint8Array(buffer, headroom));
-    // A cancelled reader ends like any other.
+    // A cancelled reader reports `done`, as at the end of a body.
     if (stopped !== undefined) throw stopped;
     if (done || value === undefined) return undefined;
     const wait = events.received(value.byteLength);
@@ -164,7 +164,7 @@ function pipeBody(
     stopped ??= reason;
     void reader.cancel(reason).catch(() => undefined);
   };
-  // The caller went away: read no more.
+  // The caller disconnected: stop reading.
   writer.closed.catch((thrown: unknown) => {
     sinkIsGone = true;
     stop(new Error("nobody takes it any more", { cause: thrown }));

@@ -17,7 +17,7 @@ export interface RequestSent {
 /** A service's response. */
 export interface ServiceResponse {
   readonly response: Response;
-  /** Breaks the call off if the service takes too long. */
+  /** Aborts the call if the service takes too long. */
   readonly deadline: Watchdog;
   readonly headers: ReceivedHeaders;
   /** Content coding of the body, if any. */
@@ -37,13 +37,13 @@ export function readResponse(response: Response, deadline: Watchdog, headers: Re
   };
 }
 
-/** Codings that the runtime decodes when a body is read, by these very names. */
+/** Codings that the runtime decodes when a body is read, spelled exactly so. */
 const DECODED: readonly string[] = ["gzip", "br"];
 
 /**
- * True if a response cannot be passed on. Either its status does not exist, or its body has to be rewritten and cannot
- * be: it has a coding that nobody asked for and the runtime does not decode, or is a part that nobody asked for. A
- * rewritten part is not the bytes that its `Content-Range` names. A 206 that names no bytes is not a part.
+ * True if a response cannot be passed on. Either its status is not valid, or its body must be rewritten and cannot be:
+ * the runtime does not decode its coding, or it is a byte range, which would no longer match its `Content-Range`. A 206
+ * that names no bytes is not a byte range.
  */
 export function isUnusable({ response: { status, webSocket }, headers, coding, rewrites }: ServiceResponse): boolean {
   if ((status < 200 && webSocket === null) || status > 599) return true;
@@ -66,10 +66,10 @@ export interface ResponseDeps {
   readonly idleMs: number;
   /** The caller's end for the service's WebSocket. */
   relayWebSocket(socket: WebSocket): WebSocket;
-  /** Awaited before the end of the response goes out. */
+  /** Awaited before the end of the response is sent. */
   readonly beforeEnd: (() => Promise<void>) | undefined;
   onBroken(thrown: unknown): void;
-  /** Is told the size of a body whose headers do not tell it, when it was passed on. */
+  /** Called after a body of unknown length was passed on, with its size. */
   onPassedOn(sizeBytes: number): void;
 }
 
@@ -98,10 +98,10 @@ export async function toResponse(
   };
   if (webSocket !== null) return respond(null);
   const declaredBytes = contentLength(received);
-  // Decoding an empty body that is labelled as coded would fail: pass it on as empty.
+  // Decoding an empty body with a content coding would fail, so pass it on as empty.
   const hasNoBody = request.method === "HEAD" || WITHOUT_BODY.has(status) || declaredBytes === 0;
-  // A service may refuse a body and close the connection: the runtime then loses the response's body, but not its
-  // headers.
+  // A service may refuse a request's body and close the connection. The runtime then loses the response's body, but not
+  // its headers.
   const mayBeEmpty = request.hasBody && status >= 300;
   const scan = rewrites ? rewriter.scan() : undefined;
   if (!hasNoBody && coding === undefined && declaredBytes !== undefined && declaredBytes <= WHOLE_BYTES) {
@@ -116,7 +116,7 @@ export async function toResponse(
     await beforeEnd?.();
     return respond(null);
   }
-  // Pass a coded body on unread: reading would decode it, and the runtime would code it again for the caller.
+  // Pass a coded body on without reading it: the runtime would decode it and encode it again for the caller.
   if (coding !== undefined && DECODED.includes(coding) && !isChanged) {
     await beforeEnd?.();
     return respond(response.body);
@@ -128,7 +128,7 @@ export async function toResponse(
 
 const WITHOUT_BODY: ReadonlySet<number> = new Set([101, 204, 205, 304]);
 
-/** True if the caller knows the tag of a 304 only as a weak one: then it gets it back as such. */
+/** True if the caller knows the entity tag of a 304 only as a weak one, so that it must get a weak one back. */
 function isKnownWeak(received: ReceivedHeaders, requestHeaders: ReceivedHeaders): boolean {
   const tag = received.get("etag");
   const known = (requestHeaders.get("if-none-match") ?? "").split(",").map((item) => item.trim());
