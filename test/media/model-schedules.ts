@@ -633,7 +633,7 @@ const showOf = (world: World): Shown => ({
           state: file.state,
           tenant: file.tenant,
           metadata: file.state === "pending" ? {} : METADATA[file.metadata],
-          uploaded: file.upload !== undefined,
+          upload: file.upload,
           variants: variantsOf(file),
         },
       ])

@@ -288,7 +288,8 @@ export class Driver {
     // A file that moves with its tenant is in two shards for a moment, and the same in both.
     const files = { results: [...new Map(seen!.results.map((file) => [file.id, file])).values()] };
     const makings = { results: files.results.flatMap(({ variants }) => JSON.parse(variants)) };
-    const blobs = new Set((await env.MEDIA.list({ prefix: "blob/" })).objects.map(({ key }) => key));
+    const { objects } = await env.MEDIA.list({ prefix: "blob/" });
+    const uploads = new Map(objects.map(({ key, httpEtag }) => [key, ETAGS.indexOf(httpEtag)]));
     // A file that has left a shard and not arrived is pending.
     for (const { id, row } of leaving!.results) {
       if (files.results.some((file) => file.id === id)) continue;
@@ -310,7 +311,7 @@ export class Driver {
         state,
         tenant,
         metadata: JSON.parse(metadata ?? "{}"),
-        uploaded: blobs.has(`blob/${id}`),
+        upload: uploads.get(`blob/${id}`),
         variants: [...this.makings.values()]
           .filter(({ file }) => file === id)
           .map((making) => `${making.variant} ${making.state}`)
