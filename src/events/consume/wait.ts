@@ -87,6 +87,8 @@ async function untilMore(
   const timer = setTimeout(resolve, ms);
   const leave = (): void => resolve();
   left.addEventListener("abort", leave);
+  // A signal that has aborted already fires no event.
+  if (left.aborted) leave();
   const waitAt = async (shard: number): Promise<void> => {
     try {
       const address = `https://log/news?after=${Math.max(0, upTo[shard] ?? 0)}`;

@@ -2,6 +2,7 @@ import { abortAllDurableObjects, evictDurableObject, runInDurableObject } from "
 import { env } from "cloudflare:workers";
 import * as fc from "fast-check";
 import { afterEach, describe, expect, it, vi } from "vitest";
+import { systemClock } from "../../../src/platform/runtime/clock.ts";
 import type { Principal } from "../../../src/http/callers/auth.ts";
 import { isSearch, modelRuns } from "../../support/model-runs.ts";
 import { eventsApp } from "../support/events-app.ts";
@@ -184,6 +185,28 @@ describe("a read whose client leaves", () => {
     await topic.put({ payload: "for the next" });
     const next = await topic.read();
     expect([payloads(next), attempt(next)]).toEqual([["for the next"], "1"]);
+  });
+
+  it("ends at once if the client leaves at any step before the wait begins", async () => {
+    const topic = await makeTopic(app);
+    for (let at = 1; ; at++) {
+      const leaving = new AbortController();
+      let asked = 0;
+      vi.spyOn(systemClock, "nowMs").mockImplementation(() => {
+        if (++asked === at) leaving.abort();
+        return Date.now();
+      });
+      const read = topic.read({}, { ...waiting(30), signal: leaving.signal });
+      const startMs = performance.now();
+      const isWaiting = async () => asked < at && (await readersAt(topic)) > 0;
+      await Promise.race([read, expect.poll(isWaiting, { timeout: 10_000, interval: 20 }).toBe(true)]);
+      vi.restoreAllMocks();
+      const isEarlier = leaving.signal.aborted;
+      leaving.abort();
+      await read.catch(() => undefined);
+      expect([at, performance.now() - startMs < 20_000]).toEqual([at, true]);
+      if (!isEarlier) break;
+    }
   });
 
   it.each([{}, waiting(30)])("gives back what it took meanwhile, %j", async (how) => {
