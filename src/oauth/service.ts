@@ -20,8 +20,8 @@
  * An access token is valid for 3600 s. A row in `revocation` ends it earlier: its own, written by `/revoke`; its
  * grant's, written when a refresh token is revoked or deleted, or a code or refresh token is used twice; or one for its
  * client, tenant, user or session, written in the transaction that disables, removes, renames or revokes it: by the
- * operator service, or by the account page. That last kind of row revokes every token issued from the old record, in
- * every isolate, and no token issued from the new one.
+ * operator service, the account page or a password reset. That last kind of row revokes every token issued from the
+ * old record, in every isolate, and no token issued from the new one.
  */
 import type { Principal } from "../http/callers/auth.ts";
 import { problem } from "../http/errors/errors.ts";

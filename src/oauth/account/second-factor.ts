@@ -179,8 +179,10 @@ export async function removeSecondFactor(deps: AccountDeps, call: FormCall): Pro
     email,
     deps.audit.statement("if changed", ownChange(call, { email, action: REMOVE })),
   );
-  deps.log.info("second factor removed", { requestId: call.requestId, user: email });
-  if (removed) deps.tell(call, "factor", email);
+  if (removed) {
+    deps.log.info("second factor removed", { requestId: call.requestId, user: email });
+    deps.tell(call, "factor", email);
+  }
   return redirectToAccount(deps, call, removed ? "factorRemoved" : "notChanged");
 }
 
