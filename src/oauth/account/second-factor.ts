@@ -2,7 +2,6 @@ import { checkCode, upgradeSession } from "../factors/check.ts";
 import { checkProof } from "../passkeys/proof.ts";
 import { codeOfOffer, makeOffer, openOffer, setUp, type Offer } from "../factors/set-up.ts";
 import { newRecoveryCodes, recoveryHashes } from "../factors/recovery-codes.ts";
-import { isLocal } from "../model/binding.ts";
 import { isRecent } from "../factors/factors.ts";
 import type { AnyCall } from "../model/call.ts";
 import { readParameters, type Parameters } from "../model/parameters.ts";
@@ -20,7 +19,7 @@ import { accountAddress, accountErrorPage, redirectToAccount, requestedLocales }
 import { accountCodePage } from "./code-page.ts";
 import { formKey } from "./form-key.ts";
 import { accountPage } from "./page.ts";
-import { signInAtProvider } from "./sign-in.ts";
+import { signInAgain } from "./sign-in.ts";
 import type { FormCall } from "../sign-in/form.ts";
 import { ownChange } from "../model/own-change.ts";
 
@@ -74,15 +73,14 @@ export async function offerSecondFactor(deps: AccountDeps, call: FormCall): Prom
 }
 
 /**
- * Asks for a passkey if the person has one. The form then asks for the password. A person who came by a provider and
- * has no password signs in there again.
+ * Asks for a passkey if the person has one. The form then asks for the password. A person without a password signs in
+ * again after 15 minutes: at the provider, or here by a passkey.
  */
 async function proveFirst(deps: AccountDeps, call: AnyCall, session: Session): Promise<Response | undefined> {
-  const { user, provider } = session;
   if (lacksProof(session)) return accountCodePage(deps, call, session, undefined);
-  if (isLocal(provider) || isRecent(session, call)) return undefined;
-  const credential = await deps.users.credential(user.email);
-  return credential?.passwordHash === undefined ? signInAtProvider(deps, call, provider) : undefined;
+  if (isRecent(session, call)) return undefined;
+  const credential = await deps.users.credential(session.user.email);
+  return credential?.passwordHash === undefined ? signInAgain(deps, call, session) : undefined;
 }
 
 async function offerPage(

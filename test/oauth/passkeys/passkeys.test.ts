@@ -12,7 +12,7 @@ import { call, expectJson, ORIGIN } from "../../support/platform/call.ts";
 import { OPERATOR, put } from "../../support/platform/operator.ts";
 import { tokenFor } from "../../support/platform/tokens.ts";
 import { makeApp, redeemed, signInThrough, tokenAt, visit, type TestApp } from "../../support/sign-in.ts";
-import { setUpApp } from "../../support/parties/totp.ts";
+import { appOf, setUpApp } from "../../support/parties/totp.ts";
 import { everywhere } from "../../support/shards.ts";
 import { makeUser, type TestUser } from "../../support/users.ts";
 
@@ -316,6 +316,40 @@ describe("Two factors", () => {
     const asked = await signInThrough(other, client, user);
     expect([asked.html.includes("Enter your code"), asked.html.includes("data-passkey")]).toEqual([true, true]);
     expect(signsIn(await other.submit(asked, await passkey.answer(asked)))).toBe(true);
+  });
+});
+
+describe("An app", () => {
+  const apps = () => env.DB.prepare("SELECT email FROM totp WHERE email = ?").bind(user.email).all();
+  const setUpLate = async () => {
+    const { browser, passkey } = await withPasskey();
+    later(899);
+    const offered = await press(browser, "/second-factor/set-up");
+    later(1);
+    return { browser, passkey, offered };
+  };
+
+  // shows: asvs/v7-session-management/7.5.1
+  it("needs a sign-in of the last 15 minutes, by a person who has no password", async () => {
+    const { browser, passkey, offered } = await setUpLate();
+    await env.DB.prepare("UPDATE user SET password_hash = NULL WHERE email = ?").bind(user.email).run();
+    const confirmed = await browser.submit(offered, { code: appOf(offered).code() });
+    const late = await press(browser, "/second-factor/set-up");
+    for (const { status, html } of [confirmed, late])
+      expect([status, html.includes("Please sign in again first")]).toEqual([400, true]);
+    expect((await apps()).results).toEqual([]);
+    expect((await browser.submit(late, await passkey.answer(late))).location).toBe(ACCOUNT);
+    expect((await setUpApp(browser, ORIGIN, "")).recoveryCodes.length).toBe(10);
+    expect((await apps()).results.length).toBe(1);
+  });
+
+  it("needs the password of a person who has one, whenever the sign-in was", async () => {
+    const { browser, offered } = await setUpLate();
+    const code = appOf(offered).code();
+    expect((await browser.submit(offered, { code, password: "not hers, surely" })).html).toContain("password is wrong");
+    expect((await apps()).results).toEqual([]);
+    expect((await browser.submit(offered, { code, password: user.password })).status).toBe(200);
+    expect((await apps()).results.length).toBe(1);
   });
 });
 
