@@ -84,6 +84,9 @@ export async function signOut(deps: AccountDeps, call: FormCall): Promise<Respon
 /**
  * `POST /account/end-session`: ends one session of the user, and every grant and token issued in it, as an operator's
  * `POST sessions/{id}/revoke` does. It needs a sign-in of the last quarter of an hour (ASVS 7.5.2).
+ *
+ * One request ends 10,000 grants. Those that are left would still give access, so the page says that this is not all.
+ * The same form ends more of them, and `POST /account/end-all` all.
  */
 export async function endSession(deps: AccountDeps, call: FormCall): Promise<Response> {
   const admitted = await admit(deps, call, "end session");
@@ -98,14 +101,14 @@ export async function endSession(deps: AccountDeps, call: FormCall): Promise<Res
   const by = { atMs: nowMs, requestId, actor: `user ${email}`, subject: `sessions/${sid}` };
   try {
     const record = { ...by, action: "revoke", outcome: "done", reason: "" } as const;
-    await deps.revocations.revokeAll("session", sid, nowMs, record, email);
+    const ended = await deps.revocations.revokeAll("session", sid, nowMs, record, email);
+    deps.log.info("session ended", { requestId, user: email, ended });
+    return redirectToAccount(deps, call, ended === "ended" ? "sessionEnded" : "sessionEndedPartly");
   } finally {
     // The statement may have run even if its response was lost.
     deps.trust.markStale();
     deps.sessionsEnded({ email });
   }
-  deps.log.info("session ended", { requestId, user: email });
-  return redirectToAccount(deps, call, "sessionEnded");
 }
 
 /**
@@ -121,7 +124,7 @@ export async function revokeAll(deps: AccountDeps, call: FormCall): Promise<Resp
   const { nowMs, requestId } = call;
   const by = { atMs: nowMs, requestId, actor: `user ${email}`, subject: `users/${email}` };
   try {
-    // Grants that are left over are invalid too.
+    // Some of more than 100,000 grants are left. They are invalid, because the person was signed out after them.
     await deps.revocations.revokeAll("user", email, nowMs, { ...by, action: "revoke", outcome: "done", reason: "" });
   } finally {
     // The statement may have run even if its response was lost.

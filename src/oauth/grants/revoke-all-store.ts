@@ -101,8 +101,9 @@ export function createRevokeAllStore(
     /** The statements that remove rows, for the caller's transaction. */
     cleanupStep,
     /**
-     * `more`: everything is revoked, but grants remain to be removed. Repeating the call removes more of them. `email`:
-     * the user of a session, if known. `grants`: of a session, elsewhere; they are revoked here.
+     * `more`: access tokens are revoked, but grants remain. They are invalid if a user was signed out; else they give
+     * new tokens until a repeated call removes them. `email`: the user of a session, if known. `grants`: of a session,
+     * elsewhere; they are revoked here.
      */
     revokeAll: (
       kind: OwnerKind,

@@ -86,7 +86,7 @@ export function createSessions(shards: Shards, users: UserStore, tokens: HeldTok
       const others = await inHomes(email, (store) => store.listElsewhere(email, "", signedOutAtMs, listed));
       return merged([here, ...others], listed);
     },
-    /** True if the session is one of the user's. It never becomes another's. */
+    /** True if the session, or a grant that is left of it, is the user's. It never becomes another's. */
     async owns(email: string, sid: string): Promise<boolean> {
       const stored = [directory, ...elsewhere(email)];
       return (await mapInParallel(stored, SHARDS_AT_ONCE, (store) => store.owns(email, sid))).includes(true);

@@ -1,3 +1,4 @@
+import { grantsOf } from "../homes/owner-store.ts";
 import { personAnchor, toExpired, type Expired } from "../homes/anchor-store.ts";
 import { carryOnStatement, forgetExpiredStatement } from "../logout/logout-store.ts";
 import type { SignInTimes } from "../model/authorization.ts";
@@ -67,7 +68,10 @@ const LINKED = `
   SELECT linked.provider, iif(provider.button = '', provider.id, provider.button) AS name
   FROM user_identity AS linked JOIN identity_provider AS provider ON provider.id = linked.provider
   WHERE linked.email = ?1 ORDER BY name, linked.provider`;
-const OWNS = `SELECT 1 FROM session WHERE sid = ?1 AND email = ?2`;
+/** Grants may outlive their session while it ends (grants/revoke-all-store.ts). */
+const OWNS = `
+  SELECT 1 FROM session WHERE sid = ?1 AND email = ?2
+  UNION ALL SELECT 1 FROM ${grantsOf("session", "email")} WHERE email = ?2 LIMIT 1`;
 const END = `DELETE FROM session WHERE id_hash = ?1`;
 const TOUCH = `UPDATE session SET seen_at = ?2 WHERE id_hash = ?1 AND seen_at < ?2`;
 const DELETE_EXPIRED = `
@@ -139,7 +143,7 @@ export const createSessionStore = (db: D1Database, isDirectory: boolean) => ({
   /** The valid sessions of a user in the directory, the last used first. */
   listAll: async (email: string, { nowMs, idleSinceMs, limit }: Listed): Promise<readonly ListedSession[]> =>
     (await db.prepare(LIST).bind(email, "", nowMs, limit, idleSinceMs).all<ListedSession>()).results,
-  /** True if the session is one of the user's. It never becomes another's. */
+  /** True if the session, or a grant that is left of it, is the user's. It never becomes another's. */
   owns: async (email: string, sid: string): Promise<boolean> =>
     (await db.prepare(OWNS).bind(sid, email).first()) !== null,
   /** Notes that the session was used now. */

@@ -5,7 +5,7 @@ import { call, expectJson, ORIGIN } from "../../support/platform/call.ts";
 import { OPERATOR } from "../../support/platform/operator.ts";
 import { tokenFor } from "../../support/platform/tokens.ts";
 import { everywhere } from "../../support/shards.ts";
-import { signInThrough, visit, type TestApp } from "../../support/sign-in.ts";
+import { redeemed, signInThrough, tokenAt, visit, type TestApp } from "../../support/sign-in.ts";
 import { makeUser, type TestUser } from "../../support/users.ts";
 import { makeUserAndApp } from "../../support/user-and-app.ts";
 
@@ -45,6 +45,19 @@ const cards = (html: string): string[] =>
         .trim(),
     );
 
+/** Adds grants of a session, whose ids come before those of the platform. */
+const grantsBefore = (count: number, session: string) =>
+  everywhere
+    .prepare(
+      `WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT ?1)
+       INSERT INTO refresh_grant SELECT ?2 || '.!' || i, client, email, authorization, created_at, last_used_at
+       FROM n JOIN (SELECT * FROM refresh_grant WHERE email = ?3)`,
+    )
+    .bind(count, session, user.email)
+    .run();
+const grantsLeft = () =>
+  everywhere.prepare("SELECT count(*) AS n FROM refresh_grant WHERE email = ?1").bind(user.email).first("n");
+
 describe("the account page", () => {
   it("lists each signed-in browser with its place, this one first, and no other user's", async () => {
     await signedIn(browserAt(SAFARI, { country: "FR", city: "Lyon" }));
@@ -82,6 +95,41 @@ describe("the account page", () => {
       token: await tokenFor(OPERATOR),
     });
     expect(await rows.json()).toMatchObject([{ action: "revoke", actor: `user ${user.email}` }]);
+  });
+
+  // shows: asvs/v7-session-management/7.5.2
+  it.each([0, 1])("says so if a session gave more than one request ends, which is repeated (home %i)", async (home) => {
+    user = await makeUser({ tenant: user.tenant, home });
+    const [there, here] = [await signedIn(browserAt(SAFARI)), await signedIn(browserAt(FIREFOX))];
+    const tokens = await redeemed(app, await visit(there, app));
+    const form = (await here.get(ACCOUNT)).forms.find(({ action }) => action.endsWith("/end-session"))!;
+    // They are removed by their id, so that of the tokens comes last.
+    await grantsBefore(10_000, form.fields["session"]!);
+    const end = async (): Promise<string> => {
+      expect((await here.post(form.action, form.fields)).status).toBe(303);
+      return (await here.get(ACCOUNT)).html;
+    };
+    expect(await end()).toContain("to end the rest");
+    expect((await there.get(ACCOUNT)).forms[0]!.action).toContain("/account/sign-in");
+    const refresh = () => tokenAt(app, { grant_type: "refresh_token", refresh_token: tokens.refresh_token });
+    const renewed = await expectJson(await refresh(), 200);
+    expect(await end()).toContain("what applications got by it has ended");
+    tokens.refresh_token = renewed.refresh_token;
+    expect((await refresh()).status).toBe(400);
+    expect(await grantsLeft()).toBe(0);
+  });
+
+  it("leaves nothing that gives access where everything of a person is more than one request removes", async () => {
+    user = await makeUser({ tenant: user.tenant, home: 0 });
+    const [there, here] = [await signedIn(browserAt(SAFARI)), await signedIn(browserAt(FIREFOX))];
+    const tokens = await redeemed(app, await visit(there, app));
+    const form = (await here.get(ACCOUNT)).forms.find(({ action }) => action.endsWith("/end-all"))!;
+    await grantsBefore(100_000, "!");
+    expect((await here.post(form.action, form.fields)).status).toBe(303);
+    expect((await here.get(ACCOUNT)).html).toContain("signed out everywhere");
+    expect(await grantsLeft()).toBe(1);
+    expect((await tokenAt(app, { grant_type: "refresh_token", refresh_token: tokens.refresh_token })).status).toBe(400);
+    expect((await call("/oauth2/v1/userinfo", { token: tokens.access_token })).status).toBe(401);
   });
 
   // shows: asvs/v7-session-management/7.5.2

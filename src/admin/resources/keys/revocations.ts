@@ -126,7 +126,8 @@ export async function revokeAll(
   oauth: Pick<OAuthPort, "revokeAll">,
 ): Promise<Problem | undefined> {
   if ((await oauth.revokeAll(kind, id, nowMs, record)) === "ended") return undefined;
-  const message = "All tokens are revoked, but one request cannot remove all grants. Repeat it to remove the rest.";
+  const message =
+    "Access tokens are revoked, but one request cannot remove all refresh tokens. Repeat it to remove the rest.";
   return problem("service_temporarily_unavailable", message, { headers: { "retry-after": "1" } });
 }
 

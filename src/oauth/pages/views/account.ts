@@ -94,7 +94,11 @@ export interface AccountApplication {
   readonly lastUsedMs: number | undefined;
 }
 
-/** The result of the previous form. `notChanged`: the account changed at the same moment. */
+/**
+ * The result of the previous form.
+ * - `notChanged`: the account changed at the same moment.
+ * - `sessionEndedPartly`: grants of the session are left, and give access.
+ */
 export const ACCOUNT_NOTICES = [
   "removed",
   "changed",
@@ -102,6 +106,7 @@ export const ACCOUNT_NOTICES = [
   "signedOut",
   "ended",
   "sessionEnded",
+  "sessionEndedPartly",
   "linkSent",
   "factorRemoved",
   "linked",
