@@ -2823,7 +2823,7 @@ export function postUserInfo(body?: {}, opts?: Oazapfts.RequestOpts) {
     }));
 }
 /**
- * List the refresh tokens that the client has of the user, newest first
+ * List the user's refresh tokens of the calling client, newest first
  */
 export function listRefreshTokens({ clientId, pageNumber, pageSize, cursor }: {
     clientId?: string;
@@ -2865,7 +2865,7 @@ export function listRefreshTokens({ clientId, pageNumber, pageSize, cursor }: {
     });
 }
 /**
- * Delete all refresh tokens that the client has of the user
+ * Delete all of the user's refresh tokens of the calling client
  */
 export function deleteRefreshTokens({ clientId }: {
     clientId?: string;
@@ -2898,7 +2898,7 @@ export function deleteRefreshTokens({ clientId }: {
     });
 }
 /**
- * Delete one of the refresh tokens that the client has of the user
+ * Delete one of the user's refresh tokens of the calling client
  */
 export function deleteRefreshToken(id: string, opts?: Oazapfts.RequestOpts) {
     return oazapfts.fetchJson<{
@@ -3042,7 +3042,7 @@ export function postAuthorize(body: {
     }));
 }
 /**
- * The form of the sign-in page
+ * Sign in, with the form of the sign-in page
  */
 export function signIn(body: {
     /** The authorization request, as a query. */
@@ -3067,7 +3067,7 @@ export function signIn(body: {
     }));
 }
 /**
- * The form of the page that asks for the second factor
+ * Show a second factor, with the form of its page
  */
 export function secondFactor(body: {
     /** The authorization request, as a query. */
@@ -3092,7 +3092,7 @@ export function secondFactor(body: {
     }));
 }
 /**
- * The form of the page on which a person allows a client what it asks for
+ * Allow or deny a client the scopes that it requests, with the form of the consent page
  */
 export function consent(body: {
     /** The authorization request, as a query. */
@@ -3111,7 +3111,7 @@ export function consent(body: {
     }));
 }
 /**
- * The page where people type the code that a device shows
+ * The page that asks for the code of a device
  */
 export function showDevicePage(opts?: Oazapfts.RequestOpts) {
     return oazapfts.fetchText("/oauth2/v1/device", {
@@ -3119,7 +3119,7 @@ export function showDevicePage(opts?: Oazapfts.RequestOpts) {
     });
 }
 /**
- * The form of that page
+ * Enter the code of a device, with the form of its page
  */
 export function enterDeviceCode(body: {
     /** What the device shows. */
@@ -3134,7 +3134,7 @@ export function enterDeviceCode(body: {
     }));
 }
 /**
- * Where browsers come back to from an identity provider
+ * Continue a sign-in when the browser returns from an identity provider
  */
 export function federationCallback(providerId: string, { code, state, iss, error, errorDescription }: {
     code?: string;
@@ -3154,7 +3154,7 @@ export function federationCallback(providerId: string, { code, state, iss, error
     });
 }
 /**
- * The form of the page that links an account at an identity provider
+ * Confirm by password that an account at an identity provider is the user's
  */
 export function linkIdentity(body: {
     /** The provider's claims and the request. */

@@ -66,11 +66,11 @@ export async function federationCallback(deps: PageEndpointDeps, call: AnyCall, 
 
 interface Admitted {
   readonly vouched: Vouched;
-  /** The user must confirm that the account at the provider is theirs. */
+  /** The account is not linked yet, and the user must confirm that it is theirs. */
   readonly mustConfirm: boolean;
 }
 
-/** The user whom the response vouches for, if the account is linked or can be. */
+/** Returns the user whom the provider vouches for. Fails unless the account is linked, or can be linked now. */
 async function admit(
   deps: PageEndpointDeps,
   answer: Parameters,
@@ -94,7 +94,7 @@ async function admit(
 const isSilent = (deps: PageEndpointDeps, { request }: PendingSignIn): boolean =>
   promptValues(readClientRequest(deps, request)).includes("none");
 
-/** The account that the response vouches for. */
+/** Checks the response and returns the account that the provider vouches for. */
 async function readAnswer(
   deps: PageEndpointDeps,
   answer: Parameters,
@@ -102,7 +102,7 @@ async function readAnswer(
   pending: PendingSignIn,
   call: AnyCall,
 ): Promise<Result<{ readonly vouched: Vouched; readonly provider: ProviderRecord }, FederationFailure>> {
-  // A provider that was asked about a user must not answer for another provider.
+  // A provider must not answer in place of the one that the sign-in began at (mix-up, RFC 9700 4.4).
   if (providerId !== pending.provider) return denied(`the answer came to the address of ${quoted(providerId)}`);
   const provider = await deps.federation.providers.find(providerId, call.nowMs);
   if (provider === undefined) return faulty("it has just been removed");
@@ -132,7 +132,7 @@ function readCode(
   return code === undefined ? denied("the answer has neither a code nor an error") : ok(code);
 }
 
-/** Errors that mean that the provider failed, or that it refuses the platform's request. */
+/** Errors of a provider that failed, or that refuses the platform's own request. */
 const FAULTS: readonly string[] = [
   "server_error",
   "invalid_request",

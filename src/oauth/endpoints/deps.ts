@@ -7,14 +7,14 @@ import type { RevokeAccessDeps } from "../grants/revoke-grants.ts";
 import type { Refusals } from "../model/call.ts";
 import type { StrictVerifier } from "../tokens/access-token.ts";
 
-/** Dependencies of the endpoints for clients, which get, read and revoke tokens. */
+/** Dependencies of the endpoints that issue, describe and revoke tokens. */
 export interface TokenEndpointDeps extends GrantDeps, RevokeAccessDeps, Refusals {
   readonly verifier: StrictVerifier & Pick<TokenVerifier, "proofs">;
-  /** Revocations cannot be read, so no token is called valid or invalid. */
+  /** The 503 for a request about tokens while revocations cannot be read. */
   unavailable(): Problem;
 }
 
-/** Dependencies of the pages for people, who sign in for a client or for their account. */
+/** Dependencies of the pages on which people sign in, for a client or for their account. */
 export interface PageEndpointDeps extends AuthorizeDeps, AccountDeps {
   readonly federation: AuthorizeDeps["federation"];
 }

@@ -24,13 +24,16 @@ import { readForm, type FormCall } from "../sign-in/form.ts";
 
 export type DeviceDeps = TokenEndpointDeps & PageEndpointDeps & { readonly guesses: GuessGuard };
 
-/** Letters that are not mistaken for others and make no words (RFC 8628 6.1): 20 of them, 8 times, are 34 bits. */
+/** Consonants, which form no words, without letters that look alike (RFC 8628 6.1). Eight of these 20 are 34 bits. */
 const LETTERS = "BCDFGHJKLMNPQRSTVWXZ";
 const CODE_LETTERS = 8;
-/** Two devices rarely choose the same code. */
+/** Tries to find an unused code. Two devices rarely get the same one. */
 const ATTEMPTS = 3;
 
-/** `POST /device_authorization` (RFC 8628 3.1): the client authenticates as at `/token`. */
+/**
+ * `POST /device_authorization` (RFC 8628 3.1): the codes for a device. The client authenticates as at `/token`. The
+ * request is checked as at `/authorize`.
+ */
 export async function authorizeDevice(deps: DeviceDeps, call: TokenCall): Promise<Response> {
   const made = await makeDevice(deps, call);
   if (!made.ok) return deps.refuse(call, "device authorization", made.error);
@@ -67,7 +70,7 @@ async function makeDevice(
     credentials: credentials.value,
     scopes: scopes.value,
     resources: [],
-    // The key proves itself when the tokens are asked for.
+    // No DPoP proof is needed here: `/token` requires it. The empty key passes the check for one.
     proofKey: proof.value?.key ?? "",
   };
   const caller = await identifyGrantClient(deps, request, DEVICE_GRANT);
@@ -99,7 +102,7 @@ async function makeDevice(
   return err(failure("temporarily_unavailable", "There is no code at the moment.", "user codes collide", id));
 }
 
-/** `XXXX-XXXX`. A byte that would favour some letters is drawn again. */
+/** `XXXX-XXXX`. Bytes of 240 and more are skipped, so every letter is equally likely. */
 function newUserCode(random: Random): string {
   const letters: string[] = [];
   while (letters.length < CODE_LETTERS)
@@ -108,7 +111,7 @@ function newUserCode(random: Random): string {
   return `${code.slice(0, 4)}-${code.slice(4)}`;
 }
 
-/** The code as it is stored, whatever the person typed between and around the letters. */
+/** The typed code in the form of stored ones: only its letters, in upper case, with a dash after the fourth. */
 const normalized = (typed: string): string => {
   const letters = typed.toUpperCase().replaceAll(/[^A-Z]/g, "");
   return `${letters.slice(0, 4)}-${letters.slice(4, 2 * CODE_LETTERS)}`;
@@ -122,7 +125,7 @@ interface Device {
   readonly resource: string;
 }
 
-/** The authorization request that a device stands for. */
+/** The device's authorization request, as the parameters of a form. */
 const formOf = ({ names }: Pick<DeviceDeps, "names">, { deviceHash, userCode, clientId, scope, resource }: Device) =>
   new URLSearchParams({
     client_id: clientId,
@@ -137,7 +140,7 @@ const asPushed = (deps: DeviceDeps, device: Device) => ({
   pushed: device.deviceHash,
 });
 
-/** `GET /device`: asks for the code, or says how it went. */
+/** `GET /device`: asks for the code. `/authorize` returns here with the decision, and the page shows it. */
 export async function showDevice(deps: DeviceDeps, call: AnyCall): Promise<Response> {
   const { searchParams } = call.url;
   if (searchParams.has("error")) return devicePage(deps, call, { kind: "denied", userCode: "" });
@@ -146,10 +149,12 @@ export async function showDevice(deps: DeviceDeps, call: AnyCall): Promise<Respo
 }
 
 /**
- * `POST /device`: the form with the code. Guesses are counted by network, as guesses of passwords are.
+ * `POST /device`: the form with the code. Wrong codes count for the network, as wrong passwords do.
  *
+ *   sent from another site ──▶ 400 page
+ *   made for another browser ──▶ 400, the page again
  *   unknown, expired or decided code ──▶ 400, the page again
- *   too many wrong codes of a network ──▶ 400, the page again, for any code
+ *   any code, after too many wrong ones from the network ──▶ 400, the page again
  *   known code ──▶ 303 to `/authorize`, where the person signs in and decides
  */
 export async function enterUserCode(deps: DeviceDeps, call: FormCall): Promise<Response> {

@@ -23,7 +23,7 @@ export interface ServerDescription {
   readonly takesRegistrations: boolean;
 }
 
-/** The claims of the ID token (tokens/id-token.ts), and of userinfo (endpoints/user-info.ts). */
+/** Claims of ID tokens (tokens/id-token.ts) and of `/userinfo` (user-info.ts). */
 const CLAIMS = [
   "iss",
   "sub",
@@ -41,13 +41,13 @@ const CLAIMS = [
   "locale",
   "tenant",
 ];
-/** A client has the one that it is registered for. */
+/** Each client is registered for a secret, which it sends in the header or the body, or for one kind of assertion. */
 const PROOFS = ["client_secret_basic", "client_secret_post", "client_secret_jwt", "private_key_jwt"];
 const PROOF_SIGNING_ALGS = [...ASSERTION_ALGS, ...MAC_ALGS];
 
 /**
- * The server's metadata (RFC 8414, OpenID Connect Discovery, RP-Initiated Logout, RFC 9207). It states unsupported
- * features too if their absence would mean support.
+ * The server's metadata (RFC 8414, OpenID Connect Discovery, and the documents of each feature). Unsupported features
+ * are stated where a missing field would mean support.
  */
 export function serverMetadata({
   issuer,
@@ -72,7 +72,7 @@ export function serverMetadata({
     ...(takesRegistrations ? { registration_endpoint: `${issuer}/register` } : {}),
     device_authorization_endpoint: `${issuer}/device_authorization`,
     pushed_authorization_request_endpoint: `${issuer}/par`,
-    // The registration of a client decides.
+    // Single clients are registered as requiring them.
     require_pushed_authorization_requests: false,
     end_session_endpoint: `${pages}/end_session`,
     backchannel_logout_supported: true,
@@ -82,7 +82,7 @@ export function serverMetadata({
     response_modes_supported: [...new Set(flows.map(({ mode }) => mode)), FORM_POST],
     grant_types_supported: [...new Set([...grantTypes, ...flows.map(({ grantType }) => grantType)])],
     code_challenge_methods_supported: ["S256", "plain"],
-    // `none`: clients without a secret, which use PKCE.
+    // `none`: clients without a secret. They must use PKCE.
     token_endpoint_auth_methods_supported: [...PROOFS, "none"],
     token_endpoint_auth_signing_alg_values_supported: PROOF_SIGNING_ALGS,
     revocation_endpoint_auth_methods_supported: [...PROOFS, "none"],
@@ -99,7 +99,7 @@ export function serverMetadata({
     claims_parameter_supported: true,
     acr_values_supported: ACR_VALUES,
     request_parameter_supported: false,
-    // Absence would mean true.
+    // A missing field would mean true (OpenID Connect Discovery 3).
     request_uri_parameter_supported: false,
     prompt_values_supported: PROMPTS,
     display_values_supported: ["page", "popup"],

@@ -10,11 +10,14 @@ import { isSignedFor, readIdTokenHint } from "../tokens/id-token.ts";
 import type { PageEndpointDeps } from "./deps.ts";
 
 /**
- * `GET` and `POST /end_session` (OIDC RP-Initiated Logout): signs the browser out. Tokens stay valid by their own
- * rules. An ID token of the session is not valid as a hint any more (authorize/identify.ts).
+ * `GET` and `POST /end_session` (OIDC RP-Initiated Logout): signs the browser out.
  *
- * Invalid input changes nothing: 400 page. Otherwise the browser goes to `post_logout_redirect_uri`, or sees a page. No
- * parameter is needed but for that address, which is its client's.
+ *   invalid input ──▶ 400 page, nothing changed
+ *   a form of another site, which brings no cookie ──▶ 303 to this address, where the browser sends the cookie
+ *   else ──▶ session ended; 302 to `post_logout_redirect_uri`, or a 200 page
+ *
+ * All parameters are optional, but `post_logout_redirect_uri` needs its client. Access and refresh tokens stay valid.
+ * An ID token of the session is not accepted as a hint any more (authorize/identify.ts).
  */
 export async function endSession(
   deps: PageEndpointDeps,
@@ -40,9 +43,9 @@ export async function endSession(
 }
 
 interface Logout {
-  /** Undefined: the browser is signed out, and goes nowhere. */
+  /** Undefined if the request names no client. */
   readonly clientId: string | undefined;
-  /** Registered. */
+  /** The registered `post_logout_redirect_uri`. Undefined: the browser stays on a page. */
   readonly target: string | undefined;
   readonly state: string | undefined;
   readonly uiLocales: string | undefined;
@@ -93,7 +96,9 @@ const hasSession = ({ names }: PageEndpointDeps, call: AnyCall): boolean =>
   readCookie(call, "session", names) !== undefined;
 
 /**
- * Another site's form sends no cookies (SameSite=Lax), but a redirect to GET does. An ID token must not be in a URL.
+ * This address with the same parameters, for a form of another site. Browsers send no cookie with such a form
+ * (SameSite=Lax), but they do when they follow a redirect by GET. The ID token was checked and is left out, because it
+ * must not be in a URL.
  */
 function logoutAddress(deps: PageEndpointDeps, { clientId, target, state, uiLocales }: Logout, call: AnyCall): string {
   const parameters = { client_id: clientId, post_logout_redirect_uri: target, state, ui_locales: uiLocales };

@@ -43,7 +43,7 @@ export async function introspect(
 const maySee = ({ builtIn }: TokenEndpointDeps, client: ClientRecord, owner: string): boolean =>
   client.id === owner || client.service !== undefined || client.id === builtIn.operatorClientId;
 
-/** RFC 7662 2.2, plus the tenant, which is empty outside any. */
+/** The response (RFC 7662 2.2), with the token's tenant. It is empty for an organization, and outside any tenant. */
 interface Description {
   readonly scope: string;
   readonly client_id: string;
@@ -90,8 +90,8 @@ const toDescription = (token: Principal, { issuer, audience }: Issuer): Descript
 });
 
 /**
- * Active only if a refresh would succeed now, and with the scopes that a refresh would get. A used token is inactive,
- * even while its successor can still be requested with it. It has no end and no audience.
+ * A refresh token is active if a refresh would succeed now, and has the scopes that the refresh would get. A replaced
+ * token is inactive, even while it can still get its successor. Refresh tokens have no `exp` and no `aud`.
  */
 async function describeRefreshToken(
   deps: TokenEndpointDeps,

@@ -16,24 +16,25 @@ import { rememberDevice, signInByPassword } from "../sign-in/device.ts";
 import type { PageEndpointDeps } from "./deps.ts";
 
 /**
- * `POST /link-identity`: on this page a user confirms by password that the account at a provider is theirs.
+ * `POST /link-identity`: the form by which a user confirms, with their password, that the account at a provider is
+ * theirs.
  *
  *   sent from another site ──▶ 400 page
  *   made for another browser, or ten minutes old ──▶ 400 page: the sign-in is over
- *   wrong password or blocked account ──▶ 400, the page again; counted with all attempts to sign in
- *   the account or the provider changed meanwhile ──▶ back to the client with the error
- *   right password ──▶ linked, a new session, on with the request as `/authorize` would answer it now
+ *   wrong password, or the account is blocked ──▶ 400, the page again; counts towards the block
+ *   the account or the provider changed meanwhile ──▶ the error, for the client or on the account page's sign-in
+ *   right password ──▶ linked; a new session; the response of `/authorize` to the same request, or the account page
  *
  * The form carries the provider's statement, sealed for this browser, so nobody else can send or change it.
  */
 export interface PendingLink extends Unlinked {
   readonly provenAtMs: number | undefined;
-  /** As in PendingSignIn. */
+  /** As in PendingSignIn (federation/pending.ts). */
   readonly request: string;
 }
 
 const ACTION = "link identity";
-/** Leaves people time to find their password. */
+/** Our choice: time to find the password. */
 const LIFETIME_MS = 600_000;
 
 export async function confirmPage(
@@ -87,7 +88,7 @@ export async function confirmLink(
   return rememberDevice(deps, call, response, signedIn);
 }
 
-/** The client that the user signs in to, or the response if the request is not valid any more. */
+/** Returns the client that the user signs in to, or a response if the request is invalid or expects another user. */
 async function linkPageContext(
   deps: PageEndpointDeps,
   call: AnyCall,

@@ -9,11 +9,11 @@ import { enterUserCode, showDevice, type DeviceDeps } from "./device.ts";
 import { endSession } from "./end-session.ts";
 import { confirmLink } from "./link-identity.ts";
 
-/** A request holds at most an ID token and a state. The sign-in form holds the whole request, encoded once more. */
+/** A request may carry an ID token and a long state. The other forms carry a whole request, form-encoded again. */
 const REQUEST_FORM_BYTES = 64 * 1024;
 const SIGN_IN_FORM_BYTES = 256 * 1024;
 
-/** The endpoints for browsers with people. They respond with pages and redirects, never to scripts of other origins. */
+/** The endpoints for people in browsers. They respond with pages and redirects. Other origins have no access. */
 export const createPageRoutes = (deps: DeviceDeps): readonly Route[] => [
   defineRoute({
     method: "GET",
@@ -36,7 +36,7 @@ export const createPageRoutes = (deps: DeviceDeps): readonly Route[] => [
   defineRoute({
     method: "POST",
     path: "/sign-in",
-    summary: "The form of the sign-in page",
+    summary: "Sign in, with the form of the sign-in page",
     operation: "signIn",
     body: formBody(SIGN_IN_FORM_BYTES),
     produces: "any",
@@ -45,7 +45,7 @@ export const createPageRoutes = (deps: DeviceDeps): readonly Route[] => [
   defineRoute({
     method: "POST",
     path: "/second-factor",
-    summary: "The form of the page that asks for the second factor",
+    summary: "Show a second factor, with the form of its page",
     operation: "enterSecondFactor",
     body: formBody(SIGN_IN_FORM_BYTES),
     produces: "any",
@@ -54,7 +54,7 @@ export const createPageRoutes = (deps: DeviceDeps): readonly Route[] => [
   defineRoute({
     method: "POST",
     path: "/consent",
-    summary: "The form of the page on which a person allows a client what it asks for",
+    summary: "Allow or deny a client the scopes that it requests, with the form of the consent page",
     operation: "decideConsent",
     body: formBody(SIGN_IN_FORM_BYTES),
     produces: "any",
@@ -63,7 +63,7 @@ export const createPageRoutes = (deps: DeviceDeps): readonly Route[] => [
   defineRoute({
     method: "GET",
     path: "/device",
-    summary: "The page where people type the code that a device shows",
+    summary: "The page that asks for the code of a device",
     operation: "showDevice",
     produces: "any",
     handle: (call) => showDevice(deps, call),
@@ -71,7 +71,7 @@ export const createPageRoutes = (deps: DeviceDeps): readonly Route[] => [
   defineRoute({
     method: "POST",
     path: "/device",
-    summary: "The form of that page",
+    summary: "Enter the code of a device, with the form of its page",
     operation: "enterUserCode",
     body: formBody(REQUEST_FORM_BYTES),
     produces: "any",
@@ -80,7 +80,7 @@ export const createPageRoutes = (deps: DeviceDeps): readonly Route[] => [
   defineRoute({
     method: "GET",
     path: "/callback/{providerId}",
-    summary: "Where browsers come back to from an identity provider",
+    summary: "Continue a sign-in when the browser returns from an identity provider",
     operation: "returnFromProvider",
     params: z.object({ providerId: z.string() }),
     changes: true,
@@ -90,7 +90,7 @@ export const createPageRoutes = (deps: DeviceDeps): readonly Route[] => [
   defineRoute({
     method: "POST",
     path: "/link-identity",
-    summary: "The form of the page that links an account at an identity provider",
+    summary: "Confirm by password that an account at an identity provider is the user's",
     operation: "linkIdentity",
     body: formBody(SIGN_IN_FORM_BYTES),
     produces: "any",

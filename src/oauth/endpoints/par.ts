@@ -14,8 +14,8 @@ import { nonceHeader, readProof } from "./proof.ts";
 type ParDeps = TokenEndpointDeps & PageEndpointDeps;
 
 /**
- * `POST /par` (RFC 9126): the client authenticates as at `/token` and sends an authorization request. It is checked as
- * `/authorize` checks it, and again there.
+ * `POST /par` (RFC 9126): the client authenticates as at `/token` and sends an authorization request. The request is
+ * checked as at `/authorize`. `/authorize` checks it again, because records may change in between.
  */
 export async function pushRequest(deps: ParDeps, call: TokenCall): Promise<Response> {
   const proof = await readProof(deps, call);

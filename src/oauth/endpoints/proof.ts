@@ -4,7 +4,7 @@ import type { GrantDeps } from "../grants/grant-step.ts";
 import type { AnyCall } from "../model/call.ts";
 import { failure, type OAuthFailure } from "../model/failure.ts";
 
-/** The proof of a key with a request for tokens (RFC 9449 5), if the request has one. */
+/** Checks the DPoP proof of a request (RFC 9449 5). Undefined if the request has none. */
 export async function readProof(
   { proofs }: Pick<GrantDeps, "proofs">,
   { request, url, nowMs }: AnyCall,
@@ -22,6 +22,6 @@ export async function readProof(
   });
 }
 
-/** The header that brings the nonce for the next proofs. */
+/** The header with the nonce for the client's next proofs, if it needs a new one. */
 export const nonceHeader = (proof: Proof | undefined): Record<string, string> =>
   proof?.nextNonce === undefined ? {} : { "dpop-nonce": proof.nextNonce };

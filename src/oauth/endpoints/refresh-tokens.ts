@@ -11,12 +11,12 @@ import type { TokenEndpointDeps } from "./deps.ts";
 type RefreshTokenDeps = RevokeAccessDeps & Pick<TokenEndpointDeps, "names" | "directory">;
 
 /**
- * `/refreshtokens`: lists and deletes the grants that a user gave the calling client, with the user's token. The list
- * shows grants: a grant keeps its id while its token is replaced. Deleting a grant revokes its access tokens. Other
- * clients' grants are visible only to the person, at `/account`.
+ * `/refreshtokens`: lists and deletes the grants of a user to the calling client. The user's access token authorizes
+ * the call. A grant keeps its id while its refresh token is replaced. Deleting a grant revokes its access tokens. Only
+ * the user sees the grants of other clients, at `/account`.
  *
- *   token of a client that authenticated, or that has no secret      that client's grants
- *   token of a client that did not send its secret, or of no client  an empty list
+ *   token of a client that authenticated, or that has no secret       that client's grants
+ *   token of a client that did not authenticate, or of no client      none: an empty list, nothing to delete
  */
 const query = z.object({ clientId: z.optional(z.string()) });
 
@@ -24,7 +24,7 @@ export const refreshTokenRoutes = (deps: RefreshTokenDeps): readonly Route[] => 
   defineRoute({
     method: "GET",
     path: "/refreshtokens",
-    summary: "List the refresh tokens that the client has of the user, newest first",
+    summary: "List the user's refresh tokens of the calling client, newest first",
     operation: "listRefreshTokens",
     query,
     paged: true,
@@ -33,7 +33,7 @@ export const refreshTokenRoutes = (deps: RefreshTokenDeps): readonly Route[] => 
   defineRoute({
     method: "DELETE",
     path: "/refreshtokens",
-    summary: "Delete all refresh tokens that the client has of the user",
+    summary: "Delete all of the user's refresh tokens of the calling client",
     operation: "deleteRefreshTokens",
     query,
     produces: "any",
@@ -42,7 +42,7 @@ export const refreshTokenRoutes = (deps: RefreshTokenDeps): readonly Route[] => 
   defineRoute({
     method: "DELETE",
     path: "/refreshtokens/{id}",
-    summary: "Delete one of the refresh tokens that the client has of the user",
+    summary: "Delete one of the user's refresh tokens of the calling client",
     operation: "deleteRefreshToken",
     params: z.object({ id: z.string() }),
     produces: "any",
@@ -56,7 +56,7 @@ type Query = z.output<typeof query>;
 /** The grants that a token reaches. */
 interface Owner {
   readonly email: string;
-  /** Undefined: no client's. */
+  /** Undefined: the token acts for no client, so it reaches no grant. */
   readonly clientId: string | undefined;
 }
 
@@ -70,7 +70,7 @@ async function forOwner(
   return handle({ email, clientId: (await speaksForClient(deps, principal, nowMs)) ? clientId : undefined });
 }
 
-/** Anybody can name a client. A client with a secret must have sent it. */
+/** True if the token may act for its client. Anybody can name one, so a confidential one must have authenticated. */
 async function speaksForClient(
   { directory }: RefreshTokenDeps,
   { clientId, clientAuthenticated }: Principal,
@@ -81,7 +81,7 @@ async function speaksForClient(
   return client?.confidential === false;
 }
 
-/** The client of the request. Undefined if this token does not reach it. */
+/** The client whose grants the request is about. Undefined if the token does not act for it. */
 const requestedClient = (
   { query: { clientId } }: Pick<UserCall<unknown, Query>, "query">,
   owner: Owner,

@@ -15,9 +15,10 @@ export interface RegisterDeps extends TokenEndpointDeps {
 }
 
 /**
- * `POST /register` (RFC 7591): a client registers itself, where the deployment lets it. It is a client that nobody
- * registered (unregistered/unregistered.ts), without a secret. Other wishes are replaced, and the answer says what by
- * (RFC 7591 3.2.1). Anybody may ask, so a network gets 20 in a day, and all together 5,000 that no person has used.
+ * `POST /register` (RFC 7591): a client registers itself, if the deployment allows it. It has the rights of a client
+ * that no operator registered (unregistered/unregistered.ts), and no secret. Unsupported metadata is replaced, and the
+ * response shows the values in use (RFC 7591 3.2.1). Anybody may call this, so a network may register 20 clients a day,
+ * and at most 5,000 registered clients may be unused.
  */
 export async function register(deps: RegisterDeps, call: Call<unknown, unknown, string, undefined>): Promise<Response> {
   const { nowMs, request } = call;

@@ -20,17 +20,15 @@ import type { TokenEndpointDeps } from "./deps.ts";
 /**
  * `POST /revoke` (RFC 7009): one token or a comma-separated list, access and refresh tokens mixed.
  *
- *   caller                       valid tokens that it can revoke
- *   a client with its secret     its own
- *   a client without proof       its own that were issued without its secret
- *   nobody                       all that were issued without a secret: a holder may end a token
+ *   caller                       tokens that it can revoke
+ *   a client that authenticates  its own
+ *   a client that names itself   its own that were issued without its secret
+ *   no client                    all that were issued without a secret, since any holder may end such a token
  *
- * - Valid tokens that are not revoked are reported: 401 if a secret was needed and none was sent, else 400. The rest is
- *   revoked.
- * - An unknown, expired or revoked token counts as revoked. So a repeated request changes nothing, and a client can
- *   repeat
- *   it after a lost response.
- * - A refresh token, even a used one, revokes its grant with all access tokens.
+ * - If the caller cannot revoke some valid tokens, the others are revoked and the response is an error: 401 if a token
+ *   needs its client's secret and none was sent, else 400.
+ * - An unknown, expired or revoked token counts as revoked. So a client can repeat the request after a lost response.
+ * - A refresh token, even a replaced one, revokes its grant and all access tokens of the grant.
  */
 const MAX_TOKENS = 500;
 
@@ -65,12 +63,12 @@ export async function revoke(
 }
 
 interface Revoker {
-  /** Undefined: nobody. */
+  /** Undefined: the request names no client. */
   readonly clientId: string | undefined;
   readonly authenticated: boolean;
 }
 
-/** A client without a secret is not verified: it can revoke no more than any holder of the token. */
+/** A client that only names itself is not looked up, because it can revoke no more than any holder of the token. */
 async function identify(
   deps: TokenEndpointDeps,
   credentials: Credentials | undefined,
@@ -136,9 +134,9 @@ const fromRefreshToken = ({ grantId, clientId, email, confidential }: TokenOwner
 });
 
 /**
- * Revokes the tokens and their refresh grants, with an audit row each, in one transaction of the directory. Grants that
- * lie elsewhere are void before that, and removed then. A client with too many revoked tokens loses every token that it
- * got until now. It can get new ones at once.
+ * Revokes the tokens and their refresh grants, with an audit row each, in one transaction of the directory. Grants in
+ * other databases are made void before it and removed after it. If a client has too many revoked tokens, all tokens
+ * that it got until now are revoked instead. It can get new ones at once.
  */
 async function revokeTokens(
   { trust, refreshGrants, audit, log }: TokenEndpointDeps,

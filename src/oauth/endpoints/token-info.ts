@@ -3,9 +3,9 @@ import { failure } from "../model/failure.ts";
 import type { TokenEndpointDeps } from "./deps.ts";
 
 /**
- * `GET /tokeninfo`. Reads revocations from D1 every time. `scopes` begins with the one that names the tenant or
- * organization. `tenant` is empty for an organization and outside any tenant, `clientId` if a user signed in without a
- * client. `resources`: the services that the token is for; absent, if it is for all.
+ * `GET /tokeninfo`: describes a token, after reading its revocations from D1. `scopes` begins with the one that names
+ * the tenant or organization. `tenant` is empty for an organization, and outside any tenant. `clientId` is empty if a
+ * user signed in without a client. `resources` are the services that the token is for. Without it, it is for all.
  */
 export async function tokenInfo(
   deps: Pick<TokenEndpointDeps, "refuse" | "verifier" | "unavailable" | "directory" | "issuerFor">,
@@ -39,8 +39,8 @@ export async function tokenInfo(
 }
 
 /**
- * Services that a package brought to the token's tenant, without essential ones and the tenant's own. Tokens for an
- * organization or for no tenant have none, because only tenants subscribe.
+ * Services of the packages that the token's tenant subscribes to, without essential ones and the tenant's own. Tokens
+ * for an organization or for no tenant have none, because only tenants subscribe.
  */
 async function subscribedServices(
   deps: Pick<TokenEndpointDeps, "directory">,

@@ -27,7 +27,7 @@ const GRANTS: Readonly<Record<string, GrantStep>> = {
 };
 export const GRANT_TYPES: readonly string[] = Object.keys(GRANTS);
 
-/** `POST /token`: form → parameters → scopes → the grant's own step → tokens. No grant can skip a shared check. */
+/** `POST /token`: form → shared checks → the grant's own step → tokens. No grant can skip a shared check. */
 export async function token(deps: TokenEndpointDeps, call: TokenCall): Promise<Response> {
   const outcome = await grant(deps, call);
   if (!outcome.ok) return refuse(deps, call, outcome.error);

@@ -7,8 +7,8 @@ import { emailClaims } from "../tokens/id-token.ts";
 import type { TokenEndpointDeps } from "./deps.ts";
 
 /**
- * `/userinfo` (OIDC Core 5.3): the user of the access token, with what its scopes `email` and `profile` tell.
- * Reads revocations from D1 every time, and the profile for these scopes.
+ * `/userinfo` (OIDC Core 5.3): the user of the access token, with the claims of the scopes `email` and `profile`. A
+ * valid token costs a read of revocations from D1. These scopes cost a read of the user's profile.
  */
 const FORM_BYTES = 64 * 1024;
 
@@ -42,7 +42,7 @@ async function userInfo(
   }: Pick<Call<unknown, unknown, unknown, undefined>, "request" | "url" | "nowMs" | "publicBase">,
   form: URLSearchParams | undefined,
 ): Promise<Answer> {
-  // A token in the body is never accepted. If the header has one too, the request is wrong (RFC 6750 2).
+  // A token in the body is ignored. With an Authorization header beside it, the request is invalid (RFC 6750 2).
   if (request.headers.has("authorization") && form?.has("access_token") === true)
     return twoTokens(names.platform, `${publicBase}/docs/errors`);
   const caller = await authenticate(presentedBy(request, url), strict(verifier), names, nowMs);
@@ -67,8 +67,8 @@ const strict = (verifier: UserInfoDeps["verifier"]): Pick<TokenVerifier, "proofs
 });
 
 /**
- * The platform's error object, with RFC 6750's code in the header (3.1) and in the body, where some clients look for
- * it.
+ * The platform's error object. RFC 6750's code is in the header (3.1), and in the body, because some clients read it
+ * there.
  */
 function twoTokens(realm: string, docsUrl: string): Response {
   const message = "Send the access token in the Authorization header alone.";
