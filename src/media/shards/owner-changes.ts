@@ -9,16 +9,20 @@ import type { Closing, NamedClient, OwnerStore } from "./owner-store.ts";
 /**
  * Changes of clients and tenants in the directory. Files in shards refer to them by name. A client or tenant with
  * committed files cannot change; pending files and reports of deletions follow a client, or end with it. In one
- * database triggers ensure this. Over several, three writes do, in this order:
+ * database triggers ensure this. Over several, these writes do, in this order:
  *
  *   closed in each shard, if there are no committed files ── from now on nothing is committed ──▶
- *   changed in the directory ──▶ ended in each shard: pending files follow, and the owner is open again
+ *   the client's new name cleared in each shard ──▶ changed in the directory ──▶
+ *   ended in each shard: pending files follow, and the owner is open again
  *
  * The directory decides: the last write reads there whether the change happened, so a lost answer or a crash between
  * writes does no harm. Until then, commits of this owner get 503. The sweep ends changes that broke off.
  *
  * Only one change of a name is closed at a time. A change that read the client before another one ended it finds
  * another record after it has closed, or when it writes, and gets 503.
+ *
+ * From the write in the directory on, the client makes files under its new name. So what an earlier client left under
+ * that name is deleted before the write, and the last write deletes nothing of that name.
  */
 export interface OwnerChanges {
   /**
@@ -42,6 +46,8 @@ export type ClientBefore = NamedClient | "absent" | "any";
 /** Port to the directory. */
 export interface DirectoryOwners {
   client(id: string): Promise<NamedClient | undefined>;
+  /** Tells whether a client has this name. */
+  isNamed(name: string): Promise<boolean>;
 }
 
 export interface OwnerChangeDeps {
@@ -78,10 +84,28 @@ export function createOwnerChanges({ stores, owners, placement, clock, random, l
     await inEach(stores, (store) => store.open(closing));
   }
 
+  /**
+   * Deletes what earlier clients left under a name, which their last tokens made, before the client `id` gets it. If a
+   * client has the name, nothing happens, and the write will fail. The rest is read before the look at the directory,
+   * so nothing is in it that a client made which took the name after this look.
+   */
+  async function clearName(name: string, id: string): Promise<void> {
+    const rests = await inEach(stores, async (store) => ({ store, rest: await store.rest(name) }));
+    if (await owners.isNamed(name)) return;
+    // Changes of these clients that broke off come first: a client that gave the name up gets its files.
+    for (const closing of oneOfEach((await inEach(stores, (store) => store.ofClient(name, id))).flat())) {
+      const now = await recordOf(closing);
+      if (!isSame(closing, now)) await inEach(stores, (store) => store.end(closing, now));
+    }
+    await mapInParallel(rests, SHARDS_AT_ONCE, ({ store, rest }) => store.forget(name, rest));
+  }
+
+  /** Closes an owner, runs `write`, and ends the closing. `newName`: the name that the client gets. */
   async function whileClosed<T>(
     closing: Closing,
     onlyTenant: string,
     some: readonly OwnerStore[],
+    newName: string | undefined,
     write: () => Promise<T>,
   ): Promise<T> {
     let isWriting = false;
@@ -92,6 +116,7 @@ export function createOwnerChanges({ stores, owners, placement, clock, random, l
       // A rename that ended before the closing has taken the files along, and this name has no owner any more.
       if (!isSame(closing, await recordOf(closing)))
         throw new StoreUnavailable("another change of the client came first");
+      if (newName !== undefined) await clearName(newName, closing.client ?? "");
       isWriting = true;
       return await write();
     } finally {
@@ -112,15 +137,14 @@ export function createOwnerChanges({ stores, owners, placement, clock, random, l
       const before = await owners.client(id);
       if (before === undefined) {
         if (after === undefined) return write("absent");
-        const left = (await inEach(stores, (store) => store.ofClient(after.name))).flat();
-        for (const closing of oneOfEach(left)) await end(closing);
-        await inEach(stores, (store) => store.clearName(after.name));
+        await clearName(after.name, id);
         return write("absent");
       }
       const isRenamed = before.name !== after?.name;
       if (!isRenamed && before.tenant === after?.tenant) return write(before);
       const closing = { kind: "client", ...before, client: id, change: randomId(random) } as const;
-      return whileClosed(closing, isRenamed ? "" : before.tenant, stores, () => write(before));
+      const newName = isRenamed ? after?.name : undefined;
+      return whileClosed(closing, isRenamed ? "" : before.tenant, stores, newName, () => write(before));
     },
 
     async removeTenant(tenant, write) {
@@ -129,7 +153,7 @@ export function createOwnerChanges({ stores, owners, placement, clock, random, l
       placement.forget(tenant);
       const shard = await placement.shardOf(tenant, clock.nowMs());
       const closing = { kind: "tenant", name: tenant, client: null, tenant: null, change: randomId(random) } as const;
-      return whileClosed(closing, "", [stores[shard]!], write);
+      return whileClosed(closing, "", [stores[shard]!], undefined, write);
     },
 
     async sweep(nowMs) {

@@ -27,6 +27,12 @@ const PENDING = `tenant = '' AND erasure_id IS NULL`;
 const STILL_CLOSED = `EXISTS (SELECT 1 FROM closing WHERE kind = 'client' AND name = ?3 AND change = ?4)`;
 /** SQL: files of the client that have left and not arrived; an index has only these. */
 const LEAVING = `row IS NOT NULL AND moved_at >= 0 AND row ->> 'client' = ?1`;
+/** SQL: ids of the owners of pending files of this client. */
+const pendingOf = (client: string): string => `SELECT id FROM owner WHERE client = ${client} AND ${PENDING}`;
+const requesterOf = (client: string): string => `(SELECT id FROM requester WHERE client = ${client})`;
+const listOf = (ids: string): string => `json((SELECT json_group_array(id) FROM (${ids})))`;
+/** SQL: the id is in this list of `Rest`. */
+const isRest = (list: 0 | 1 | 2): string => `id IN (SELECT value FROM json_each(?2, '$[${list}]'))`;
 
 const SQL = {
   /** ?7: the tenant whose files prevent the closing; empty: those of all tenants do. */
@@ -41,20 +47,47 @@ const SQL = {
   isClosed: `SELECT 1 FROM closing WHERE kind = ?1 AND name = ?2 AND change = ?3`,
   open: `DELETE FROM closing WHERE kind = ?1 AND name = ?2 AND change = ?3`,
   begunBefore: `${CLOSING} WHERE begun_at <= ?1 ORDER BY begun_at LIMIT 100`,
-  ofClient: `${CLOSING} WHERE kind = 'client' AND name = ?1`,
+  ofClient: `${CLOSING} WHERE kind = 'client' AND (name = ?1 OR client = ?2)`,
+  rest: `SELECT json_array(${listOf(pendingOf("?1"))}, ${listOf("SELECT id FROM requester WHERE client = ?1")},
+    ${listOf(`SELECT id FROM moved_file WHERE ${LEAVING}`)}) AS rest`,
   deletePending: `DELETE FROM owner WHERE client = ?1 AND ${PENDING}`,
   deleteRequester: `DELETE FROM requester WHERE client = ?1`,
   deleteLeaving: `DELETE FROM moved_file WHERE ${LEAVING}`,
+  // Files that the client has made under its new name go to the owner that is about to get this name.
+  mergePending: `UPDATE file INDEXED BY file_pending SET owner_id = (SELECT earlier.id FROM owner AS earlier
+      WHERE earlier.client = ?1 AND earlier.tenant = '' AND earlier.erasure_id IS NULL
+        AND earlier.visibility = (SELECT visibility FROM owner WHERE owner.id = file.owner_id))
+    WHERE state = 'pending' AND owner_id IN (${pendingOf("?2")} AND visibility IN (SELECT visibility FROM owner
+      WHERE client = ?1 AND ${PENDING}))`,
+  deleteMerged: `DELETE FROM owner WHERE client = ?2 AND ${PENDING} AND visibility IN (SELECT visibility FROM owner
+      WHERE client = ?1 AND ${PENDING})`,
+  mergeReports: `UPDATE erasure SET requester_id = ${requesterOf("?1")} WHERE requester_id = ${requesterOf("?2")}
+    AND ${requesterOf("?1")} IS NOT NULL`,
+  deleteMergedRequester: `DELETE FROM requester WHERE client = ?2 AND ${requesterOf("?1")} IS NOT NULL`,
   renamePending: `UPDATE owner SET client = ?2 WHERE client = ?1 AND ${PENDING}`,
   renameRequester: `UPDATE requester SET client = ?2 WHERE client = ?1`,
   renameLeaving: `UPDATE moved_file SET row = json_set(row, '$.client', ?2) WHERE ${LEAVING}`,
 } as const;
 
+const FORGETTING = [SQL.deletePending, SQL.deleteRequester, SQL.deleteLeaving];
+const RENAMING = [
+  SQL.mergePending,
+  SQL.deleteMerged,
+  SQL.renamePending,
+  SQL.mergeReports,
+  SQL.deleteMergedRequester,
+  SQL.renameRequester,
+  SQL.renameLeaving,
+];
+
+/** Lists of the ids that lie under a client's name in a shard, as JSON. Ids are never reused. */
+export type Rest = string;
+const NOTHING: Rest = "[[],[],[]]";
+
 /** In the directory, triggers on clients change owners and reports; in other shards, `end` does. */
 export function createOwnerStore(db: D1Database, isDirectory: boolean) {
   const prepared = (sql: string, ...values: unknown[]) => db.prepare(sql).bind(...values);
   const nameOf = ({ kind, name, change }: Closing) => [kind, name, change];
-  const FORGETTING = [SQL.deletePending, SQL.deleteRequester, SQL.deleteLeaving];
 
   /** Statements that require the closing to exist, so that only one of two parallel calls ends a change. */
   function ending({ name, tenant, change }: Closing, now: NamedClient | undefined): readonly D1PreparedStatement[] {
@@ -64,12 +97,7 @@ export function createOwnerStore(db: D1Database, isDirectory: boolean) {
       return now === undefined ? each([SQL.deleteLeaving], name, null) : each([SQL.renameLeaving], name, now.name);
     if (now === undefined) return each(FORGETTING, name, null);
     return [
-      ...(now.name === name
-        ? []
-        : [
-            ...each(FORGETTING, now.name, null),
-            ...each([SQL.renamePending, SQL.renameRequester, SQL.renameLeaving], name, now.name),
-          ]),
+      ...(now.name === name ? [] : each(RENAMING, name, now.name)),
       ...(now.tenant === tenant ? [] : each([SQL.deletePending], now.name, null)),
     ];
   }
@@ -102,23 +130,28 @@ export function createOwnerStore(db: D1Database, isDirectory: boolean) {
 
     /**
      * Carries out a change or removal of a client: pending files and reports follow, and the closing ends, in one
-     * write.
+     * write. They join what the client has made under its new name.
      */
     async end(closing: Closing, now: NamedClient | undefined): Promise<void> {
       await db.batch([...ending(closing, now), prepared(SQL.open, ...nameOf(closing))]);
     },
 
-    /**
-     * Deletes the rest of an earlier client of this name, which its last tokens made. Runs before a new one gets the
-     * name.
-     */
-    async clearName(name: string): Promise<void> {
-      if (!isDirectory) await db.batch(FORGETTING.map((sql) => prepared(sql, name)));
+    /** Returns the ids under the name. If no client has the name later than this, an earlier one left them. */
+    rest: async (name: string): Promise<Rest> =>
+      (await prepared(SQL.rest, name).first<{ rest: Rest }>())?.rest ?? NOTHING,
+
+    /** Deletes what lies under the name and is in `rest`. */
+    async forget(name: string, rest: Rest): Promise<void> {
+      if (rest === NOTHING) return;
+      const ofShard = [`${SQL.deletePending} AND ${isRest(0)}`, `${SQL.deleteRequester} AND ${isRest(1)}`];
+      const sqls = [...(isDirectory ? [] : ofShard), `${SQL.deleteLeaving} AND ${isRest(2)}`];
+      await db.batch(sqls.map((sql) => prepared(sql, name, rest)));
     },
 
     begunBefore: async (ms: number): Promise<readonly Closing[]> =>
       (await prepared(SQL.begunBefore, ms).all<Closing>()).results,
-    ofClient: async (name: string): Promise<readonly Closing[]> =>
-      (await prepared(SQL.ofClient, name).all<Closing>()).results,
+    /** Changes of clients of this name or id. */
+    ofClient: async (name: string, id: string): Promise<readonly Closing[]> =>
+      (await prepared(SQL.ofClient, name, id).all<Closing>()).results,
   };
 }

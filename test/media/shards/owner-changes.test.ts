@@ -27,20 +27,28 @@ interface Pending {
   readonly commitLink: string;
 }
 
+/** Sends a request of the client to an isolate that has no cached record of it. */
+async function send(client: TestClient, path: string, method: string, json?: object): Promise<Response> {
+  const fresh = isolate();
+  const { access_token: token } = await (await fresh.token(client)).json<{ access_token: string }>();
+  const headers = { authorization: `Bearer ${token}`, "content-type": "application/json" };
+  return fresh.fetch(path, { method, headers, ...(json === undefined ? {} : { body: JSON.stringify(json) }) });
+}
+
 async function pending(client: TestClient): Promise<Pending> {
-  const token = await tokenFor(client);
-  const json = { "Content-Type": "text/plain" };
-  const file = await expectJson<Pending>(await call(FILES, { token, method: "POST", json }), 200);
+  const file = await expectJson<Pending>(await send(client, FILES, "POST", { "Content-Type": "text/plain" }), 200);
   const put = await call(file.uploadLink, { method: "PUT", body: "x", headers: { "content-type": "text/plain" } });
   expect(put.status).toBe(200);
   return file;
 }
 
-/** Commits on an isolate that has no cached record of the client. */
-async function commit({ commitLink }: Pending, client: TestClient): Promise<number> {
-  const fresh = isolate();
-  const { access_token: token } = await (await fresh.token(client)).json<{ access_token: string }>();
-  return (await fresh.fetch(commitLink, { method: "POST", headers: { authorization: `Bearer ${token}` } })).status;
+const commit = async ({ commitLink }: Pending, client: TestClient): Promise<number> =>
+  (await send(client, commitLink, "POST")).status;
+
+/** Deletes a file of the client, and returns the address of the report. */
+async function report(client: TestClient): Promise<string> {
+  const { id } = await pending(client);
+  return (await send(client, `${FILES}/${id}`, "DELETE")).headers.get("location") ?? "";
 }
 
 /** Sends a request of the operator to an isolate with other bindings. */
@@ -51,8 +59,8 @@ async function operate(bindings: object, method: string, path: string, json?: ob
 }
 
 /** Makes a client with a pending file in another shard, and a PUT that gives the client a name. */
-async function renamable() {
-  const tenant = await makeTenantIn(1);
+async function renamable(of?: string) {
+  const tenant = of ?? (await makeTenantIn(1));
   const client = await makeClient({ tenant });
   const put = (bindings: object, name: string) =>
     operate(bindings, "PUT", `clients/${client.clientId}`, { ...GRANTS, tenant, name });
@@ -61,6 +69,42 @@ async function renamable() {
 
 const closings = () => everywhere.prepare("SELECT count(*) AS n FROM closing").first<number>("n");
 const endLeft = () => createDeps(env).media.sweep(Date.now() + 3_600_000 / 2);
+/** Renames a client. The PUT breaks off after its write in the directory, so that no shard carries it out. */
+async function breakOff(put: (bindings: object, name: string) => Promise<Response>, name: string): Promise<void> {
+  const failing = ({ number, db }: Shard): Shard => ({
+    number,
+    db: databaseWith(db, {
+      async batch(statements) {
+        if ((await env.DB.prepare(NAME).bind(name).first()) !== null) throw new Error("injected");
+        return db.batch(statements);
+      },
+    }),
+  });
+  expect((await put(bindingsOf(shardsOf(env).map(failing)), name)).status).toBe(200);
+  expect(await closings()).toBe(4);
+}
+
+const RECORD = "SELECT name, tenant FROM client WHERE id = ?1";
+const NAME = "SELECT 1 FROM client WHERE name = ?1";
+
+/** Returns the directory, which runs `meanwhile` before or after it answers this statement for the nth time. */
+function duringLook(sql: string, nth: number, when: "before" | "after", meanwhile: () => Promise<unknown>): D1Database {
+  let looks = 0;
+  return directoryWith({
+    prepare(asked) {
+      const real = env.DB.prepare(asked);
+      if (asked !== sql || (looks += 1) !== nth) return real;
+      const all = (bound: D1PreparedStatement) => async () => {
+        if (when === "before") await meanwhile();
+        const found = await bound.all();
+        if (when === "after") await meanwhile();
+        return found;
+      };
+      return { bind: (...values: unknown[]) => ({ all: all(real.bind(...values)) }) };
+    },
+  });
+}
+
 const bindingsOf = (shards: readonly Shard[]) =>
   Object.fromEntries(shards.map(({ number, db }) => [shardBinding(number), db]));
 
@@ -160,7 +204,7 @@ describe("a client whose files lie in another shard than the directory", () => {
     let rename: Promise<Response> | undefined;
     const late = directoryWith({
       prepare(sql) {
-        if (sql === "SELECT name, tenant FROM client WHERE id = ?1") looks += 1;
+        if (sql === RECORD) looks += 1;
         return env.DB.prepare(sql);
       },
       async batch(statements) {
@@ -170,6 +214,80 @@ describe("a client whose files lie in another shard than the directory", () => {
       },
     });
     expect((await put({ DB: late }, client.clientId)).status).toBe(503);
+    expect([await closings(), await commit(file, client)]).toEqual([0, 202]);
+  });
+
+  it("keeps the files and reports that it makes under a new name before the sweep ends a rename that broke off", async () => {
+    const { tenant, client, file, put } = await renamable();
+    const reports = [await report(client)];
+    await breakOff(put, `${tenant}.${unique("n")}`);
+    const files = [file, await pending(client)];
+    reports.push(await report(client));
+    await endLeft();
+    expect(await closings()).toBe(0);
+    for (const address of reports) expect((await send(client, address, "GET")).status).toBe(200);
+    for (const one of files) expect(await commit(one, client)).toBe(202);
+  });
+
+  it("keeps the files that it makes under each name if two renames break off", async () => {
+    const { tenant, client, file, put } = await renamable();
+    const files = [file];
+    for (let renames = 0; renames < 2; renames++) {
+      await breakOff(put, `${tenant}.${unique("n")}`);
+      files.push(await pending(client));
+    }
+    await endLeft();
+    expect(await closings()).toBe(0);
+    for (const one of files) expect(await commit(one, client)).toBe(202);
+  });
+
+  it("takes the name of a client whose rename broke off: each has its own files", async () => {
+    const [one, other] = [await renamable(), await renamable(await makeTenantIn(2))];
+    await breakOff(one.put, `${one.tenant}.${unique("n")}`);
+    expect((await other.put({}, one.client.clientId)).status).toBe(200);
+    await endLeft();
+    expect(await commit(one.file, other.client)).toBe(404);
+    for (const { file, client } of [one, other]) expect(await commit(file, client)).toBe(202);
+  });
+
+  it("gets nothing that an earlier client of its new name left", async () => {
+    const { tenant, client, file, put } = await renamable();
+    const name = `${tenant}.${unique("n")}`;
+    const earlier = await makeClient({ tenant, name });
+    const left = await pending(earlier);
+    const address = await report(earlier);
+    const rows = everywhere.prepare("UPDATE owner SET client = ?2 WHERE client = ?1 AND tenant = ''");
+    const requesters = everywhere.prepare("UPDATE requester SET client = ?2 WHERE client = ?1");
+    // As if its last tokens had made them after its deletion.
+    for (const statement of [rows, requesters]) await statement.bind(name, `${name}.kept`).run();
+    expect((await operate({}, "DELETE", `clients/${earlier.clientId}`)).status).toBe(204);
+    for (const statement of [rows, requesters]) await statement.bind(`${name}.kept`, name).run();
+    expect((await put({}, name)).status).toBe(200);
+    expect([await commit(left, client), await commit(file, client)]).toEqual([404, 202]);
+    expect((await send(client, address, "GET")).status).toBe(404);
+  });
+
+  it.each([
+    [RECORD, 2, "after"],
+    [NAME, 1, "before"],
+    [NAME, 1, "after"],
+  ] as const)("keeps its files if another one is about to take its name (%s, %i, %s): 409", async (sql, nth, when) => {
+    const { tenant, client, file, put } = await renamable();
+    for (const take of [
+      put,
+      (bindings: object, name: string) =>
+        operate(bindings, "PUT", `clients/${tenant}.${unique("app")}`, { ...GRANTS, tenant, name }),
+    ]) {
+      const name = `${tenant}.${unique("n")}`;
+      let owner: TestClient | undefined;
+      let kept: Pending | undefined;
+      const late = duringLook(sql, nth, when, async () => {
+        owner = await makeClient({ tenant, name });
+        kept = await pending(owner);
+      });
+      expect((await take({ DB: late }, name)).status).toBe(409);
+      expect(await commit(kept!, owner!)).toBe(202);
+    }
     expect([await closings(), await commit(file, client)]).toEqual([0, 202]);
   });
 
