@@ -6,10 +6,18 @@ import type { Logouts } from "./logout/logout.ts";
 import type { OAuthStores } from "./stores.ts";
 
 /**
- * Rows of one step of the sweep, steps of one run, and the pause between two: nothing else can use the database during
- * a step. D1 allows 1,000 statements in one invocation, which other sweeps share.
+ * Rows of one step of the sweep, and the pause after a full one: nothing else can use the database during a step.
+ * `statements`: of all steps of one run. D1 allows 1,000 in one invocation, which other sweeps share.
  */
-const SWEEP = { rows: 500, steps: 100, pauseMs: 50 } as const;
+export const SWEEP = { rows: 500, pauseMs: 50, statements: 400 } as const;
+
+/** A table, or several that go together. */
+interface Table {
+  /** The most statements of one step. */
+  readonly statements: number;
+  /** Deletes at most some `rows` rows, and returns how many. */
+  deleteRows(rows: number): Promise<number>;
+}
 
 /** Deletes expired rows of every table here, and used refresh tokens. */
 export const createSweep =
@@ -29,32 +37,73 @@ export const createSweep =
     readonly isolate: Isolate;
   }) =>
   async (nowMs: number): Promise<void> => {
-    const steps: readonly ((rows: number) => Promise<number>)[] = [
-      (rows) => stores.trust.deleteExpired(toSec(nowMs), rows),
-      (rows) => stores.sessions.deleteExpired(nowMs, rows, stores.elsewhere.dropAnchors),
-      (rows) => federation.deleteExpired(nowMs, rows),
-      (rows) => stores.mailLinks.deleteOld(nowMs, rows),
-      (rows) => stores.invitations.deleteExpired(nowMs, rows),
-      (rows) => stores.codes.deleteExpired(nowMs, rows, stores.elsewhere.dropAnchors),
-      (rows) => stores.usedAssertions.deleteExpired(nowMs, rows),
-      (rows) => stores.pushedRequests.deleteExpired(nowMs, rows),
-      (rows) => stores.devices.deleteExpired(nowMs, rows),
-      (rows) => logouts.deleteDead(nowMs, rows),
-      async (rows) => {
-        if (shards.length > 1) {
-          const uses = await stores.elsewhere.lastUses(await stores.unregistered.idle(nowMs, rows));
-          await stores.unregistered.noteUses(uses);
-          await stores.elsewhere.endClients(await stores.unregistered.idle(nowMs, rows));
-        }
-        return stores.unregistered.deleteUnused(nowMs, rows);
-      },
-      (rows) => stores.refreshGrants.deleteUsed(nowMs, rows),
-    ];
     await collapseRevocations();
-    for (const deleteRows of steps)
-      for (let step = 0; step < SWEEP.steps; step++) {
-        if ((await deleteRows(SWEEP.rows)) < SWEEP.rows) break;
-        await isolate.pause(SWEEP.pauseMs);
-      }
+    await deleteInRounds(tablesOf({ stores, federation, logouts, shards }, nowMs), isolate);
     await stores.elsewhere.sweep(nowMs);
   };
+
+/**
+ * Each round takes one step of each table that may have more, so a large backlog of one does not hold up the others.
+ * The rounds end when the statements are used up. Each run begins with another table, so that the same ones do not
+ * always come last.
+ */
+async function deleteInRounds(tables: readonly Table[], isolate: Pick<Isolate, "chance" | "pause">): Promise<void> {
+  const first = Math.floor(isolate.chance() * tables.length);
+  let left: number = SWEEP.statements;
+  for (let due = [...tables.slice(first), ...tables.slice(0, first)]; due.length > 0;) {
+    const full: Table[] = [];
+    for (const table of due) {
+      // With very many shards, one step may be the work of a whole run.
+      const statements = Math.min(table.statements, SWEEP.statements);
+      if (statements > left) continue;
+      left -= statements;
+      if ((await table.deleteRows(SWEEP.rows)) < SWEEP.rows) continue;
+      full.push(table);
+      await isolate.pause(SWEEP.pauseMs);
+    }
+    due = full;
+  }
+}
+
+function tablesOf(
+  { stores, federation, logouts, shards }: Omit<Parameters<typeof createSweep>[0], "collapseRevocations" | "isolate">,
+  nowMs: number,
+): readonly Table[] {
+  const databases = shards.length;
+  /** Statements that remove the anchors of people in the shards. */
+  const anchors = 2 * (databases - 1);
+  return [
+    { statements: 1, deleteRows: (rows) => stores.trust.deleteExpired(toSec(nowMs), rows) },
+    {
+      statements: 2 * databases + anchors,
+      deleteRows: (rows) => stores.sessions.deleteExpired(nowMs, rows, stores.elsewhere.dropAnchors),
+    },
+    { statements: 1, deleteRows: (rows) => federation.deleteExpired(nowMs, rows) },
+    { statements: 1, deleteRows: (rows) => stores.mailLinks.deleteOld(nowMs, rows) },
+    { statements: 2, deleteRows: (rows) => stores.invitations.deleteExpired(nowMs, rows) },
+    {
+      statements: databases + anchors,
+      deleteRows: (rows) => stores.codes.deleteExpired(nowMs, rows, stores.elsewhere.dropAnchors),
+    },
+    { statements: 1, deleteRows: (rows) => stores.usedAssertions.deleteExpired(nowMs, rows) },
+    { statements: 1, deleteRows: (rows) => stores.pushedRequests.deleteExpired(nowMs, rows) },
+    { statements: 1, deleteRows: (rows) => stores.devices.deleteExpired(nowMs, rows) },
+    { statements: 2, deleteRows: (rows) => logouts.deleteDead(nowMs, rows) },
+    unregisteredClients(stores, databases, nowMs),
+    { statements: databases, deleteRows: (rows) => stores.refreshGrants.deleteUsed(nowMs, rows) },
+  ];
+}
+
+/** Clients that nobody uses. With shards, the last uses of their grants there are noted first. */
+const unregisteredClients = ({ unregistered, elsewhere }: OAuthStores, databases: number, nowMs: number): Table =>
+  databases === 1
+    ? { statements: 4, deleteRows: (rows) => unregistered.deleteUnused(nowMs, rows) }
+    : {
+        statements: 9 + 3 * (databases - 1),
+        async deleteRows(rows) {
+          const uses = await elsewhere.lastUses(await unregistered.idle(nowMs, rows));
+          await unregistered.noteUses(uses);
+          await elsewhere.endClients(await unregistered.idle(nowMs, rows));
+          return unregistered.deleteUnused(nowMs, rows);
+        },
+      };
