@@ -361,6 +361,28 @@ describe("the explainer", () => {
     expect(await explain({ user: user.email, tenant: other })).toMatchObject({ granted: true });
   });
 
+  it("says for each scope that a grant without pages cannot ask for the second factor that a tenant requires", async () => {
+    const tenant = await makeTenant();
+    const { email } = await makeUser({ tenant, scopes: ["plat.media_view"] });
+    const settings = { organization: `${tenant}-org`, name: "Strict" };
+    await put(`tenants/${tenant}`, { ...settings, requireSecondFactor: true });
+    const said = await explain({ user: email, scope: "plat.media_view nosuch.scope" });
+    const reason = `tenant ${tenant} needs two factors, which this grant cannot ask for`;
+    expect(said).toMatchObject({ granted: false, reason, effective: [] });
+    expect(said.scopes).toEqual([
+      { scope: "plat.media_view", granted: false, reason },
+      { scope: "nosuch.scope", granted: false, reason },
+    ]);
+    const failed = said.checks.filter(({ passed }: any) => !passed);
+    expect(failed.map(({ check, scope }: any) => [check, scope])).toEqual([
+      ["place", undefined],
+      ["tenant_uses_service", "nosuch.scope"],
+      ["role_holds_scope", "nosuch.scope"],
+    ]);
+    await put(`tenants/${tenant}`, { ...settings, requireSecondFactor: false });
+    expect((await explain({ user: email, scope: "plat.media_view" })).granted).toBe(true);
+  });
+
   it("answers about unknown and disabled records, and reads them each time", async () => {
     const tenant = await makeTenant();
     const client = await makeClient({ tenant, scopes: ["plat.media_view"] });

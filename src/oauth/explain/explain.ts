@@ -29,13 +29,14 @@ import type { UserRecord, UserStore } from "../users/user-store.ts";
 import type { ExplainStore } from "./explain-store.ts";
 
 /**
- * Explains to an operator why a scope is granted or not. The decisions are those of `/token` and `/authorize`: the same
- * functions run over records that are read anew.
+ * Explains to an operator why a scope is granted or not. The functions of `/token` and `/authorize` decide, with newly
+ * read records.
  *
- *   request ─▶ client ─▶ user ─▶ grant ─▶ place (tenant, organization, none) ─▶ each named scope: client, tenant, role
+ *   request ─▶ client ─▶ user ─▶ grant ─▶ client and tenant ─▶ place: tenant, organization or none
+ *           ─▶ each named scope: client, tenant, role
  *
- * A failure of client, user or grant ends the explanation, because the rest depends on it. Scopes are checked one by
- * one: a request gets all of its scopes or none, and an operator wants to see every obstacle.
+ * A failure of request, client, user or grant ends the explanation, because the rest depends on it. Scopes are checked
+ * one by one: a request gets all of its scopes or none, and the operator sees every obstacle.
  */
 export interface ExplainQuestion {
   /** Undefined: a user signs in by password without a client. */
@@ -44,7 +45,7 @@ export interface ExplainQuestion {
   readonly tenant: string | undefined;
   /** Scopes, separated by spaces. Undefined: all that can be granted. */
   readonly scope: string | undefined;
-  /** Undefined: the first suitable grant that the client is registered for. */
+  /** Undefined: `client_credentials` without a user, `password` without a client, else the client's first other one. */
   readonly grant: ExplainGrant | undefined;
 }
 
@@ -60,7 +61,7 @@ export interface Check {
 
 export interface Explanation {
   readonly granted: boolean;
-  /** For a refusal: the first cause, as in the audit log, and the change that would help. */
+  /** The scopes, or the first failed check: the cause as in the audit log, and a change that would help. */
   readonly reason: string;
   readonly checks: readonly Check[];
   /** Each named scope, as if it were requested alone. */
@@ -91,7 +92,7 @@ export async function explain(deps: ExplainDeps, question: ExplainQuestion, nowM
   if (!parsed.ok) return refuse("request", parsed.error.reason);
   const request = parsed.value;
   const hints = createHints(deps.store);
-  // A directory of its own for each question, so nothing cached decides. Nobody authenticates, so any digest will do.
+  // A new directory for each question has no cached records. Nobody authenticates here, so the digest is arbitrary.
   const digests = async () => ["of the operator's secret"];
   const directory = createDirectory(deps.directoryStore, builtIn, digests, deps.isolate);
 
@@ -150,7 +151,7 @@ export async function explain(deps: ExplainDeps, question: ExplainQuestion, nowM
 }
 
 /**
- * The client must be allowed to act for the named tenant for a user too. `/authorize` checks that before the sign-in.
+ * Checks that the client may act for the named tenant, also for a user. `/authorize` does that before the sign-in.
  */
 function clientTenant({ client, entry, request }: ExplainedFlow): Pick<Check, "passed" | "detail"> | undefined {
   const { tenant } = request;
@@ -161,10 +162,9 @@ function clientTenant({ client, entry, request }: ExplainedFlow): Pick<Check, "p
     : { passed: false, detail: allowed.error };
 }
 
-/** The result of the rules. */
 interface RuleResult {
   readonly reason: string;
-  /** `hinted`: a hint about a possible change is useful. */
+  /** `hinted`: the detail needs a hint about a change that would help. */
   readonly place: { readonly passed: boolean; readonly detail: string; readonly hinted: boolean };
   /** Without a place, only the client's list can be checked. */
   readonly limits: readonly ScopeLimit[];
@@ -203,7 +203,7 @@ async function forUser(
     binding: UNBOUND,
     scopes: request,
     defaultTenant,
-    // Pages ask for a second factor where one is needed.
+    // A page asks for the second factor if one is needed, so the person is taken to have shown it.
     methods: grant === "password" ? BY_PASSWORD : withCode(BY_PASSWORD),
     asksTwoFactors: false,
     hasPages: grant !== "password",
@@ -222,9 +222,12 @@ async function forUser(
   const isAsked = consentRule(client, user, place.value) !== "never";
   const once = isAsked ? ", once they allow it on a page" : "";
   const granted = await grantForUser(rules, grantRequest, nowMs);
+  const lacksFactor = !granted.ok && granted.error.kind === "second-factor";
+  const reason = granted.ok ? "" : reasonOf(granted.error);
+  const detail = lacksFactor ? reason : `${user.email} may have a token for ${scope}${once}`;
   return {
-    reason: granted.ok ? "" : reasonOf(granted.error),
-    place: { passed: true, detail: `${user.email} may have a token for ${scope}${once}`, hinted: false },
+    reason,
+    place: { passed: !lacksFactor, detail, hinted: false },
     limits: scopeLimits(request, client, rights, builtIn, roles),
     effective: granted.ok ? granted.value.scopes : undefined,
   };
@@ -267,7 +270,7 @@ const PASSED = {
   user_authorized_scope: "the user authorized",
 } as const satisfies Record<ScopeLimit["check"], string>;
 
-/** A question without client and user cannot occur. A user without a client signs in by password. */
+/** The grant that the question means. The route refuses a question without client and user. */
 const selectGrant = ({ email, grant }: ExplainQuestion, client: ClientRecord | undefined): ExplainGrant => {
   if (grant !== undefined) return grant;
   if (email === undefined) return "client_credentials";
@@ -317,7 +320,7 @@ interface ExplainedRequest {
   readonly user: UserRecord | undefined;
 }
 
-/** Tells an operator what to change, as the end of a sentence that names the obstacle. */
+/** Hints tell an operator what to change. Each is the end of a sentence that names the obstacle. */
 function createHints(store: ExplainStore) {
   const packages = async (service: string): Promise<string> => {
     const found = await store.packagesWith(service);
@@ -345,7 +348,7 @@ function createHints(store: ExplainStore) {
     ): Promise<string> {
       switch (check) {
         case "tenant_uses_service": {
-          // Packages belong to tenants. A client of the tenant's own always means a tenant.
+          // Without a user, `no_tenant` means the client's parent tenant. Organizations subscribe to no packages.
           if (user !== undefined && request.noTenant) return "; services are used in a tenant or an organization";
           const services = await store.servicesWith(scope);
           if (services.length === 0) return "; no service has it";
