@@ -3,7 +3,7 @@ import { scopeMatches } from "../../platform/model/scope-pattern.ts";
 
 export type State = "unknown" | "disabled" | "live";
 
-/** Names listed in a sentence, and the limits of one search for them. */
+/** The most names in a sentence, and the limits of one search for them. */
 const MAX_NAMES = 5;
 const PAGE = { rows: 500, pages: 20 } as const;
 
@@ -21,14 +21,15 @@ interface Listed {
 
 export type ExplainStore = ReturnType<typeof createExplainStore>;
 
-/** Tells an operator what to change so that a scope is granted. Reads the database each time. */
+/** Finds facts that tell an operator what to change so that a scope is granted. Reads the database each time. */
 export function createExplainStore(db: D1Database, builtIn: BuiltIn) {
   const state = async (sql: string, key: string): Promise<State> => {
     const disabled = await db.prepare(sql).bind(key).first<number>("disabled");
     return disabled === null ? "unknown" : disabled === 1 ? "disabled" : "live";
   };
   /**
-   * The first rows whose list covers the scope. SQL cannot match scope patterns, so this reads the lists page by page.
+   * The first rows whose list covers the scope, among 10,000. SQL cannot match scope patterns, so this reads all lists,
+   * page by page.
    */
   async function findCovering<R extends Listed>(sql: string, scope: string): Promise<readonly R[]> {
     const found: R[] = [];
@@ -45,7 +46,7 @@ export function createExplainStore(db: D1Database, builtIn: BuiltIn) {
     clientState: async (id: string): Promise<State> => (id === builtIn.operatorClientId ? "live" : state(CLIENT, id)),
     tenantState: async (id: string): Promise<State> => (id === builtIn.tenant ? "live" : state(TENANT, id)),
     userState: async (email: string): Promise<State> => state(USER, email),
-    /** Services, built-in ones too, that have the scope or a pattern that covers it. */
+    /** Some services, built-in ones included, that have the scope or a pattern that covers it. */
     async servicesWith(scope: string): Promise<readonly Pick<ServiceRecord, "name" | "tenant">[]> {
       const own = builtIn.services.filter(({ scopes }) => isCovered(scopes, scope));
       return [...own, ...(await findCovering<Listed & { tenant: string }>(SERVICES, scope))].slice(0, MAX_NAMES);
@@ -55,7 +56,7 @@ export function createExplainStore(db: D1Database, builtIn: BuiltIn) {
       const { results } = await db.prepare(PACKAGES).bind(service).all<{ package: string }>();
       return [...own, ...results.map((row) => row.package)];
     },
-    /** Roles that have the scope or a pattern that covers it. */
+    /** Some roles that have the scope or a pattern that covers it. */
     rolesWith: async (scope: string): Promise<readonly string[]> =>
       (await findCovering(ROLES, scope)).map(({ name }) => name),
   };

@@ -10,7 +10,7 @@ interface Deps {
   readonly users: Pick<UserStore, "find">;
 }
 
-/** The brand of an authorization request that a form or a link carries. */
+/** The brand for an authorization request, which a form or a link carries. `text`: its parameters, form-encoded. */
 export async function brandOfRequest(deps: Deps, text: string, nowMs: number): Promise<Brand | undefined> {
   const request = new URLSearchParams(text);
   const clientId = request.get("client_id");
@@ -21,7 +21,7 @@ export async function brandOfRequest(deps: Deps, text: string, nowMs: number): P
   return mergeBrands(client?.brand, isTenants ? tenant.brand : undefined);
 }
 
-/** The brand of a client's own pages. */
+/** The brand for a client without a request: its own, completed by its tenant's. */
 export const brandOfClient = async (
   { directory }: Pick<Deps, "directory">,
   clientId: string | undefined,
@@ -32,17 +32,17 @@ export const brandOfClient = async (
   return client && mergeBrands(client.brand, tenant?.brand);
 };
 
-/** The brand of the person's tenant, if there is one alone. A client never dresses a mail. */
+/** The brand for the account page and for mails: that of the person's tenant, if they have only one. */
 export const brandOfPerson = ({ tenants: [first, second] }: Pick<UserRecord, "tenants">): Brand | undefined =>
   first === undefined || second !== undefined ? undefined : readBrand(first.brand);
 
-/** The same, for a person who is known by address. */
+/** Like `brandOfPerson`, for the person of an address. */
 export async function brandOfAddress({ users }: Pick<Deps, "users">, email: string): Promise<Brand | undefined> {
   const user = await users.find(email);
   return user && brandOfPerson(user);
 }
 
-/** The brand of the tenant that invites. Organizations have none. */
+/** The brand for an invitation: that of the inviting tenant. Organizations have none. */
 export const brandOfPlace = async (
   { directory }: Pick<Deps, "directory">,
   { kind, owner }: { readonly kind: string; readonly owner: string },

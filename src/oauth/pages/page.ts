@@ -5,19 +5,18 @@ import type { AnyCall, Refusals } from "../model/call.ts";
 import type { ErrorView, PageContext } from "./views/page.ts";
 import type { Pages } from "./port.ts";
 
-/** Dependencies of an error page. */
 export interface RefusedPageDeps extends Pick<Refusals, "noteRefusal"> {
   readonly pages: Pages;
 }
 
-/** The part that all views share. */
+/** The fields that all views share. */
 export const pageContext = (
   { request, publicBase, requestId }: Pick<AnyCall, "request" | "publicBase" | "requestId">,
   uiLocales: string | undefined,
   brand?: Brand,
 ): PageContext => ({ uiLocales, acceptLanguage: request.headers.get("accept-language"), publicBase, requestId, brand });
 
-/** A failure that only the person at the browser can be told about. */
+/** A failure that a page shows, because a redirect to the client would not be safe or there is no client. */
 export interface PageRefusal {
   /** `request` if absent. */
   readonly kind?: ErrorView["kind"];
@@ -26,12 +25,12 @@ export interface PageRefusal {
   readonly reason: string;
   /** Empty if the client is unknown. */
   readonly clientId: string;
-  /** The language from a form. If absent, the one in the URL counts. */
+  /** The parameter of a form. If absent, that of the URL counts. */
   readonly uiLocales?: string | null;
   readonly account?: ErrorView["account"];
 }
 
-/** 400 to the person at the browser, if redirecting to a client would not be safe. */
+/** Records the refusal and returns a 400 page. */
 export function refusedPage(
   deps: RefusedPageDeps,
   call: AnyCall,
@@ -43,7 +42,7 @@ export function refusedPage(
   return deps.pages.error({ ...pageContext(call, wish), status: 400, kind, detail, account });
 }
 
-/** Renders failures from `http/` as a page. `accountOf`: returns the address of the account page, for its own forms. */
+/** Renders failures from `http/` as pages. `accountAddress`: for forms of the account page, which the error links. */
 export const renderProblemPage =
   (pages: Pages, accountAddress?: (call: Pick<AnyCall, "publicBase" | "url">) => string): ProblemRenderer =>
   (problem, _docsUrl, requestId, { request, publicBase }) => {
@@ -61,21 +60,22 @@ function failureKind(status: number): ErrorView["kind"] | undefined {
   return status >= 500 ? "internal" : undefined;
 }
 
-/** A 405 means that somebody opened the address of a form again, by going back or from the history. */
+/** A 405 means that a browser opened the address of a form by GET, for example from the history. */
 const refusalKind = (status: number): ErrorView["kind"] => (status === 405 ? "over" : "request");
 
 /**
- * Pages are for navigation only, never for a script that reads them (Fetch Metadata). Without `AUTH_URL`, pages share
- * the origin with services, whose scripts could read a form, its token and its input. Browsers send `Sec-Fetch-Dest`,
- * which scripts cannot set. Other clients do not send it.
+ * The destinations in `Sec-Fetch-Dest` to which a page is sent (Fetch Metadata). Pages are for navigation, and scripts
+ * must not read them: without `AUTH_URL`, pages share the origin with services, whose scripts could read a form and its
+ * token. Browsers send this header, and scripts cannot set it. Other clients do not send it.
  *
- *   account and its forms        a document of its own
- *   `/authorize` and sign-in     a frame too: a hidden one renews tokens (`prompt=none`). Pages refuse to be framed.
+ *   account, password reset, invitation   a window
+ *   `/authorize` and sign-in              also a frame: clients renew tokens in a hidden one (`prompt=none`). The pages
+ *                                         themselves refuse to be framed.
  */
 export const DOCUMENT = ["document"] as const;
 export const DOCUMENT_OR_FRAME = ["document", "iframe", "frame"] as const;
 
-/** A guard of a service. */
+/** Makes the guard of a service that refuses other destinations. */
 export const navigatedTo =
   (as: readonly string[]) =>
   async (request: Request): Promise<Problem | undefined> => {
@@ -85,6 +85,6 @@ export const navigatedTo =
       : invalid("invalid_header", "Sec-Fetch-Dest", "This address shows a page. Open it in the browser's window.");
   };
 
-/** The name of an application on pages for people. */
+/** The name of a client on pages. */
 export const shownName = ({ name, displayName }: { readonly name: string; readonly displayName?: string }): string =>
   displayName || name;

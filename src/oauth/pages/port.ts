@@ -13,7 +13,7 @@ import type {
 } from "./views/links.ts";
 import type { AccountView } from "./views/account.ts";
 
-/** The pages for people, made in `ui/`. Each is a complete response with its security headers. */
+/** The pages for people, which `ui/` makes. Each is a complete response with its security headers. */
 export interface Pages {
   signIn(view: SignInView): Response;
   confirmLink(view: ConfirmLinkView): Response;
@@ -40,10 +40,10 @@ export interface Pages {
 
 /** A mail with a link. */
 export interface LinkMailView extends Pick<PageContext, "uiLocales" | "acceptLanguage" | "brand"> {
-  /** The address of the person and of the account. */
+  /** The person's address, to which the mail goes. */
   readonly email: string;
   readonly link: string;
-  /** The base of the pages, whose host the mail names. */
+  /** An address of the pages. The mail shows its host. */
   readonly base: string;
   /** The name of the tenant or organization, for an invitation. */
   readonly place?: string;
@@ -52,17 +52,17 @@ export interface LinkMailView extends Pick<PageContext, "uiLocales" | "acceptLan
 /** A mail about the account. `link`: the account page. */
 export interface NoticeMailView extends LinkMailView {
   readonly notice: MailNotice;
-  /** Undefined: whoever was at the browser below. */
+  /** Undefined: somebody made the change in the browser below. */
   readonly by?: "operator" | undefined;
   readonly atMs: number;
-  /** As in AccountSession. */
+  /** This and the next three: as in AccountSession (views/account.ts). */
   readonly browser: string;
   readonly system: string;
   readonly country: string;
   readonly city: string;
 }
 
-/** The mails for people, made in `ui/`. */
+/** The mails for people, which `ui/` makes. */
 export interface Mails {
   reset(view: LinkMailView): Mail;
   verify(view: LinkMailView): Mail;

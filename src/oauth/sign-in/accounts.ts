@@ -177,7 +177,7 @@ export function createAccounts({ users, attempts, guesses, audit, log, random }:
     blockedUntil: (email: string): Promise<number | undefined> =>
       onAccount(email, async (account) => account.blockedUntil()),
 
-    /** Clears the failures of an account and ends its block, for the operator. */
+    /** Clears the failures of an account and ends its block, for the operator or after a password reset. */
     unlock: (email: string): Promise<void> => onAccount(email, async (account) => account.unlock()),
   };
 }

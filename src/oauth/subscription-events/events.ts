@@ -1,8 +1,8 @@
 import type { Names } from "../../platform/model/names.ts";
 
 /**
- * The events about subscriptions: two topics, and the schemas of their events, the newest first. Each schema is
- * published as an event of its own, so consumers of old schemas keep working.
+ * The events about subscriptions: two topics, and the schemas of their events, the newest first. Each change is
+ * published once in each schema, so consumers of old schemas keep working.
  */
 export type SubscriptionEventType = "subscriptionCreated" | "subscriptionCancelled";
 
@@ -17,7 +17,7 @@ export interface SubscriptionSnapshot {
     readonly version: string;
     /** The organization that offers the package. */
     readonly org: string;
-    /** By name. Empty for a cancellation. */
+    /** Sorted by name. Empty for a cancellation. */
     readonly services: readonly { readonly name: string; readonly scopes: readonly string[] }[];
   };
   readonly createdAt: number;
@@ -38,7 +38,7 @@ const DESCRIPTIONS: Readonly<Record<SubscriptionEventType, string>> = {
   subscriptionCancelled: "A tenant's subscription to a package was cancelled.",
 };
 
-/** The topics exist before their first event. */
+/** The topics. The events service creates each when it is first used or listed, even before its first event. */
 export const subscriptionTopics = (names: Names) =>
   Object.entries(DESCRIPTIONS).map(([eventType, description]) => ({
     owner: topicOwner(names),
@@ -76,7 +76,7 @@ const SCHEMAS: Readonly<Record<SubscriptionEventType, readonly Schema[]>> = {
   subscriptionCancelled: [{ name: "subscriptionCancelled_v1", deprecated: false, payload: cancelledV1 }],
 };
 
-/** A package belongs to an organization, not to a tenant, so the provider is that organization under both names. */
+/** A package belongs to an organization, not to a tenant, so both fields of `provider` are that organization. */
 function createdV1({ id, tenant, org, package: offered, createdAt }: SubscriptionSnapshot) {
   return {
     id,

@@ -10,8 +10,8 @@ export interface OutboxRow {
 }
 
 /**
- * The transaction that changes the subscription makes the snapshot, so it shows that moment. Built-in package and
- * services have no rows: ?3 to ?5 are the package's id, version and organization, ?6 all services.
+ * The transaction that changes the subscription makes the snapshot, so it shows that moment. The built-in package and
+ * services have no rows: ?3 to ?5 are the package's id, version and organization, ?6 all built-in services.
  */
 const CREATED = `
   INSERT INTO outbox (id, event_type, tenant, created_at, snapshot)
@@ -29,7 +29,7 @@ const CREATED = `
   FROM subscription JOIN tenant ON tenant.id = subscription.tenant
     LEFT JOIN package ON package.id = subscription.package
   WHERE subscription.id = ?7`;
-/** Never earlier than the creation, despite clock differences. */
+/** `cancelledAt` is never before `createdAt`, even if clocks differ. */
 const CANCELLED = `
   INSERT INTO outbox (id, event_type, tenant, created_at, snapshot)
   SELECT ?1, 'subscriptionCancelled', tenant.id, ?2, json_object(
@@ -42,7 +42,7 @@ const CANCELLED = `
     LEFT JOIN package ON package.id = subscription.package
   WHERE subscription.tenant = ?5 AND subscription.package = ?6`;
 
-/** A lease that ends more than two lease times from now was taken by a clock far ahead, and counts as free. */
+/** A lease that ends more than two lease times from now counts as free: the holder's clock was far ahead. */
 const ACQUIRE = `
   INSERT INTO lease (name, holder, until_at) VALUES ('outbox', ?1, ?3)
   ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, until_at = excluded.until_at
@@ -52,23 +52,22 @@ const RELEASE = `DELETE FROM lease WHERE name = 'outbox' AND holder = ?1`;
 
 const PENDING = `SELECT seq, id, event_type AS eventType, tenant, snapshot FROM outbox WHERE seq > ?1 ORDER BY seq LIMIT ?2`;
 const MORE = `SELECT seq FROM outbox WHERE seq > ?1 LIMIT 1`;
-/** The first rows. */
 const WAITING = `
   SELECT count(*) AS rows, min(created_at) AS sinceMs
   FROM (SELECT created_at FROM outbox WHERE seq > 0 ORDER BY seq LIMIT 1000)`;
 const REMOVE = `DELETE FROM outbox WHERE seq = ?1`;
 
-/** Events that a transaction decided on and that still have to be published, and the lease of the publisher. */
+/** The outbox, whose rows are written with a change and removed after publication, and the lease of the publisher. */
 export function createOutboxStore(db: D1Database, builtIn: BuiltIn) {
   const { id: packageId, version, services } = builtIn.package;
   const builtInServices = JSON.stringify(
     builtIn.services.map(({ name, scopes }) => ({ name, scopes, inPackage: services.includes(name) })),
   );
   return {
-    /** To run after the insertion of a subscription: adds a row if the subscription exists. */
+    /** Adds a row if the subscription exists. Runs after its insertion, in the same transaction. */
     created: (outboxId: string, subscriptionId: string, nowMs: number): D1PreparedStatement =>
       db.prepare(CREATED).bind(outboxId, nowMs, packageId, version, builtIn.tenant, builtInServices, subscriptionId),
-    /** To run before the removal of a subscription: adds a row if the subscription exists. */
+    /** Adds a row if the subscription exists. Runs before its removal, in the same transaction. */
     cancelled: (outboxId: string, tenant: string, ofPackage: string, nowMs: number): D1PreparedStatement =>
       db.prepare(CANCELLED).bind(outboxId, nowMs, version, builtIn.tenant, tenant, ofPackage),
     /** Takes the lease unless another holder has it. */
@@ -80,17 +79,17 @@ export function createOutboxStore(db: D1Database, builtIn: BuiltIn) {
       const { results } = await db.prepare(PENDING).bind(afterSeq, limit).all<StoredRow>();
       return results.map((row) => ({ ...row, snapshot: JSON.parse(row.snapshot) as SubscriptionSnapshot }));
     },
-    /** How many rows wait, counted up to 1,000, and since when. */
+    /** The number of rows, counted up to 1,000, and the time of the first one. */
     async waiting(): Promise<{ readonly rows: number; readonly sinceMs: number | null }> {
       return (await db.prepare(WAITING).first()) ?? { rows: 0, sinceMs: null };
     },
-    /** Extends the lease and deletes the row that was published (`seq`). Returns false if the lease was lost. */
+    /** Extends the lease and deletes the published row `seq`, if given. Returns false if the lease was lost. */
     async extend(holder: string, untilMs: number, seq: number | undefined): Promise<boolean> {
       const extend = db.prepare(EXTEND).bind(holder, untilMs);
       const results = await db.batch([extend, ...(seq === undefined ? [] : [db.prepare(REMOVE).bind(seq)])]);
       return results[0]?.meta.changes === 1;
     },
-    /** Gives the lease back. Returns true if there are rows after `afterSeq` at that moment. */
+    /** Releases the lease. Returns true if there are rows after `afterSeq` at that moment. */
     async release(holder: string, afterSeq: number): Promise<boolean> {
       const results = await db.batch([db.prepare(RELEASE).bind(holder), db.prepare(MORE).bind(afterSeq)]);
       return (results[1]?.results.length ?? 0) > 0;

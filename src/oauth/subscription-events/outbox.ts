@@ -25,13 +25,13 @@ export interface OutboxDeps {
   readonly random: Random;
   readonly log: Log;
   readonly publisher: EventPublisher;
-  /** Publish deprecated schemas too. */
+  /** Deprecated schemas are published too. */
   readonly deprecatedEvents: boolean;
 }
 
 /**
- * Our choice. A run fits the 30 s and the subrequests that an invocation has after its response. The lease is longer
- * than any step, and each step extends it.
+ * Our choice. A run fits the 30 s that an invocation has after its response, and its subrequests. The lease is longer
+ * than one row takes, and is extended after each.
  */
 export const DRAIN = { leaseMs: 30_000, runMs: 20_000, publishWaitMs: 5_000, rowsARun: 200, rowsAPage: 50 } as const;
 
@@ -43,18 +43,14 @@ export type Outbox = ReturnType<typeof createOutbox>;
  *   subscribe or cancel ── one transaction: subscription, outbox row ──→ drain, at once and by schedule
  *   drain: lease → each row in order: publish its events, all or none, the row's id as key → remove row → release
  *
- * - A crash after any step loses nothing: the row stays until its events are stored. The next drain publishes it again,
- *   and
- *   the topic knows the key for 24 h. Only if no drain succeeds for 24 h after events were stored and their row was not
- *   removed, consumers get them twice. The subscription id in the payload tells.
+ * - A crash after any step loses nothing: the row stays until its events are stored. The next drain publishes it
+ *   again, and the topic recognizes the key for 24 h. If no drain removes a published row within that time, consumers
+ *   get its events twice. They can tell by the subscription id in the payload.
  * - The lease prevents parallel drains. A drain that lost its lease unnoticed does no harm: it publishes one row at a
- *   time
- *   in the same order, so it can only repeat.
- * - A row that cannot be published in time holds back later rows of its tenant in this run, and no other tenant's. No
- *   row is
+ *   time in the same order, so it can only repeat.
+ * - A row that cannot be published holds back later rows of its tenant in this run, and no other tenant's. No row is
  *   too large to be published, because the table limits its size.
- * - A drain that finds the lease taken stops. The holder checks for new rows in the transaction that releases the
- *   lease.
+ * - A drain that finds the lease taken stops. The holder looks for new rows in the transaction that releases the lease.
  */
 export function createOutbox(deps: OutboxDeps) {
   const { names, clock, random, log, publisher } = deps;
@@ -73,7 +69,7 @@ export function createOutbox(deps: OutboxDeps) {
     }
   }
 
-  /** Runs until no row is left, the time is over, or the lease is lost. */
+  /** Publishes rows until none is left, the run has reached its limits, or the lease is lost. */
   async function publishPending(run: Run): Promise<void> {
     for (;;) {
       const rows = await store.pending(run.afterSeq, DRAIN.rowsAPage);

@@ -36,18 +36,19 @@ export interface AccountView extends PageContext {
   readonly hasMore: boolean;
   /** The browsers in which the user is signed in, this one first. */
   readonly sessions: readonly AccountSession[];
-  /** The list is cut. */
+  /** The list is cut; the user has more sessions. */
   readonly hasMoreSessions: boolean;
-  /** The user can sign in by password, and so can change it. */
+  /** The user has a password, so the page offers to change it. */
   readonly hasPassword: boolean;
-  /** Identity providers by which the user can sign in, and others that the user may link. */
+  /** Identity providers whose accounts are linked to the user. */
   readonly linked: readonly AccountProvider[];
+  /** Other identity providers, which the user may link. */
   readonly linkable: readonly AccountProvider[];
-  /** As in RedirectingFormView. */
+  /** As in RedirectingFormView (page.ts). */
   readonly formTargets: readonly string[];
   /** Undefined: none is set up. `recoveryCodes`: how many are left. */
   readonly secondFactor: { readonly recoveryCodes: number } | undefined;
-  /** Undefined: the platform has none, and the person too. `mayAdd`: one can be added here. */
+  /** Undefined: the person has none and cannot add one here. `mayAdd`: the person can add one here. */
   readonly passkeys: { readonly list: readonly AccountPasskey[]; readonly mayAdd: boolean } | undefined;
   readonly notice: AccountNotice | undefined;
   readonly fault: AccountFault | undefined;
@@ -64,7 +65,7 @@ export interface AccountPasskey {
   readonly createdAtMs: number;
   /** Undefined: never. */
   readonly lastUsedMs: number | undefined;
-  /** It is copied to other devices of the person. */
+  /** The authenticator syncs it to other devices. */
   readonly isBackedUp: boolean;
 }
 
@@ -78,7 +79,7 @@ export interface AccountSession {
   /** The identity provider that vouched. */
   readonly provider: string | undefined;
   readonly sinceMs: number;
-  /** To the hour. */
+  /** To the hour, or finer where unused sessions end. */
   readonly lastUsedMs: number;
   readonly isCurrent: boolean;
 }
@@ -90,14 +91,14 @@ export interface AccountApplication {
   /** `place`: the name of a tenant or an organization. Empty outside any. */
   readonly access: readonly { readonly place: string; readonly scopes: readonly ScopeView[] }[];
   readonly sinceMs: number;
-  /** Undefined if it was not used since it was given. */
+  /** Undefined: not since the first access was given. */
   readonly lastUsedMs: number | undefined;
 }
 
 /**
  * The result of the previous form.
- * - `notChanged`: the account changed at the same moment.
- * - `sessionEndedPartly`: grants of the session are left, and give access.
+ * - `notChanged`: the form changed nothing, because the account changed at the same moment.
+ * - `sessionEndedPartly`: some grants of the session remain and still give access.
  */
 export const ACCOUNT_NOTICES = [
   "removed",
@@ -122,10 +123,10 @@ export type AccountNotice = (typeof ACCOUNT_NOTICES)[number];
  * - `stale`: the form was made for another sign-in.
  * - `wrong`, `blocked`: about the old password.
  * - `wrongCode`, `codeBlocked`: about the code of the second factor.
- * - `notLinked`, `linkedElsewhere`: about an account at a provider. `lastWay`: nothing else would sign the user in.
- * - `lastPasskey`: nothing else would sign the user in.
- * - The others are about the new password: its length, too common, part of the account, repeated differently,
- *   unchanged.
+ * - `notLinked`, `linkedElsewhere`: about an account at a provider.
+ * - `lastWay`, `lastPasskey`: the user would have no other way to sign in.
+ * - The others are about the new password: wrong length, too common, taken from the account or the platform's name,
+ *   repeated differently, unchanged.
  */
 export type AccountFault = PasswordFormFault | ProviderFault | "stale" | "wrongCode" | "codeBlocked" | "lastPasskey";
 export type ProviderFault = "notLinked" | "linkedElsewhere" | "lastWay";

@@ -1,18 +1,18 @@
 import type { PageContext, RedirectingFormView } from "./page.ts";
 
-/** The page's script asks for a passkey by this, and puts its answer into the field `credential` of the page's form. */
+/** Options of the script that asks for a passkey. It puts the answer into the field `credential` of the page's form. */
 export interface PasskeyRequestView {
   readonly challenge: string;
   /** The domain that the passkeys belong to. */
   readonly rpId: string;
-  /** One of these. Empty: any of the domain. */
+  /** The accepted passkeys. Empty: any of the domain. */
   readonly allow: readonly { readonly id: string; readonly transports: readonly string[] }[];
 }
 
-/** `stale`: the form was made for another sign-in. `passkey`: it is not one of the person's, or not right. */
+/** `stale`: the form was made for another sign-in. `passkey`: it is not the person's, or its answer is wrong. */
 export type CodeFault = "wrong" | "blocked" | "stale" | "passkey";
 
-/** Asks for a one-time code or a recovery code, the fields `code` and `recovery_code`, or for a passkey. */
+/** Asks for a one-time code (field `code`), a recovery code (field `recovery_code`) or a passkey. */
 export interface SecondFactorView extends RedirectingFormView {
   readonly status: 200 | 400;
   /** The address of the user, who is signed in by one factor. */
@@ -20,21 +20,21 @@ export interface SecondFactorView extends RedirectingFormView {
   /** Empty if the user signs in for the account page. */
   readonly clientName: string;
   readonly logoUri?: string | undefined;
-  /** The person has an app. Else a passkey is the only way. */
+  /** The person has an authenticator app. If false, only a passkey is accepted. */
   readonly asksCode: boolean;
-  /** Undefined: the person has none, or it cannot be used here. */
+  /** Undefined: the person has none, or the page cannot use passkeys. */
   readonly passkey?: PasskeyRequestView | undefined;
   readonly fault: CodeFault | undefined;
 }
 
-/** Shows a new secret as a picture and as text, and asks for its first code. */
+/** Shows a new secret as a QR code and as text, and asks for its first code. */
 export interface SetUpView extends Omit<SecondFactorView, "fault" | "asksCode" | "passkey"> {
-  /** The sign-in needs it. Else the person wanted it. */
+  /** True if the sign-in requires a second factor, false if the person chose to set one up. */
   readonly isNeeded: boolean;
   readonly asksPassword: boolean;
   /** In base32. */
   readonly secret: string;
-  /** The content of the picture. */
+  /** The content of the QR code (`otpauth:`). */
   readonly uri: string;
   readonly fault: Exclude<CodeFault, "passkey"> | "password" | undefined;
 }
@@ -42,28 +42,29 @@ export interface SetUpView extends Omit<SecondFactorView, "fault" | "asksCode" |
 /** Shows recovery codes, once. */
 export interface RecoveryCodesView extends PageContext {
   readonly codes: readonly string[];
-  /** Where the button leads. */
+  /** The target of the button. */
   readonly action: string;
-  /** Fields of the form that goes on. Undefined: a link is enough. */
+  /** Fields of the form that continues the sign-in. Undefined: the button is a link. */
   readonly hidden: Readonly<Record<string, string>> | undefined;
   readonly formTargets: readonly string[];
 }
 
-/** Makes a new passkey. The page's script puts it into the field `credential`; `name` is for the person. */
+/** Makes a new passkey. The script puts it into the field `credential`. The person names it in the field `name`. */
 export interface NewPasskeyView extends RedirectingFormView {
   readonly status: 200 | 400;
   readonly challenge: string;
   readonly rpId: string;
   readonly user: { readonly email: string; readonly name: string };
-  /** Authenticators know the person by this, in base64url. */
+  /** The id of the person for authenticators, in base64url. */
   readonly userHandle: string;
-  /** Numbers of the algorithms that are taken (COSE), the preferred one first. */
+  /** The accepted algorithms (COSE numbers), the preferred one first. */
   readonly algs: readonly number[];
-  /** Ids of the passkeys that the person has. */
+  /** Ids of the person's passkeys. An authenticator that has one of them makes no other. */
   readonly known: readonly string[];
   /** Prefilled. */
   readonly name: string;
+  /** The address of the account page. */
   readonly account: string;
-  /** `stale`: the page was too old. `passkey`: the answer was refused, or the person has too many. */
+  /** `stale`: the page was too old. `passkey`: the new passkey was refused, or the person has too many. */
   readonly fault: "stale" | "passkey" | undefined;
 }

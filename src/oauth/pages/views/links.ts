@@ -1,7 +1,7 @@
 import type { FormView, PageContext } from "./page.ts";
 import type { AccountFault } from "./account.ts";
 
-/** Asks for the address of somebody who forgot the password. `isSent`: it says instead to look at the mail. */
+/** Asks for the address of a person who forgot the password. `isSent`: it asks the person to look for the mail. */
 export interface ForgotView extends FormView {
   /** Prefilled. May be empty. */
   readonly email: string;
@@ -32,17 +32,17 @@ export interface ConfirmAddressView extends FormView {
   readonly email: string;
 }
 
-/** The link of a mail cannot be used. `elsewhere`: it works in the browser that asked for it. */
+/** The link cannot be used. `elsewhere`: it works only in the browser that requested it. `invitation`: it was one. */
 export interface LinkVoidView extends PageContext {
   readonly kind: "void" | "elsewhere" | "invitation";
   /** The address of the account page. */
   readonly account: string;
 }
 
-/** The link did what it is for: a new password, a membership, a verified address. */
+/** The link was used: the password is changed, the person is a member, or the address is verified. */
 export interface LinkUsedView extends PageContext {
   readonly kind: "reset" | "invitation" | "verify";
-  /** Where the person goes on. */
+  /** The address at which the person continues. */
   readonly next: string;
   /** The name of the tenant or organization, for an invitation. */
   readonly place?: string;

@@ -1,6 +1,6 @@
 import type { Brand } from "../../../platform/model/brand.ts";
 
-/** The place and the reader of a page. */
+/** The fields that all views share: language, addresses and brand. */
 export interface PageContext {
   /** The parameter `ui_locales`, best first (OIDC Core 3.1.2.1). */
   readonly uiLocales: string | undefined;
@@ -14,7 +14,6 @@ export interface PageContext {
 /** A page with a form. */
 export interface FormView extends PageContext {
   readonly action: string;
-  /** Hidden fields of the form. */
   readonly hidden: Readonly<Record<string, string>>;
 }
 
@@ -30,7 +29,8 @@ export interface RedirectingFormView extends FormView {
 export interface ErrorView extends PageContext {
   readonly status: number;
   /**
-   * `over`: no error, the person signs in again. `account`: a form of the account page, so no application is at fault.
+   * `over`: the sign-in is over, and the person can begin again. `account`: the error concerns the account page and no
+   * application.
    */
   readonly kind: "request" | "over" | "account" | "busy" | "unavailable" | "internal";
   /** For the client's developer, in English: the wrong parameter and the expected value. May be empty. */
@@ -39,7 +39,7 @@ export interface ErrorView extends PageContext {
   readonly account?: string | undefined;
 }
 
-/** The response to a client that wants it by `response_mode=form_post`. The page sends it, by itself or by a button. */
+/** The response for a client that requested `response_mode=form_post`. The page submits itself, or by a button. */
 export interface FormPostView extends PageContext {
   /** The redirect URI. */
   readonly action: string;

@@ -17,34 +17,34 @@ export interface SignInView extends RedirectingFormView {
   readonly layout: "page" | "popup";
   /** Undefined: the page offers no passkeys. */
   readonly passkey?: PasskeyRequestView | undefined;
-  /** The form asks for the address alone; this leads to one that asks for the password too. */
+  /** Set if the form asks for the address alone: the link to a form that asks for the password too. */
   readonly byPassword?: string | undefined;
   readonly fault: SignInFault | undefined;
   /** Reports the previous action. */
   readonly notice?: AccountNotice | undefined;
-  /** Where the form goes for a forgotten password. Undefined if the platform sends no mail. */
+  /** The target of "Forgot your password?". Undefined if the platform sends no mail. */
   readonly forgot?: string | undefined;
 }
 
 /**
  * - `stale`: the form was made for another browser.
  * - `provider`: the other provider vouched for nobody who may sign in here.
- * - `passkey`: it is not known here, or not right.
- * - `again`: no fault; the sign-in is too old for what the person wants.
- * - `another`: not the user whom the client expects. The expected address is prefilled.
+ * - `passkey`: it is unknown here, or its answer is wrong.
+ * - `again`: no error. The sign-in is too old for the person's change.
+ * - `another`: this is not the user whom the client expects. The expected address is prefilled.
  */
 export type SignInFault = "wrong" | "passkey" | "blocked" | "stale" | "provider" | "again" | "another";
 
-/** A bound provider vouched for an address outside its domains, or for a place outside its tenants. */
+/** A bound provider vouched for an address outside its domains, or the request is for a place outside its tenants. */
 export interface OutsideProviderView extends PageContext {
   readonly kind: "domain" | "tenant";
   /** The provider's id. */
   readonly provider: string;
   readonly user: string;
   readonly clientName: string;
-  /** The client's address with the error. */
+  /** The client's redirect URI with the error. */
   readonly back: string;
-  /** The same request with the platform's own form. */
+  /** The address of the same request with the platform's own sign-in form. */
   readonly otherWay: string;
 }
 
