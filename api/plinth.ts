@@ -3229,7 +3229,7 @@ export function forgotPassword(body?: {
     }));
 }
 /**
- * Open a link from a mail
+ * Open the link for a new password
  */
 export function openResetLink(opts?: Oazapfts.RequestOpts) {
     return oazapfts.fetchText("/oauth2/v1/reset", {
@@ -3256,7 +3256,7 @@ export function resetPassword(body: {
     }));
 }
 /**
- * Open a link that verifies an address
+ * Open the link that verifies an address
  */
 export function openVerifyLink(opts?: Oazapfts.RequestOpts) {
     return oazapfts.fetchText("/oauth2/v1/verify", {

@@ -1,15 +1,16 @@
 /**
- * Accounts at identity providers, linked and unlinked by the person who is signed in.
+ * A signed-in person links and unlinks their accounts at identity providers.
  *
  *   not linked ──form, at most 15 min after a sign-in──▶ at the provider ──back in the same session──▶ linked
- *                                                             └── another account's, refused, signed out: not linked
- *   linked ──form, as recent, another way to sign in is left──▶ not linked; sign-ins by it end
+ *                                                             └── refused, signed out, or of another user: not linked
+ *   linked ──form, at most 15 min after a sign-in, not the last way to sign in──▶ not linked; sign-ins by it end
  *
- * - The person proves both accounts, so their addresses need not be equal. The provider must be one that may vouch for
- *   the person's address here, must not be bound to tenants, and linking must not be the operator's.
- * - The way to the provider is bound to the browser and to the session. Whoever sends somebody else there, or brings an
- *   answer to another session, links nothing.
- * - An account there is linked to one user, and a user to one account of a provider: the database decides races.
+ * - The person proves both accounts, so their addresses may differ. The provider must be allowed to vouch for the
+ *   person's address here, must not be bound to tenants, and must let users link themselves (`linking`).
+ * - The sign-in at the provider is bound to the browser and to the session. So nobody can link an account for another
+ *   person, by sending them to the provider or by bringing a response into their session.
+ * - An account there has at most one user here, and a user at most one account at a provider. The database decides
+ *   races.
  */
 import { beginFederation } from "../federation/begin.ts";
 import { FOR_ACCOUNT } from "../federation/pending.ts";
@@ -51,7 +52,7 @@ export async function linkProvider(deps: AccountDeps, call: FormCall): Promise<R
   return withCookie(redirect(303, address.value.href), browser.cookie);
 }
 
-/** The browser came back from the provider. `linked`: the user to whom the account is linked already. */
+/** Links the account after the browser's return from the provider. `linked`: the user whose account it is already. */
 export async function finishLink(
   deps: AccountDeps,
   call: AnyCall,

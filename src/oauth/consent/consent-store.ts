@@ -4,27 +4,27 @@ import { toScopeWords, type ScopeWords } from "./scope-words.ts";
 export interface Consent {
   readonly email: string;
   readonly clientId: string;
-  /** If the client moves to another tenant, the consent is void. */
+  /** The tenant of the client. If the client moves to another one, the consent is void. */
   readonly clientTenant: string;
-  /** The place: a tenant, or an organization, or neither. The others are empty. */
+  /** The place is a tenant (`org` is empty), an organization (`tenant` is empty), or neither (both are). */
   readonly tenant: string;
   readonly org: string;
   /** Service scopes, and those of OpenID Connect. */
   readonly scopes: readonly string[];
 }
 
-/** The place in the column `org`. No organization has such an id. */
+/** The place in the column `org`. No organization has an id with `=`. */
 const placeOf = ({ tenant, org }: Pick<Consent, "tenant" | "org">): string =>
   tenant === "" ? org : `tenant=${tenant}`;
 
 export interface StoredConsent {
-  /** For display. */
+  /** The name of the client's tenant. */
   readonly tenantName: string;
   /** Undefined: the user allowed nothing there. */
   readonly scopes: readonly string[] | undefined;
 }
 
-/** Scopes that a person can allow one client in one place. A request names no more. */
+/** The most scopes in one consent, and in a request. If old and new ones together are more, only the new ones stay. */
 const MAX_SCOPES = 200;
 
 const FIND = `
@@ -60,8 +60,8 @@ export const createConsentStore = (db: D1Database) => ({
       : { ...row, scopes: row.scopes === null ? undefined : (JSON.parse(row.scopes) as string[]) };
   },
   /**
-   * Adds to the scopes that are allowed already. Does nothing if the user or the client is gone or the sign-in is not
-   * valid any more. `beside`: statements of the same transaction; `changes()` tells them the result.
+   * Adds the scopes to those that are allowed already. Does nothing if the user or client is gone, or the sign-in is
+   * not valid any more. `beside`: statements of the same transaction; `changes()` tells them the result.
    */
   async allow(
     consent: Consent,
@@ -72,7 +72,7 @@ export const createConsentStore = (db: D1Database) => ({
     const values = [email, clientId, placeOf(consent), clientTenant, JSON.stringify(scopes), nowMs, authenticatedAtMs];
     await db.batch([db.prepare(ALLOW).bind(...values), ...beside]);
   },
-  /** The words that these services registered for their scopes. */
+  /** The descriptions that these services registered for their scopes. */
   async words(services: readonly string[]): Promise<ScopeWords> {
     if (services.length === 0) return new Map();
     const { results } = await db.prepare(WORDS).bind(JSON.stringify(services)).all<{ scope: string; words: string }>();

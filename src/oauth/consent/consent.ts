@@ -9,17 +9,19 @@ import type { Consent, StoredConsent } from "./consent-store.ts";
 /**
  * The consent of a user to the access of a client.
  *
- *   a client that nobody registered                          always: the page appears at each request
- *   a client that is registered as `thirdParty`              once
- *   any other, for a tenant that the user is a member of     never: that tenant subscribes to the client's service
- *   … outside any tenant, if the user is a member of its     never: the tenant chose its clients
- *   … else                                                   once
+ *   a client that no operator registered                           always: the page appears for each request
+ *   a client that is registered as `thirdParty`                    once
+ *   any other, for a tenant                                        never: the tenant owns the client, or subscribes to
+ *                                                                  its service
+ *   … for an organization or none, to a member of its tenant       never: the tenant chose its clients
+ *   … for an organization or none, to others                       once
  *
- *   nothing ──allow──▶ stored ──allow more──▶ stored, both ──take back at /account, another tenant's client──▶ nothing
+ *   nothing ──allow──▶ stored ──allow more──▶ stored, both ──withdrawn at /account, client moved to another tenant──▶
+ *   nothing
  *
  * A consent is stored for each user, client and place: a tenant, an organization, or neither. `once`: the page appears
- * again if what is stored does not cover the request, or for `prompt=consent`. Every code, refresh token and exchange
- * of tokens is checked against it again. A grant without pages is refused where a consent is needed.
+ * again if the stored consent does not cover the request, or for `prompt=consent`. Each use of a code or a refresh
+ * token and each token exchange checks the consent again. If a consent is needed, grants without pages are refused.
  */
 export type ConsentRule = "never" | "once" | "always";
 
@@ -34,7 +36,7 @@ export function consentRule(
   return place.tenant === "" && !user.tenants.some(({ id }) => id === client.tenant) ? "once" : "never";
 }
 
-/** True if the client needs consent wherever it acts for a person. */
+/** True if the client needs consent in every place. */
 export const isThirdParty = (client: Pick<ClientRecord, "thirdParty" | "unregistered">): boolean =>
   client.thirdParty === true || client.unregistered !== undefined;
 

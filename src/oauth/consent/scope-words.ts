@@ -2,10 +2,10 @@ import type { Names } from "../../platform/model/names.ts";
 import { scopeMatches } from "../../platform/model/scope-pattern.ts";
 import type { ScopeView } from "../pages/views/consent.ts";
 
-/** Words by scope, as services registered them; a scope that ends in `*` covers every ending. */
+/** Descriptions by scope, as services registered them. A scope that ends in `*` covers every ending. */
 export type ScopeWords = ReadonlyMap<string, string>;
 
-/** The scope as pages show it. An exact name comes before a pattern, a longer pattern before a shorter one. */
+/** The scope as pages show it. An exact name is preferred to a pattern, and a longer pattern to a shorter one. */
 export function toScopeView(scope: string, words: ScopeWords, names: Names): ScopeView {
   const own = names.scope("");
   const [pattern] = [...words.keys()]
@@ -18,6 +18,6 @@ export function toScopeView(scope: string, words: ScopeWords, names: Names): Sco
   };
 }
 
-/** The first of two services that name the same scope counts. */
+/** The first of two services that describe the same scope is used. */
 export const toScopeWords = (rows: readonly { readonly scope: string; readonly words: string }[]): ScopeWords =>
   new Map(rows.map(({ scope, words }) => [scope, words] as const).toReversed());

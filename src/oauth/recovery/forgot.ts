@@ -13,12 +13,12 @@ import { readForm, type FormCall } from "../sign-in/form.ts";
 const ACTION = "forgot password";
 
 /**
- * `POST /forgot`: from the sign-in page it asks for the address; from its own page (`send`) it answers that a link is
- * on its way, whatever the address.
+ * `POST /forgot`: shows the page that asks for the address. The form of that page has the field `send`. Its response
+ * says that a link is on its way, for every address.
  *
  *   sent from another site ──▶ 400 page
- *   the application's request is not valid any more ──▶ as `/authorize` would answer
- *   the form was made for another browser ──▶ the page again
+ *   the application's request is not valid any more ──▶ the response of `/authorize` to it
+ *   the form was made for another browser, or has no address ──▶ the page again
  */
 export async function forgotPassword(deps: RecoveryDeps, call: FormCall): Promise<Response> {
   const form = readForm(deps, call, ACTION);
@@ -38,7 +38,7 @@ export async function forgotPassword(deps: RecoveryDeps, call: FormCall): Promis
     email,
     isSent,
   });
-  // Beside the answer, which is made: its time tells nobody whether the address has an account.
+  // The link is made beside the response, so the time of the response does not tell whether the account exists.
   if (isSent && address !== undefined)
     call.waitUntil(
       sendLink(deps, call, {
@@ -53,7 +53,7 @@ export async function forgotPassword(deps: RecoveryDeps, call: FormCall): Promis
   return withCookie(page, browser.cookie);
 }
 
-/** The language of the application's request, if there is one and it is still valid. */
+/** Returns the languages of the application's request, or the response if the request is not valid any more. */
 async function localesOf(
   deps: RecoveryDeps,
   call: AnyCall,

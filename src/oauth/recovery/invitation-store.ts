@@ -1,15 +1,15 @@
 /** An invitation that may be accepted. */
 export interface Invitation {
   readonly kind: "tenant" | "organization";
-  /** Its id. */
+  /** The id of the tenant or organization. */
   readonly owner: string;
-  /** Its name. */
+  /** The name of the tenant or organization. */
   readonly place: string;
   readonly email: string;
   readonly language: string;
-  /** The person cannot sign in yet: there is neither a password nor an account at a provider. */
+  /** The person cannot sign in yet: they have neither a password nor a linked account at a provider. */
   readonly needsPassword: boolean;
-  /** An operator handed the link over, so it proves no address. */
+  /** An operator hands the link over. So its use does not verify the address. */
   readonly byHand: boolean;
 }
 
@@ -25,13 +25,13 @@ const find = (kind: Kind): string => `
     JOIN ${kind} ON ${kind}.id = invitation.${kind}
   WHERE token_hash = ?1 AND expires_at > ?2 AND user.disabled = 0`;
 const FIND = KINDS.map(find).join(" UNION ALL ");
-/** `?3`: the hash of the new password, or null if the person can sign in already. */
+/** `?3`: the hash of the new password; null if the person needs none. */
 const accept = (kind: Kind): string => `
   UPDATE user SET password_hash = coalesce(?3, password_hash), email_verified_at = coalesce(email_verified_at,
     (SELECT iif(by_hand, NULL, ?2) FROM ${kind}_invitation WHERE token_hash = ?1))
   WHERE email = (SELECT email FROM ${kind}_invitation WHERE token_hash = ?1 AND expires_at > ?2)
     AND disabled = 0 AND (${NEEDS_PASSWORD}) = (?3 IS NOT NULL)`;
-/** Fails, and so undoes its transaction, unless the statement before it changed a row. */
+/** Fails unless the statement before it changed a row, and so rolls the transaction back. */
 const ONLY_IF_CHANGED = `SELECT json(iif(changes() > 0, '1', 'nothing changed'))`;
 const join = (kind: Kind): string => `
   INSERT INTO ${kind}_member (${kind}, email, created_at)
@@ -57,8 +57,8 @@ export function createInvitationStore(db: D1Database) {
   return {
     find: findOpen,
     /**
-     * Makes the person a member, sets the password if `hash` is one, and ends the invitation. Returns false if the
-     * invitation ended meanwhile, or the person got a way to sign in. `audit` is part of the transaction.
+     * Makes the person a member, sets the password unless `hash` is null, and ends the invitation. Returns false if the
+     * invitation has ended, or `needsPassword` has changed. `audit` is part of the transaction.
      */
     async accept(
       tokenHash: string,

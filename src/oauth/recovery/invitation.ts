@@ -1,13 +1,16 @@
 /**
- * Invitations: an operator invites a person by mail, who becomes a member by the link. Where no mail is sent, or for
- * the first operator, the operator gets the link and hands it over; such a link proves no address.
+ * Invitations: an operator invites a person by mail, and the link in it makes the person a member. If the platform
+ * sends no mail, or for the first operator, an operator gets the link and hands it over (by hand).
  *
- *   PUT …/invitations/{email} ──mail──▶ GET /invitation: asks ──▶ POST /invitation ──▶ a member; on to the account page
- *                                         │ for a password too, if the person has no way to sign in yet
+ *   PUT …/invitations/{email} ──mail──▶ GET /invitation: a page ──▶ POST /invitation ──▶ a member
+ *   POST …/{email}/link ──by hand──────▶ the same
  *
- * The link works in any browser, since the person asked in none, for a week and once. Opening it uses nothing up. The
- * form is bound to the browser that opened it, so a page of ours always comes before. The change, the membership and
- * the end of the invitation are one transaction: of two who accept at once, one does.
+ * - The page asks for a password too, if the person has no way to sign in yet.
+ * - The link works once and in any browser: that of a mail for a week, a link by hand for a day. Opening it changes
+ *   nothing.
+ * - The link of a mail also verifies the address, since the person reads mail there. A link by hand does not.
+ * - The form is bound to the browser that opened the link, so no other site can send it.
+ * - One transaction sets the password, adds the member and ends the invitation. Of two requests at once, one succeeds.
  */
 import { sha256Hex } from "../../platform/secrets/hash.ts";
 import { describeError } from "../../platform/runtime/log.ts";
@@ -27,18 +30,18 @@ import { readForm, type FormCall } from "../sign-in/form.ts";
 
 const ACTION = "accept invitation";
 
-/** The address of the page behind an invitation. */
+/** The link of an invitation. */
 export const invitationLink = (base: string, token: string): string =>
   withParameters(`${base}/invitation`, { query: { token } });
 
-/** Sends the link to the person. Returns false if the mail was not taken. */
+/** Sends the link to the person. Returns false if the mail was not accepted. */
 export async function sendInvitation(
   deps: RecoveryDeps,
   invited: {
     readonly email: string;
     readonly token: string;
     readonly place: string;
-    /** Undefined: an organization invites. */
+    /** The inviting tenant. Undefined: an organization invites. */
     readonly tenant?: string;
     readonly language: string;
     readonly origin: string;
@@ -60,7 +63,7 @@ export async function sendInvitation(
   }
 }
 
-/** `GET /invitation`: the link of the mail. */
+/** `GET /invitation`: shows the invitation. */
 export async function openInvitation(deps: LinkDeps, call: AnyCall): Promise<Response> {
   const token = call.url.searchParams.get("token") ?? "";
   const invitation = await deps.invitations.find(await sha256Hex(token), call.nowMs);
@@ -71,8 +74,9 @@ export async function openInvitation(deps: LinkDeps, call: AnyCall): Promise<Res
  * `POST /invitation`
  *
  *   sent from another site ──▶ 400 page          the invitation is not open ──▶ 400 page
- *   the form is stale, or the password is not acceptable, or not needed any more ──▶ 400, the page again
- *   else ──▶ a member, with a verified address
+ *   the form is stale, or the new password is not acceptable ──▶ 400, the page again
+ *   the person got or lost a way to sign in at the same moment ──▶ 400, the page again
+ *   else ──▶ a member; a password of a person who can sign in already is ignored
  */
 export async function acceptInvitation(deps: LinkDeps, call: FormCall): Promise<Response> {
   const form = readForm(deps, call, ACTION);
@@ -101,7 +105,7 @@ export async function acceptInvitation(deps: LinkDeps, call: FormCall): Promise<
   return needsPassword ? withCookie(page, await deviceCookie(deps, call, email, call.nowMs)) : page;
 }
 
-/** The person got another way to sign in since the page was shown, or somebody was faster. */
+/** The page again: another request ended the invitation, or changed how the person signs in, at the same moment. */
 async function openAgain(deps: LinkDeps, call: FormCall, token: string): Promise<Response> {
   const invitation = await deps.invitations.find(await sha256Hex(token), call.nowMs);
   return invitation === undefined

@@ -18,16 +18,16 @@ const PATH = { reset: "/reset", verify: "/verify" } as const satisfies Record<Pu
 export interface WantedLink {
   readonly purpose: Purpose;
   readonly email: string;
-  /** The secret of the browser that the link works in. */
+  /** The key of the browser in which the link works. */
   readonly browserKey: string;
-  /** The authorization request to go on with; may be empty. */
+  /** The authorization request to continue with. May be empty. */
   readonly request: string;
   readonly locales: string | undefined;
-  /** In the audit log. */
+  /** The action in the audit log. */
   readonly action: string;
 }
 
-/** Makes a link and sends it. Runs after the answer, so it never throws; a mail that is not taken is logged. */
+/** Makes a link and sends it. Runs after the response, so it never throws. A mail that is not accepted is logged. */
 export async function sendLink(deps: RecoveryDeps, call: AnyCall, wanted: WantedLink): Promise<void> {
   const { requestId, nowMs } = call;
   const { purpose, email, action } = wanted;
@@ -48,7 +48,7 @@ export async function sendLink(deps: RecoveryDeps, call: AnyCall, wanted: Wanted
     });
     const about = { atMs: nowMs, requestId, actor: "", action, subject: `users/${email}` };
     if (!made) {
-      const reason = "no such user with a password, or too many links within an hour";
+      const reason = "no such user, no password to reset, or too many links within an hour";
       return await deps.audit.note({ ...about, outcome: "refused", reason });
     }
     const link = withParameters(`${base}${PATH[purpose]}`, { query: { token } });
@@ -64,12 +64,12 @@ export interface OpenedLink {
   readonly link: MailLink;
   readonly token: string;
   readonly tokenHash: string;
-  /** The secret of this browser. */
+  /** The key of this browser. */
   readonly browserKey: string;
   readonly browserHash: string;
 }
 
-/** `elsewhere`: the link is usable, in the browser that asked for it. */
+/** `elsewhere`: the link is valid, but only in the browser that requested it. */
 export type Unusable = { readonly kind: "void" | "elsewhere" };
 
 export async function findLink(
@@ -87,7 +87,7 @@ export async function findLink(
   return { link, token, tokenHash, browserKey, browserHash };
 }
 
-/** 400: the link cannot be used, here or any more. */
+/** The 400 page for a link that cannot be used. */
 export function voidPage(deps: RecoveryDeps, call: AnyCall, action: string, { kind }: Unusable): Response {
   const reason = kind === "void" ? "the link is unknown, used, void or expired" : "the link is another browser's";
   deps.noteRefusal(call, action, { error: "invalid_request", reason, actor: "" });

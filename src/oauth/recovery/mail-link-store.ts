@@ -1,14 +1,14 @@
 import { signedOutAt } from "../users/user-store.ts";
 
-/** `reset`: the person chooses a new password. `verify`: the person shows that they read mail at the address. */
+/** `reset`: the person chooses a new password. `verify`: the person proves that they read mail at the address. */
 export type Purpose = "reset" | "verify";
 
 /** A link that may still be used, and the browser that it works in. */
 export interface MailLink {
   readonly email: string;
-  /** SHA-256 of the browser's cookie, in hex. */
+  /** SHA-256 of the browser's key (sign-in/browser.ts), in hex. */
   readonly browserHash: string;
-  /** The authorization request to go on with; may be empty. */
+  /** The authorization request to continue with. May be empty. */
   readonly request: string;
 }
 
@@ -16,15 +16,15 @@ export interface NewMailLink extends MailLink {
   readonly purpose: Purpose;
   readonly tokenHash: string;
   readonly networkHash: string;
-  /** When the person signed in by this browser before; 0: never. */
+  /** The time since which this browser is known as the person's (sign-in/device.ts). 0: it is not known. */
   readonly knownSinceMs: number;
   readonly nowMs: number;
   readonly expiresAtMs: number;
 }
 
 /**
- * Our choice. The limits of an account keep its mailbox usable, those of a network stop a list of addresses. The last
- * links for a password are for browsers that the person signed in by before, so strangers cannot use them up.
+ * Our choice. The limits of an account keep its mailbox usable. The limit of a network stops requests for lists of
+ * addresses. Browsers in which the person has signed in get more links for a password, so strangers cannot use all up.
  */
 const LINK_LIMITS = { ofAccount: 3, withKnownBrowsers: 6, ofNetwork: 30, withinMs: 3_600_000 } as const;
 
@@ -39,7 +39,7 @@ const usable = (purpose: Purpose): string => `purpose = '${purpose}' AND used_at
   AND EXISTS (SELECT 1 FROM user WHERE user.email = mail_link.email AND disabled = 0)`;
 const find = (purpose: Purpose): string => `
   SELECT email, browser_hash AS browserHash, request FROM mail_link WHERE token_hash = ?1 AND ${usable(purpose)}`;
-/** The account's other links become void too. */
+/** The account's other links for this purpose become void too. */
 const use = (purpose: Purpose): string => `
   UPDATE mail_link SET used_at = ?2 WHERE purpose = '${purpose}' AND used_at IS NULL
     AND email = (SELECT email FROM mail_link WHERE token_hash = ?1 AND browser_hash = ?3 AND ${usable(purpose)})`;
@@ -63,7 +63,7 @@ export interface PasswordSet {
 export type MailLinkStore = ReturnType<typeof createMailLinkStore>;
 
 export const createMailLinkStore = (db: D1Database) => ({
-  /** False if there is no such account with a password, or it or the network had too many links. One round trip. */
+  /** False if there is no such user, no password to reset, or too many links of the user or network. One round trip. */
   async make({
     purpose,
     tokenHash,
@@ -82,12 +82,12 @@ export const createMailLinkStore = (db: D1Database) => ({
       .run();
     return made.meta.changes === 1;
   },
-  /** Undefined if the link is unknown, used, void or expired, or its person was disabled. */
+  /** Undefined if the link is unknown, used, void or expired, or its person is disabled. */
   find: async (purpose: Purpose, tokenHash: string, nowMs: number): Promise<MailLink | undefined> =>
     (await db.prepare(find(purpose)).bind(tokenHash, nowMs).first<MailLink>()) ?? undefined,
   /**
-   * Uses the link and sets the password. Undefined if somebody else used it first, it is not this browser's, or it is
-   * not usable any more. `beside`: statements of the same transaction; `changes()` tells the first the result.
+   * Uses the link, sets the password and verifies the address. Undefined if the link is not valid any more, or belongs
+   * to another browser. `beside`: statements of the same transaction; `changes()` tells the first the result.
    */
   async setPassword(
     { tokenHash, browserHash, email, hash, nowMs }: UsedLink & { readonly hash: string },
@@ -101,7 +101,7 @@ export const createMailLinkStore = (db: D1Database) => ({
     const row = set?.results[0];
     return row && { ...row, hasSecondFactor: row.hasSecondFactor === 1 };
   },
-  /** Uses the link: the address is verified from now on. False where `setPassword` returns undefined. */
+  /** Uses the link and verifies the address. False if the link is not valid any more, or belongs to another browser. */
   async verify(
     { tokenHash, browserHash, email, nowMs }: UsedLink,
     beside: readonly D1PreparedStatement[],
@@ -113,7 +113,7 @@ export const createMailLinkStore = (db: D1Database) => ({
     ]);
     return verified?.meta.changes === 1;
   },
-  /** Deletes at most `limit` links that no limit counts any more and returns how many. */
+  /** Deletes at most `limit` links that are expired and too old for the limits, and returns how many. */
   deleteOld: async (nowMs: number, limit: number): Promise<number> =>
     (
       await db

@@ -4,7 +4,7 @@ import type { Parameters } from "../model/parameters.ts";
 import type { NewPasswordFault } from "../pages/views/links.ts";
 import type { RecoveryDeps } from "./recovery.ts";
 
-/** Checks a new password that is typed in twice. The rules are those of the operator service. */
+/** Checks a new password, typed twice, by the rules that apply in the operator service too. */
 export async function chosenPasswordFault(
   { names, commonPasswords }: Pick<RecoveryDeps, "names" | "commonPasswords">,
   email: string,

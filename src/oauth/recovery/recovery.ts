@@ -2,21 +2,20 @@
  * Forgotten passwords: the person gets a link by mail and chooses a new password.
  *
  *   sign-in page ──"Forgot your password?"──▶ /forgot: asks for the address ──▶ "look at your mail", for every address
- *                                                         │ after the answer: a link, if there is such an account
+ *                                                         │ after the response: a link, if the account exists
  *                                                         ▼
  *   mail ──link──▶ GET /reset: asks for the new password ──▶ POST /reset ──▶ changed; on to the application
  *
  *   link:  made ──POST /reset──▶ used          made ──30 min, or another link of the account used──▶ void
  *
- * The answer of /forgot does not depend on what is stored: it is sent before anything is read. A link works in the
- * browser that asked for it, so a forwarded or intercepted one is worth nothing. Opening it uses nothing up, since mail
- * programs open links too. The change ends every session, grant and token of the person, in one transaction with the
- * link's use: of two who use it at once, one changes the password.
- *
- * Limits: links of an account and of a network in an hour (mail-link-store.ts). A person without a password, who signs
- * in at a provider, gets none: the link would open a second way in.
- *
- * Addresses in mails come from the deployment, never from the request's `Host`.
+ * - The response of /forgot does not depend on the account, which is looked up only after it.
+ * - A link works only in the browser that requested it, so an intercepted link is useless. Opening it changes nothing,
+ *   because mail programs open links too.
+ * - One transaction uses the link, changes the password and invalidates every session, grant and token of the person.
+ *   Of two requests at once, one changes the password.
+ * - Links of an account and of a network are limited (mail-link-store.ts). A person without a password signs in at a
+ *   provider and gets no link, because it would add a second way to sign in.
+ * - In a deployment, addresses in mails come from its configuration, never from the request's `Host`.
  */
 import type { CommonPasswords } from "../../platform/secrets/common-passwords.ts";
 import type { SendMail } from "../../platform/ports/mail.ts";
@@ -33,13 +32,13 @@ export interface RecoveryDeps extends AuthorizeDeps {
   readonly invitations: InvitationStore;
   readonly mails: Mails;
   readonly sendMail: SendMail;
-  /** The base of the pages in a mail's links. `origin`: the request's, for a local platform. */
+  /** The base of the pages in a mail's links. `origin`: of the request; only a local platform uses it. */
   mailBase(origin: string): string;
   readonly revocations: Pick<RevokeAll, "deleteSignedOut"> & Pick<TrustStore, "revokeStatement">;
 }
 
-/** The pages behind links, which a platform without mail has too. */
+/** The dependencies of the pages behind links by hand, which a platform without mail has too. */
 export type LinkDeps = Omit<RecoveryDeps, "sendMail">;
 
-/** Our choice: long enough for a slow mail, short enough for a mailbox that somebody else reads later. */
+/** Our choice: long enough for a slow mail, and too short for somebody who reads the mailbox later. */
 export const LINK_LIFE_MS = 30 * 60_000;

@@ -16,7 +16,7 @@ import { ownChange } from "../model/own-change.ts";
 
 const ACTION = "reset password";
 
-/** `GET /reset`: the link of the mail. Uses nothing up. */
+/** `GET /reset`: opens the link of the mail, and changes nothing. */
 export async function openLink(deps: RecoveryDeps, call: AnyCall): Promise<Response> {
   const opened = await findLink(deps, call, "reset", call.url.searchParams.get("token") ?? undefined);
   return "link" in opened ? newPasswordPage(deps, call, opened, undefined) : voidPage(deps, call, ACTION, opened);
@@ -25,9 +25,9 @@ export async function openLink(deps: RecoveryDeps, call: AnyCall): Promise<Respo
 /**
  * `POST /reset`: the new password.
  *
- *   sent from another site ──▶ 400 page          the link is not usable, or another browser's ──▶ 400 page
- *   the form is stale, or the password is not acceptable ──▶ 400, the page again; the link stays usable
- *   else ──▶ the password is changed, everything else of the person ends, the link is used; a page that leads on
+ *   sent from another site ──▶ 400 page          the link is not valid, or another browser's ──▶ 400 page
+ *   the form is stale, or the password is not acceptable ──▶ 400, the page again; the link stays valid
+ *   else ──▶ the password is changed; every session, grant and token of the person ends; a page leads on
  */
 export async function resetPassword(deps: RecoveryDeps, call: FormCall): Promise<Response> {
   const form = readForm(deps, call, ACTION);
@@ -46,7 +46,7 @@ export async function resetPassword(deps: RecoveryDeps, call: FormCall): Promise
   if (done === undefined) return voidPage(deps, call, ACTION, { kind: "void" });
   deps.log.info("password reset", { requestId: call.requestId, user: email });
   deps.tell(call, "password", email);
-  // Codes of a second factor count on: whoever reads the mails would else get a new count with each link.
+  // With a second factor, wrong codes still count. Otherwise each link would allow its reader more guesses of codes.
   if (!done.hasSecondFactor) call.waitUntil(deps.accounts.unlock(email));
   call.waitUntil(removeSignedOut(deps, call, email));
   const page = deps.pages.linkUsed({
@@ -54,7 +54,7 @@ export async function resetPassword(deps: RecoveryDeps, call: FormCall): Promise
     kind: "reset",
     next: nextOf(deps, call, link),
   });
-  // The person is known to use this browser now; with a second factor, only after it.
+  // The browser is now known as the person's. With a second factor, it is known only after the code.
   return done.hasSecondFactor ? page : withCookie(page, await deviceCookie(deps, call, email, done.signedOutAtMs + 1));
 }
 
@@ -106,7 +106,7 @@ async function newPasswordPage(
   });
 }
 
-/** The application's sign-in, or the account page. */
+/** The address at which the person continues: the application's sign-in, or the account page. */
 const nextOf = (deps: RecoveryDeps, call: AnyCall, { request }: MailLink): string =>
   request === ""
     ? accountOf(call)

@@ -5,10 +5,10 @@ import { acceptInvitation, openInvitation } from "./invitation.ts";
 import { openLink, resetPassword } from "./reset.ts";
 import { openVerifyLink, verifyAddress } from "./verify.ts";
 
-/** The forms carry the application's request, encoded once more. */
+/** A form carries the application's whole request, form-encoded again. */
 const FORM_BYTES = 256 * 1024;
 
-/** The pages behind links in mails. */
+/** The pages for a forgotten password, and those behind links in mails. */
 export const createRecoveryRoutes = (deps: RecoveryDeps): readonly Route[] => [
   defineRoute({
     method: "POST",
@@ -22,7 +22,7 @@ export const createRecoveryRoutes = (deps: RecoveryDeps): readonly Route[] => [
   defineRoute({
     method: "GET",
     path: "/reset",
-    summary: "Open a link from a mail",
+    summary: "Open the link for a new password",
     operation: "resetPassword",
     produces: "any",
     handle: (call) => openLink(deps, call),
@@ -39,7 +39,7 @@ export const createRecoveryRoutes = (deps: RecoveryDeps): readonly Route[] => [
   defineRoute({
     method: "GET",
     path: "/verify",
-    summary: "Open a link that verifies an address",
+    summary: "Open the link that verifies an address",
     operation: "verifyAddress",
     produces: "any",
     handle: (call) => openVerifyLink(deps, call),
@@ -55,7 +55,7 @@ export const createRecoveryRoutes = (deps: RecoveryDeps): readonly Route[] => [
   }),
 ];
 
-/** The page behind an invitation, by mail or by hand. */
+/** The pages behind invitations, by mail or by hand. */
 export const createInvitationRoutes = (deps: LinkDeps): readonly Route[] => [
   defineRoute({
     method: "GET",

@@ -9,13 +9,13 @@ import { ownChange } from "../model/own-change.ts";
 
 const ACTION = "verify address";
 
-/** `GET /verify`: the link of a mail that the person asked for at the account page. Mail programs open it too. */
+/** `GET /verify`: opens the link that the person requested at `/account`. Changes nothing: mail programs open it. */
 export async function openVerifyLink(deps: RecoveryDeps, call: AnyCall): Promise<Response> {
   const opened = await findLink(deps, call, "verify", call.url.searchParams.get("token") ?? undefined);
   return "link" in opened ? confirmPage(deps, call, opened) : voidPage(deps, call, ACTION, opened);
 }
 
-/** `POST /verify`: the person's own click. The address is verified from now on. */
+/** `POST /verify`: the person confirms by a button, and the address is verified. */
 export async function verifyAddress(deps: RecoveryDeps, call: FormCall): Promise<Response> {
   const form = readForm(deps, call, ACTION);
   if (!form.ok) return form.error;
