@@ -7,9 +7,7 @@ import type { GatewayRequest } from "./admission.ts";
 
 const METHODS = "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS";
 
-/**
- * True for a CORS preflight. It carries no token and gets the same answer for every service.
- */
+/** True for a CORS preflight. It carries no token and gets the same answer for every service. */
 export const isPreflight = ({ method, headers }: Request): boolean =>
   method === "OPTIONS" && headers.has("origin") && headers.has("access-control-request-method");
 

@@ -18,7 +18,7 @@ export function callerOf(principal: Principal | undefined, headers: ReceivedHead
   if (principal === undefined) return { id: JSON.stringify([network]), tenant: undefined, traits };
   const { tenant, clientId, user } = principal;
   const id = JSON.stringify([tenant, clientId, user]);
-  // Every user can get a token without a tenant besides one with their tenant.
+  // Every user can get a token without a tenant besides one with a tenant, so the two must not count as independent.
   if (tenant === "") return { id, tenant, traits: [] };
   return { id, tenant, traits: [...traits, `tenant ${tenant}`, user === "" ? `client ${clientId}` : `user ${user}`] };
 }

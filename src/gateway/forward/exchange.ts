@@ -20,7 +20,7 @@ export interface ExchangeDeps extends Pick<AdmissionDeps, "names" | "verifier" |
   readonly log: Log;
   readonly meter: Meter;
   readonly pathPrefix: string;
-  /** The longest time to wait for a service's headers, and between two pieces of its body. */
+  /** Maximum wait for a service's headers, and between two pieces of its body. */
   readonly timeoutMs: number;
   readonly tracing: Tracing;
   readonly registry: Registry;
@@ -92,7 +92,7 @@ export async function exchange(
   }
 }
 
-/** By service, and for no tenant: whose fault it is does not depend on who calls. */
+/** Counts a failure by service and not by tenant: it says something about the service, not about the caller. */
 const countFailure = ({ meter }: Pick<ExchangeDeps, "meter">, { service }: Pick<AdmittedRequest, "service">): void =>
   meter.add("service_failures", { service: "gateway", label: service.name });
 
@@ -138,11 +138,11 @@ async function passOn(
       log.warn("answer broke off", { service: name, requestId: call.requestId, reason: String(thrown) }),
   };
   const passedOn = await toResponse(responseDeps, received, { method, headers: request.headers, hasBody });
-  // The service may have carried out the request: the caller has to find out.
+  // The service may have carried out the request, so it is not repeated: the caller decides.
   return passedOn ?? unavailable(`The service ${name} broke off its answer.`, RETRY_AFTER_SEC, "half an answer");
 }
 
-/** Without a token there is no end to enforce: the runtime relays the WebSocket by itself. */
+/** Relays a WebSocket until the token ends. Without a token nothing ends it, so the runtime relays it alone. */
 function relayUntilTokenEnds(deps: ExchangeDeps, request: AdmittedRequest, socket: WebSocket): WebSocket {
   const { principal } = request;
   if (principal === undefined) return socket;
@@ -150,7 +150,7 @@ function relayUntilTokenEnds(deps: ExchangeDeps, request: AdmittedRequest, socke
   return relayWebSocket(socket, { clock: deps.clock, expiresAtMs, findClosing: () => findClosing(deps, request) });
 }
 
-/** Checks the token as for a new request, but counts nothing against a limit. */
+/** The reason to close a WebSocket, if any. Checks service and token as for a new request, but counts no request. */
 async function findClosing(
   { names, pathPrefix, verifier, access, registry, clock }: ExchangeDeps,
   { service, call, headers }: GatewayRequest,

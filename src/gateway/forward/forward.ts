@@ -11,40 +11,40 @@ export interface ForwardRequest {
   readonly body: ReadableStream<Uint8Array> | null;
   /** The declared length of the body; undefined for a chunked one. */
   readonly lengthBytes: number | undefined;
-  /** The longest time to wait for the service's headers, and for the service to take a piece of the body. */
+  /** Maximum wait for the service's headers, and for the service to take a piece of the body. */
   readonly timeoutMs: number;
 }
 
 export type ForwardResult = {
-  /** Await it before the response ends; set if the service has not taken the whole body (request-body.ts). */
+  /** Await it before the response ends, since the caller may still be sending its body (request-body.ts). */
   readonly settled?: (() => Promise<void>) | undefined;
 } & (
   | {
       readonly kind: "answered";
       readonly response: Response;
-      /** Breaks off the call if the service takes too long. */
+      /** Aborts the call if the service takes too long. */
       readonly deadline: Watchdog;
     }
-  /** No connection to the service, or the service claims so (breaker.ts). */
+  /** No connection to the service, or a response of the service that says so (breaker.ts). */
   | { readonly kind: "unreached"; readonly reason: string }
-  /** The call failed after the connection was made, or may have. */
+  /** The call failed, and the connection may have been open. */
   | { readonly kind: "failed"; readonly reason: string }
-  /** The connection was lost while the body was sent. The service may have answered; the runtime does not tell. */
+  /** The connection was lost while the body was sent. The service may have answered; the runtime does not report it. */
   | { readonly kind: "cut short"; readonly reason: string }
   | { readonly kind: "caller's fault"; readonly fault: BodyFault }
 );
 
 /**
- * Statuses of Cloudflare for an origin that it cannot reach: refused, too late, no route, TLS, DNS; 520 for a response
- * that it cannot read. `fetch` gives a response then, and its errors do not tell a refused connection from a lost one.
- * A service may answer with these statuses too.
+ * Cloudflare's statuses for an origin that it cannot reach: connection refused or timed out, no route, TLS, DNS. 520 is
+ * for a response that it cannot read. `fetch` returns a response with the status. The errors that it throws do not tell
+ * a refused connection from a lost one. A service may send these statuses too.
  */
 const UNREACHED: ReadonlySet<number> = new Set([521, 522, 523, 525, 526, 530]);
 const UNREADABLE = 520;
 
 /**
- * Sends a request once and waits for the headers of the response; a redirect is a response like any other. The time
- * runs while the service is waited for, not while the caller's body is: a slow caller is not the service's fault.
+ * Sends a request once and waits for the headers of the response; a redirect is a response like any other. Only the
+ * time of waiting for the service counts: a slow caller is not the service's fault.
  */
 export async function forward(request: ForwardRequest): Promise<ForwardResult> {
   const { timeoutMs } = request;
@@ -73,7 +73,7 @@ export async function forward(request: ForwardRequest): Promise<ForwardResult> {
       body: body?.stream ?? null,
       redirect: "manual",
       signal: controller.signal,
-      // Not cached on the way. `cache: "no-store"` would do that too, but sends a `Cache-Control` to the service.
+      // Bypasses the cache. `cache: "no-store"` would too, but sends a `Cache-Control` header to the service.
       cf: { cacheTtl: -1 },
     });
     const { status } = response;

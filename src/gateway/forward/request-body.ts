@@ -5,17 +5,16 @@ import { watchdog } from "../model/watchdog.ts";
 /** A caller's body on its way to a service. */
 export interface RelayedBody {
   readonly stream: ReadableStream<Uint8Array>;
-  /** The reason why it did not arrive whole, if the caller caused it. */
+  /** The reason why the body did not arrive whole, if the caller caused it. */
   fault(): BodyFault | undefined;
-  /** The service's connection took the whole body. */
+  /** True once the connection to the service has taken the whole body. */
   isSent(): boolean;
   /**
-   * Resolves when the body is read, after a second at most. Await it before the end of a response goes out: else the
-   * runtime closes the connection, and a caller who is still sending sees a broken pipe and no response. The part that
-   * the service does not take is read and discarded.
+   * Resolves when the body has been read, after a second at most. Await it before the end of a response is sent:
+   * otherwise the runtime closes the connection, and a caller that is still sending sees a broken pipe and no response.
    */
   settled(): Promise<void>;
-  /** Stops sending to the service. */
+  /** Stops sending to the service, and reads and discards the rest of the body. */
   abandon(): void;
 }
 
@@ -23,11 +22,11 @@ export type BodyFault = "too large" | "broken off";
 
 export interface RelayOptions {
   readonly maxBytes: number;
-  /** The longest pause of the caller between two pieces. */
+  /** Maximum pause of the caller between two pieces. */
   readonly callerIdleMs: number;
-  /** Tells whom the relay waits for from now on. */
+  /** Called when the relay starts to wait for a side. */
   onWaitFor(side: "service" | "caller"): void;
-  /** Breaks off the call to the service. */
+  /** Aborts the call to the service. */
   abort(): void;
 }
 
@@ -35,10 +34,10 @@ const PIECE_BYTES = 64 * 1024;
 const SETTLE_MS = 1_000;
 
 /**
- * Passes a caller's body on. `lengthBytes` is the declared length; a body without one is counted as it arrives.
+ * Passes a caller's body on and counts its bytes. `lengthBytes` is the declared length, undefined for a chunked body.
  *
- * An incomplete body must not look complete to the service. With chunks it would: the runtime ends the chunks of a
- * broken stream properly. So the call is broken off before the stream is.
+ * An incomplete body must not look complete to the service. A chunked one would, since the runtime ends the chunks of a
+ * failed stream properly. So the call is aborted before the stream fails.
  */
 export function relayBody(
   body: ReadableStream<Uint8Array>,
@@ -56,7 +55,7 @@ export function relayBody(
     isRead = true;
     allRead.resolve();
   };
-  /** Undefined at the end. */
+  /** Reads a piece; undefined at the end of the body. */
   const read = async (): Promise<Uint8Array | undefined> => {
     const { value } = await reader.read(new Uint8Array(PIECE_BYTES));
     sizeBytes += value?.byteLength ?? 0;
@@ -100,7 +99,7 @@ export function relayBody(
     async pull(controller) {
       try {
         const piece = await (reading = next());
-        // Nobody reads the stream any more: no reason to break off the call.
+        // The stream has no reader any more, so there is nothing to pass on or to abort.
         if (isAbandoned) return;
         if (piece !== undefined) return controller.enqueue(piece);
         if (lengthBytes === undefined) isSent = true;
@@ -123,7 +122,7 @@ export function relayBody(
   };
 }
 
-/** Tells the service the length. */
+/** Wraps a stream of known length, so that the runtime sends a `Content-Length`. */
 function withLength(
   stream: ReadableStream<Uint8Array>,
   lengthBytes: number,

@@ -14,23 +14,23 @@ import {
 
 export interface RequestContext {
   readonly headers: ReceivedHeaders;
-  /** The public address. */
+  /** The public address of the request. */
   readonly url: URL;
-  /** The part of the public path that leads to the service. */
+  /** Path of the service's public address, with the prefix. */
   readonly publicPath: string;
   readonly principal: Principal | undefined;
-  /** Replaces the caller's `Authorization`; undefined: keep the caller's. */
+  /** Replaces the caller's `Authorization`; undefined if the caller's is kept. */
   readonly authorization: string | undefined;
   readonly requestId: string;
   readonly sessionId: string;
   readonly isUpgrade: boolean;
 }
 
-/** Replaced below, or by the runtime for the connection to the service. */
+/** Headers that are replaced below, or by the runtime for the connection to the service. */
 const REPLACED = new Set(["host", "content-length", "expect", "via", "forwarded", "accept-encoding", "cookie"]);
-/** The pair is passed on by exchange.ts, if it is valid. */
+/** Headers of the trace, which exchange.ts passes on if they are valid. */
 const TRACE = new Set(["traceparent", "tracestate"]);
-/** Headers that fake the caller's address, or by which a server takes another path than the requested one. */
+/** Headers that fake the caller's address, or make some servers use another path than the requested one. */
 const UNTRUSTED = new Set(["x-real-ip", "true-client-ip", "x-client-ip", "x-original-url", "x-rewrite-url"]);
 const UNTRUSTED_PREFIXES: readonly string[] = ["x-forwarded-", "cf-"];
 /** The runtime makes the WebSocket handshake with the service itself. */
@@ -41,7 +41,7 @@ const HANDSHAKE = new Set([
   "sec-websocket-accept",
 ]);
 
-/** A caller's headers as the service gets them, and what the platform adds. */
+/** The headers for the service: those of the caller that are passed on, and those that the platform adds. */
 export function requestHeaders(context: RequestContext, names: Names): OutgoingHeaders {
   const received = context.headers;
   const isHopByHop = hopByHop(received);
@@ -77,7 +77,7 @@ export function requestHeaders(context: RequestContext, names: Names): OutgoingH
   for (const [suffix, value] of Object.entries(identity))
     if (value !== "") headers[names.header(suffix)] = percentEncode(value);
   if (principal.proofKey !== undefined) {
-    // The proof was for this gateway. The service learns the key that proved itself.
+    // The proof is valid only for the gateway's address. The service gets the thumbprint of its key instead.
     delete headers["dpop"];
     headers[names.header("proof-key")] = principal.proofKey;
   }
@@ -93,10 +93,10 @@ const isDropped = (name: string, names: Names): boolean =>
   UNTRUSTED_PREFIXES.some((prefix) => name.startsWith(prefix)) ||
   isPlatformHeader(name, names);
 
-/** Header values are ASCII: encodes all other characters, and `%` itself. */
+/** Encodes `%` and all characters but printable ASCII, since header values are ASCII. */
 const percentEncode = (value: string): string => value.replaceAll(/%|[^\x20-\x7e]+/g, encodeURIComponent);
 
-/** Codings that the runtime can decode, should the body have to be rewritten. */
+/** Codings that the runtime can decode if the body must be rewritten. */
 const DECODABLE: readonly string[] = ["gzip", "br"];
 
 function acceptedCodings(accepted: string | undefined): string {
@@ -105,7 +105,7 @@ function acceptedCodings(accepted: string | undefined): string {
 }
 
 /**
- * Undoes the weakening of tags: a rewritten body goes out with a weak tag (response-headers.ts), and `If-Match` never
- * matches a weak one (RFC 9110 section 13.1.1). A tag that the service itself made weak still matches nothing.
+ * Makes the weak tags of an `If-Match` strong. A rewritten body gets a weak tag (response-headers.ts), and `If-Match`
+ * never matches a weak one (RFC 9110 section 13.1.1). A tag that the service itself made weak still matches nothing.
  */
 const strongETags = (ifMatch: string): string => ifMatch.replaceAll(/(^|,)(\s*)W\/(?=")/g, "$1$2");

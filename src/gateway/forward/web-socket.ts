@@ -19,24 +19,24 @@ export const CLOSINGS = {
 export interface RelayDeps {
   readonly clock: Clock;
   readonly expiresAtMs: number;
-  /** Called at intervals: the reason to close before the token expires, if any. */
+  /** The reason to close before the token expires, if any. Called at intervals. */
   findClosing(): Promise<Closing | undefined>;
 }
 
 /** Code of a `close` event if the other side sent none. */
 const WITHOUT_CODE = 1005;
-/** Codes that may be sent. Others may be received, such as 1006 for a lost connection. */
+/** True for a code that may be sent. Others may be received, such as 1006 for a lost connection. */
 const isCode = (code: number): boolean =>
   (code >= 1000 && code <= 1003) || (code >= 1007 && code <= 1014) || (code >= 3000 && code <= 4999);
 
 /**
- * Relays a WebSocket until the token expires or is revoked that opened it. The runtime could relay it without us, but
- * then nobody could close it.
+ * Relays a WebSocket until the token that opened it expires or is revoked. The runtime could relay it alone, but then
+ * the gateway could not close it.
  *
  *   caller ◀──▶ returned end │ `own` ◀── relay ──▶ `service`
  *
- * Messages that a side does not read wait in the runtime, which does not tell how many. So each side may send a burst,
- * and then a number of bytes a second: that limits the memory, and a fast reader notices nothing.
+ * Messages that a side does not read wait in the memory of the runtime, which does not report how many. So each side
+ * may send a burst, and then a limited number of bytes a second. A side that sends more ends the WebSocket.
  */
 export function relayWebSocket(service: WebSocket, deps: RelayDeps): WebSocket {
   const { 0: callerEnd, 1: own } = new WebSocketPair();
@@ -48,10 +48,10 @@ export function relayWebSocket(service: WebSocket, deps: RelayDeps): WebSocket {
       if (code === WITHOUT_CODE) side.close();
       else side.close(code, reason);
     } catch {
-      // Closed already.
+      // The side is closed already.
     }
   };
-  /** True if it was over before. */
+  /** Ends the relay. Returns true if it had ended before. */
   const finish = (): boolean => {
     const was = isOver;
     isOver = true;
@@ -73,7 +73,7 @@ export function relayWebSocket(service: WebSocket, deps: RelayDeps): WebSocket {
       try {
         to.send(data);
       } catch {
-        // Closing: the close event follows.
+        // The socket is closing: its `close` event follows.
       }
     });
     from.addEventListener("close", ({ code, reason }) => {
@@ -86,7 +86,7 @@ export function relayWebSocket(service: WebSocket, deps: RelayDeps): WebSocket {
   relay(service, own);
 
   const check = async (): Promise<void> => {
-    // A failed check closes nothing: the next one may.
+    // A failed check closes nothing. The next check decides.
     const closing = await deps.findClosing().catch(() => undefined);
     if (closing !== undefined) end(closing);
   };
@@ -101,10 +101,10 @@ const encoder = new TextEncoder();
 const bytesOf = (data: string | ArrayBuffer): number =>
   (typeof data === "string" ? encoder.encode(data) : data).byteLength;
 
-/** Cost of a message besides its bytes. */
+/** Cost of each message in addition to its bytes. */
 const MESSAGE_BYTES = 64;
 
-/** A token bucket: tells whether one more message of this size may pass. */
+/** A token bucket. The function returns whether one more message of this size may pass. */
 function tokenBucket(clock: Clock): (sizeBytes: number) => boolean {
   let leftBytes: number = LIMITS.webSocketBurstBytes;
   let atMs = clock.nowMs();

@@ -3,18 +3,18 @@ export interface ServiceRow {
   readonly name: string;
   readonly sourceUrl: string;
   readonly proxyPath: string;
-  /** Patterns. */
+  /** Scopes of the service; a trailing `*` matches any ending. */
   readonly scopes: readonly string[];
   readonly essential: boolean;
   readonly tenant: string;
   readonly access: "token" | "public";
-  /** The operator lets it have the caller's own token, even of other tenants. */
+  /** True if the operator lets the service get its callers' own tokens, even those of other tenants. */
   readonly forwardAuthorization: boolean;
-  /** The operator vouches for its pages: they run beside those of all other services. */
+  /** True if the operator trusts its pages, so that they are not isolated from those of other services. */
   readonly trusted: boolean;
 }
 
-/** Pages by the index of the paths, so that a page costs no more than its rows. */
+/** A page in the order of the index on the paths, so that it costs no more than its rows. */
 const PAGE = `
   SELECT
     name, source_url AS sourceUrl, proxy_path AS proxyPath, scopes, essential, tenant, access,
@@ -44,7 +44,7 @@ export function createRegistryStore(db: D1Database) {
 type Encoded = { scopes: string; essential: number; forwardAuthorization: number; trusted: number };
 type StoredService = Omit<ServiceRow, keyof Encoded> & Encoded;
 
-/** SQLite has neither lists nor booleans. */
+/** Decodes lists and booleans, which SQLite does not have. */
 const toService = (row: StoredService): ServiceRow => ({
   ...row,
   scopes: JSON.parse(row.scopes) as string[],

@@ -16,7 +16,7 @@ export interface RegisteredService extends ServiceRow {
   rewriterTo(publicUrl: string): Rewriter;
 }
 
-/** Finds the service of a path. An operator's change counts here at once, in other isolates within 30 s. */
+/** Finds the service of a path. An operator's change takes effect at once in its isolate, and within 30 s elsewhere. */
 export interface Registry {
   /** The service with the longest proxy path that is the path or a parent of it. */
   find(path: string, nowMs: number): Promise<RegisteredService | undefined>;
@@ -24,11 +24,11 @@ export interface Registry {
 }
 
 /**
- * The whole list under one key: a path without a service costs no database query, however many of them a caller makes
- * up. An operator registers thousands of services at most.
+ * The cache keeps the whole list under one key, so that a path without a service costs no database query, however many
+ * such paths a caller makes up. An operator registers thousands of services at most.
  */
 const CACHE = { ttlMs: 30_000, aheadMs: 10_000, maxEntries: 1 } as const;
-/** The greatest age of a copy that the isolates of a location share. */
+/** Maximum age of a copy that the isolates of a location share. */
 const LOCATION_AGE_MS = 10_000;
 const ALL = "all";
 
@@ -76,14 +76,14 @@ function toRegisteredService(row: ServiceRow, allowLoopback: boolean): Registere
     address: address.ok ? ok(`${address.value.origin}${sourcePath}`) : address,
     sourcePath,
     rewriterTo(publicUrl) {
-      // The address changes only if the platform is reached by several names.
+      // Only the last rewriter is kept: the address changes only if the platform has several host names.
       if (last?.publicUrl !== publicUrl) last = { publicUrl, rewriter: createRewriter(sourceUrl, publicUrl) };
       return last.rewriter;
     },
   };
 }
 
-/** The operator service takes no longer proxy path. */
+/** Maximum segments of a proxy path that the operator service accepts. */
 const MAX_SEGMENTS = 8;
 
 /** `/a/b/c` → `/a/b/c`, `/a/b`, `/a`: whole segments, the longest first. */

@@ -95,7 +95,7 @@ interface PipeEvents {
 }
 
 interface Pipe {
-  /** Breaks off both sides. */
+  /** Aborts both sides. */
   stop(reason: Error): void;
 }
 

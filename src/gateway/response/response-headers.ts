@@ -25,15 +25,15 @@ const HOST_WIDE = new Set([
 export interface ResponsePlan {
   /** Rewrites the value of a header that holds addresses. */
   header(value: string): string;
-  /** The body differs from the one that the service sent: it is rewritten or decoded. */
+  /** True if the body differs from the one that the service sent, since it is rewritten or decoded. */
   readonly isChanged: boolean;
-  /** The entity tag is passed on as a weak one. */
+  /** True if the entity tag is passed on as a weak one. */
   readonly weakensETag: boolean;
   /** Headers that replace the service's own. */
   readonly extra: Readonly<Record<string, string>>;
 }
 
-/** Headers that describe the very bytes that the service sent. */
+/** Headers that describe the exact bytes that the service sent. */
 export const BYTE_HEADERS: ReadonlySet<string> = new Set([
   "content-length",
   "content-encoding",

@@ -22,7 +22,7 @@ export interface ServiceResponse {
   readonly headers: ReceivedHeaders;
   /** Content coding of the body, if any. */
   readonly coding: string | undefined;
-  /** The body has a type that is rewritten. */
+  /** True if the body has a content type that is rewritten. */
   readonly rewrites: boolean;
 }
 

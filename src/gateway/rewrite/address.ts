@@ -1,18 +1,18 @@
 /**
- * Finds a private address in a text: its spellings, and the characters allowed before and after it, so that a longer
- * address that contains it is not taken for it. Works on bytes: an address is ASCII in every charset that is scanned,
- * and no character has to be joined from two chunks.
+ * Finds a private address in a text, in all its spellings. The characters before and after it show that it is not part
+ * of a longer address. The search works on bytes: an address is ASCII in every charset that is scanned, so no character
+ * of it is split between two chunks.
  *
- * - Scheme, host and port compare without case, the path with it.
+ * - Scheme, host and port are compared without case, the path with case.
  * - Every slash may be written `\/`, as in JSON.
- * - No character of a scheme may stand before it, nor a slash, `?` or `#`, which would continue another address, unless
- *   they end an escape of JSON: `\n`, `\u003c`. A `=` is allowed, for an attribute without quotes. In a header only
- *   characters that no address contains may stand before it.
- * - After it stands a character that begins the next part of an address or cannot be in one (`ENDS`), as it is, as an
- *   escape of JSON or as an entity of HTML.
+ * - The character before it must not belong to a scheme, nor be a slash, `?` or `#`, since these continue another
+ *   address. An escape of JSON, such as `\n` or `\u003c`, counts as the character that it stands for. A `=` is allowed,
+ *   for an attribute without quotes. In a header, only `<`, `"` or white space is allowed.
+ * - The character after it must begin the next part of an address, or be impossible in one (`ENDS`). It may be written
+ *   plainly, as an escape of JSON or as an entity of HTML.
  */
 export const NO_MATCH = -1;
-/** The next bytes decide. */
+/** The next bytes decide whether it is the address. */
 export const UNDECIDED = -2;
 
 const [SLASH, BACKSLASH, COLON, AMPERSAND, SEMICOLON, LETTER_U] = [0x2f, 0x5c, 0x3a, 0x26, 0x3b, 0x75];
@@ -20,7 +20,7 @@ const [SLASH, BACKSLASH, COLON, AMPERSAND, SEMICOLON, LETTER_U] = [0x2f, 0x5c, 0
 /** 1 for the ASCII characters in the class. */
 const tableOf = (characters: RegExp): Uint8Array =>
   Uint8Array.from({ length: 256 }, (_, byte) => Number(byte < 0x80 && characters.test(String.fromCharCode(byte))));
-/** Any other character would make it another host, port or path, or may belong to one that would. */
+/** Characters that may follow. Any other makes another host, port or path of it, or is a byte of such a character. */
 const ENDS = tableOf(/[^\w.:@~%&;=+$!*(-]/);
 const IN_ANOTHER = tableOf(/[a-z0-9+.\-/?#]/i);
 /** Characters before an address in `Link`: brackets, quotes of a parameter, spaces. */
@@ -39,13 +39,13 @@ export const LOOK_BEHIND = 6;
 export class Address {
   /** Bytes of the registered address; a longer match has escaped slashes. */
   readonly length: number;
-  /** The most bytes that scheme, host and port take. */
+  /** Maximum bytes of scheme, host and port. */
   readonly longestOrigin: number;
-  /** The most bytes needed to decide whether they are the address. */
+  /** Maximum bytes that are needed to decide whether they are the address. */
   readonly longestUndecided: number;
   readonly #scheme: Uint8Array;
   readonly #origin: Uint8Array;
-  /** With its port. */
+  /** Host with port. */
   readonly #host: Uint8Array;
   readonly #path: Uint8Array;
   readonly #skips: SkipTable;
@@ -69,7 +69,7 @@ export class Address {
     this.longestUndecided = this.longestOrigin + this.#path.length + pathSlashes + LONGEST_ENTITY;
   }
 
-  /** The next place of the host, from `from` on; -1: none. */
+  /** Index of the next occurrence of the host, from `from` on; -1 if there is none. */
   findHost(data: Uint8Array, from: number): number {
     const host = this.#host;
     const { skips, again } = this.#skips;
@@ -89,7 +89,7 @@ export class Address {
     return -1;
   }
 
-  /** The beginning of an address with its host at `hostAt`; -1: no scheme and `://` before that. */
+  /** Start of an address with its host at `hostAt`; -1 without scheme and `://` before that, or if none may start there. */
   startOf(data: Uint8Array, hostAt: number): number {
     let at = hostAt;
     for (let slash = 0; slash < 2; slash++) {
@@ -102,7 +102,7 @@ export class Address {
     return this.#mayBegin(data, at) ? at : -1;
   }
 
-  /** The end of an address with its host at `hostAt`, or `NO_MATCH`, or `UNDECIDED` if more data may come. */
+  /** End of an address with its host at `hostAt`, or `NO_MATCH`, or `UNDECIDED` if the next data decide. */
   endOf(data: Uint8Array, hostAt: number, isLast: boolean): number {
     const path = this.#path;
     let at = hostAt + this.#host.length;
@@ -127,7 +127,7 @@ export class Address {
   }
 }
 
-/** Tells by the bytes before `start` if an address may begin there. */
+/** True if an address may begin at `start`, judged by the bytes before it. */
 type Beginning = (data: Uint8Array, start: number) => boolean;
 
 export const mayBeginInHeader: Beginning = (data, start) => start === 0 || BEFORE_IN_HEADER[data[start - 1]!] === 1;
@@ -141,13 +141,13 @@ export function mayBeginInText(data: Uint8Array, start: number): boolean {
   return code !== undefined && IN_ANOTHER[code] !== 1;
 }
 
-/** Four hexadecimal digits. */
+/** The character code of four hexadecimal digits; undefined if they are none. */
 function readCode(digits: Uint8Array): number | undefined {
   const text = String.fromCharCode(...digits);
   return /^[\da-f]{4}$/i.test(text) ? Number.parseInt(text, 16) : undefined;
 }
 
-/** `at` if an address may end there, by the bytes that follow; else `NO_MATCH` or `UNDECIDED`. */
+/** `at` if an address may end there, judged by the bytes that follow; else `NO_MATCH` or `UNDECIDED`. */
 function endsAt(data: Uint8Array, at: number, isLast: boolean): number {
   const byte = data[at];
   if (byte === undefined) return isLast ? at : UNDECIDED;
@@ -173,8 +173,9 @@ function endsAtEntity(data: Uint8Array, at: number, isLast: boolean): number {
 }
 
 /**
- * Horspool's search: for the byte at the place of the name's last one, how far the search may move on, which is to the
- * same byte in the name. Most bytes are never read. 0 for the last byte itself.
+ * The table of Horspool's search. For the byte of the data that is aligned with the last byte of the name: the number
+ * of bytes to move on, until the same byte of the name is aligned with it. 0 for the last byte of the name. So most
+ * bytes are never read.
  */
 interface SkipTable {
   readonly skips: Uint16Array;

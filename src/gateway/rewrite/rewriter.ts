@@ -2,7 +2,7 @@ import { Address, mayBeginInHeader, mayBeginInText } from "./address.ts";
 import { type Replacement, Scan } from "./scan.ts";
 
 /**
- * Rewrites a service's private address to its public one. Pure: response/response.ts decides which responses are
+ * Rewrites a service's private address to its public one, without I/O: response/response.ts decides which responses are
  * rewritten, and response/response-body.ts moves the bytes.
  *
  *   carried over + chunk ──► find the host ──► an address? (address.ts) ──► replaced, passed on
@@ -13,14 +13,14 @@ export interface Rewriter {
   /** Rewrites a header's value: an address, or a list of addresses in angle brackets. */
   header(value: string): string;
   /**
-   * Rewrites one body chunk by chunk. Holds back a few hundred bytes at most, and only if they may become an address.
+   * Rewrites one body chunk by chunk. Holds back only bytes that may be the beginning of an address.
    */
   scan(): Scan;
 }
 
 /**
- * `source` is the registered sourceUrl, `target` its public address, both without a slash at the end. The text behind
- * the source stays: rest of the path, query and fragment.
+ * `source` is the registered sourceUrl, `target` its public address, both without a slash at the end. The text after
+ * the source stays: the rest of the path, query and fragment.
  */
 export function createRewriter(source: string, target: string): Rewriter {
   const inBody = new Address(source, mayBeginInText);
@@ -40,7 +40,7 @@ export function createRewriter(source: string, target: string): Rewriter {
 }
 
 const SCANNED: ReadonlySet<string> = new Set(["application/json", "text/plain", "text/html"]);
-/** Charsets in which an ASCII character is not its own byte: no address would be found. */
+/** Charsets that do not encode each ASCII character as its own byte, so that no address would be found. */
 const WIDE_CHARSET = /^(utf-?(7|16|32)|ucs-?[24]|iso-10646|unicode$)/;
 
 /** True if bodies of the content type are rewritten: JSON, plain text and HTML in a charset with ASCII bytes. */

@@ -2,7 +2,7 @@ import { type Address, LOOK_BEHIND, NO_MATCH, UNDECIDED } from "./address.ts";
 
 const NOTHING = new Uint8Array(0);
 
-/** The replacement of an address: as it is, and with escaped slashes. */
+/** The replacement of an address, plain and with escaped slashes. */
 export interface Replacement {
   readonly plain: Uint8Array;
   readonly escaped: Uint8Array;
@@ -13,16 +13,16 @@ export interface Replacement {
  * next chunk, with the few bytes before it. Replacements are not scanned again.
  */
 export class Scan {
-  /** Bytes to leave free in a buffer before the chunk, for those carried over. */
+  /** Bytes to leave free in a buffer before the chunk, for those that were carried over. */
   readonly headroom: number;
   readonly #address: Address;
   readonly #replacement: Replacement;
   #carried: Uint8Array = NOTHING;
-  /** Number of these that are passed on already, and only kept to look back at. */
+  /** Number of the carried bytes that are passed on already. They are kept as the bytes before an address. */
   #passed = 0;
   /**
-   * Holds a copy of the chunk and behind it the result, since bytes are copied fastest within one array. Reused, since
-   * a new large array costs more than the search in it.
+   * Holds a copy of the chunk, followed by the result, since bytes are copied fastest within one array. It is reused,
+   * since a new large array costs more than the search in it.
    */
   #work: Uint8Array = NOTHING;
 
@@ -33,8 +33,8 @@ export class Scan {
   }
 
   /**
-   * Returns the bytes to pass on; the chunk is in the buffer from `headroom` to `end`. They are in that buffer or in a
-   * reused one, so they are valid until the next call. With `isLast` nothing is carried over.
+   * Returns the bytes to pass on. The chunk is in the buffer from `headroom` to `end`. The result is in that buffer or
+   * in a reused one, so it is valid until the next call. With `isLast` nothing is carried over.
    */
   next(buffer: Uint8Array, end: number, isLast: boolean): Uint8Array {
     const begin = this.headroom - this.#carried.length;
@@ -50,7 +50,7 @@ export class Scan {
     return matches.length === 0 ? data.subarray(from, kept) : this.#replace(data, from, kept, matches);
   }
 
-  /** Rewrites a complete text; for a scan without chunks before. */
+  /** Rewrites a complete text at once. The scan must be new. */
   whole(data: Uint8Array): Uint8Array {
     const matches: number[] = [];
     this.#findAll(data, 0, true, matches);
@@ -72,7 +72,7 @@ export class Scan {
       host = address.findHost(data, end === NO_MATCH ? host + 1 : end);
     }
     if (isLast) return data.length;
-    // The beginning of an address whose host is incomplete.
+    // Carries over the beginning of an address whose host is incomplete.
     for (let start = Math.max(decided, data.length - address.longestOrigin); start < data.length; start++)
       if (address.endsWithinOrigin(data, start)) return start;
     return data.length;
