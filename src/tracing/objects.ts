@@ -74,7 +74,7 @@ export function withSpans<E, T extends ObjectClass>(Class: T, name: string, { tr
     async inTrace(traceparent: string, method: string, args: readonly unknown[]): Promise<unknown> {
       const own = this as unknown as Running & Record<string, Call>;
       const parent = new Headers({ traceparent });
-      const options = { ...optionsFor(own, method), kind: "server", parent, isDrawn: true } as const;
+      const options = { ...optionsFor(own, method), kind: "server", parent, isSampled: true } as const;
       return tracings.get(this)!.root(options, async (span) => {
         span.set(about(name));
         return own[method]!(...args);

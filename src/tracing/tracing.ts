@@ -106,8 +106,8 @@ export function createTracing(deps: TracingDeps): Tracing {
   }
 
   return {
-    async root({ name, kind, parent, cause, isDrawn = false, waitUntil }, work) {
-      if (!isDrawn && share(random) >= sample) return work(noSpan);
+    async root({ name, kind, parent, cause, isSampled = false, waitUntil }, work) {
+      if (!isSampled && share(random) >= sample) return work(noSpan);
       const context = contextOf(parent === undefined ? {} : passedOn(parent));
       const linked = trace.getSpanContext(contextOf(cause === undefined ? {} : { traceparent: cause }));
       const links = linked === undefined ? [] : [{ context: linked }];

@@ -51,7 +51,7 @@ export async function attempt(
   };
   const address = parseOutboundUrl(target.endpoint, allowLoopback);
   const { answer, said }: Called = address.ok
-    ? await tracing.root({ ...ROOT, cause: trace, isDrawn: trace !== undefined }, async (span) => {
+    ? await tracing.root({ ...ROOT, cause: trace, isSampled: trace !== undefined }, async (span) => {
         const called = await callEndpoint(address.value, { ...headers, ...tracing.outgoing() }, body, maxBytes);
         const status = called.answer.kind === "answered" ? called.answer.status : undefined;
         if (status === undefined) span.fail(called.answer.kind);

@@ -50,7 +50,7 @@ export async function consumeJobs(deps: ConsumerDeps, batch: MessageBatch, waitU
   const runInSpan = (job: MediaJob, { id, attempts }: Message): Promise<string | undefined> => {
     const { trace: cause } = job;
     const name = `job ${"work" in job ? job.work : "variant"}`;
-    const options = { name, kind: "consumer", cause, isDrawn: cause !== undefined, waitUntil } as const;
+    const options = { name, kind: "consumer", cause, isSampled: cause !== undefined, waitUntil } as const;
     return deps.tracing.root(options, async (span) => {
       span.set({
         "messaging.message.id": id,

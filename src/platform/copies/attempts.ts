@@ -7,8 +7,8 @@ import { StoreUnavailable } from "../storage/database.ts";
  *     ▲                                                     │ 1, 2, 4 … 15 s, less up to half of it
  *     └──an attempt lands within 1 s, or another isolate's───┘
  *
- * An attempt is late after 3 s. It continues, and its answer is used when it comes. The runtime may end a request and
- * its attempt silently, so the age of an attempt decides, not a timer.
+ * An attempt is late after 3 s. It continues, and its answer is used when it comes. The runtime may end a request
+ * silently, with its attempt and its timer, so the age of an attempt counts too.
  */
 export class Attempts {
   readonly #isolate: Surroundings;
@@ -25,12 +25,12 @@ export class Attempts {
     this.#waitMs = waitMs;
   }
 
-  /** A longer wait for an answer counts as no response. */
+  /** Time after which an attempt is late. */
   get waitMs(): number {
     return this.#waitMs;
   }
 
-  /** The attempts that are not late; those of one purpose if it is given. */
+  /** Counts the attempts that are not late, of one purpose if it is given. The late ones count as failures from now. */
   running(nowMs: number, purpose?: string): number {
     let count = 0;
     for (const attempt of this.#running) {
@@ -51,31 +51,31 @@ export class Attempts {
     return this.#isFailing;
   }
 
-  /** True unless the source does not respond. Then it is for one attempt, after the pause. */
+  /** True while the source responds. While it fails: true for one attempt at a time, after the pause. */
   mayAsk(nowMs: number): boolean {
     const running = this.running(nowMs);
-    // If the clock was set back, the pause is over.
+    // If the clock was set back by more than the pause, the pause is over.
     return !this.#isFailing || (running === 0 && Math.abs(nowMs - this.#failedAtMs) >= this.#backoffMs);
   }
 
-  /** Another isolate, which asked at `askedAtMs`, has been answered by now. */
+  /** Notes that another isolate asked at `askedAtMs` and has its answer now. */
   noteAnswer(askedAtMs: number, nowMs: number): void {
     if (this.#isFailing && askedAtMs > this.#failedAtMs) this.#recover(nowMs - askedAtMs);
   }
 
-  /** Another isolate has asked since `begunAtMs`, and its answer is late. */
+  /** Notes that another isolate has waited for an answer since `begunAtMs`, so that the answer is late. */
   noteLate(purpose: string, begunAtMs: number, nowMs: number): void {
     this.#fail({ purpose, begunAtMs, isSettled: false }, nowMs, "late");
   }
 
-  /** `mayAsk` for work that can wait. False while an attempt takes longer than usual, since others may follow. */
+  /** `mayAsk` for work that can wait. False also while an attempt is slow, since the source may be about to fail. */
   mayAskBeside(nowMs: number): boolean {
     if (!this.mayAsk(nowMs)) return false;
     for (const { begunAtMs } of this.#running) if (Math.abs(nowMs - begunAtMs) >= SLOW_MS) return false;
     return true;
   }
 
-  /** Runs `work` and returns its value. Throws what it throws, and when it is late; the work goes on. */
+  /** Runs `work` and returns its value. Throws its error, or `StoreUnavailable` if it is late; it then continues. */
   async run<T>(purpose: string, nowMs: number, work: () => Promise<T>): Promise<T> {
     const attempt: Attempt = { purpose, begunAtMs: nowMs, isSettled: false };
     this.#running.add(attempt);
@@ -107,9 +107,7 @@ export class Attempts {
     }
   }
 
-  /**
-   * Ends the failing state after a quick answer. After a late or slow one, more requests would keep the source slow.
-   */
+  /** Ends the failing state if the answer was quick. After a slow one, more requests would keep the source slow. */
   #recover(tookMs: number): void {
     if (tookMs < SLOW_MS) this.#isFailing = false;
     this.#failures = 0;
@@ -122,7 +120,7 @@ export class Attempts {
     this.#failures += 1;
     if (how === "failed" && this.#failures <= TOLERATED && !this.#isFailing) return;
     this.#isFailing = true;
-    // Attempts that ran side by side fail as one.
+    // Attempts that ran at the same time count as one round.
     if (attempt.begunAtMs > this.#failedAtMs) this.#rounds += 1;
     const longestMs = Math.min(BACKOFF.firstMs * 2 ** Math.max(0, this.#rounds - 1), BACKOFF.maxMs);
     this.#failedAtMs = nowMs;
@@ -130,7 +128,7 @@ export class Attempts {
   }
 }
 
-/** A part of `Isolate` (isolate.ts), which says what these do. */
+/** The part of `Isolate` that is used here; isolate.ts describes it. */
 interface Surroundings {
   nowMs(): number;
   chance(): number;
@@ -140,13 +138,13 @@ interface Surroundings {
 
 const WAIT_MS = 3_000;
 const SLOW_MS = 1_000;
-/** Failures in a row that may have another cause than the source, such as one record. */
+/** Number of failures in a row that may have another cause than the source, such as one record. */
 const TOLERATED = 2;
 const BACKOFF = { firstMs: 1_000, maxMs: 15_000, jitter: 0.5 } as const;
 
 interface Attempt {
   readonly purpose: string;
   readonly begunAtMs: number;
-  /** It landed, or counts as a failure. */
+  /** True if it has ended or counts as a failure. */
   isSettled: boolean;
 }

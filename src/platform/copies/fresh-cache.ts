@@ -2,7 +2,7 @@ import type { Attempts } from "./attempts.ts";
 import { StoreUnavailable } from "../storage/database.ts";
 import type { Isolate } from "./isolate.ts";
 
-/** A value, and when its read began. A value from another copy is as old as that copy. */
+/** A value, and the time when its read began. A value from a copy is as old as the copy. */
 export interface Read<V> {
   readonly value: V;
   readonly readAtMs: number;
@@ -15,21 +15,24 @@ export interface Source<V> {
    * count.
    */
   copy?(nowMs: number, sinceMs: number): Promise<Read<V> | undefined>;
-  /** False if another isolate is asking just now, for this value, or for any where `isProbe`: the source is failing. */
+  /**
+   * Claims the request to the source. False if another isolate is asking for this value now; with `isProbe`, which
+   * means that the source is failing, if another isolate is asking for any value.
+   */
   claim?(nowMs: number, isProbe: boolean): Promise<boolean>;
   /** Asks the source itself. */
   ask(): Promise<Read<V>>;
 }
 
 export interface FreshCacheLimits<V> {
-  /** The greatest age of a value. */
+  /** Maximum age of a value. */
   readonly ttlMs: number;
   readonly maxEntries: number;
-  /** From about this age on, a request reloads the value after its answer. Default: 4/5 of `ttlMs`. */
+  /** From about this age on, a request also reloads the value in the background. Default: 4/5 of `ttlMs`. */
   readonly aheadMs?: number;
-  /** The greatest age while the source does not respond. Default: `ttlMs`. */
+  /** Maximum age while the source does not respond. Default: `ttlMs`. */
   readonly withoutSourceMs?: number;
-  /** The values to keep. Default: all, so that known and unknown keys cost the same. */
+  /** True for a value to keep. Default: all are kept, so that known and unknown keys cost the same. */
   readonly keeps?: (value: V) => boolean;
 }
 
@@ -40,12 +43,13 @@ export interface FreshCacheLimits<V> {
  *                    ▲                  │ one request loads it beside its answer
  *                    └──────────────────┘
  *
- * - One load of a key runs at a time. Other requests look for its value, and load themselves if it brings none.
+ * - One load of a key runs at a time. Other requests wait for its value. They fail if it fails, and load themselves if
+ *   it is late or its value is not kept.
  * - Values are kept, never promises: in a Worker a promise belongs to the request that made it, and a cancelled one
  *   would leave every other request waiting.
- * - After three failed loads in a row, of whatever keys, loads back off (attempts.ts). Then requests without a value
- *   look for a copy of another isolate, and fail if there is none. A load that is late fails its request, and its value
- *   is kept when it comes.
+ * - After a late load, or three failed ones in a row of any keys, loads back off (attempts.ts). Then requests without a
+ *   value look for a copy of another isolate, and fail if there is none. A request whose load is late fails, and the
+ *   value is kept when it comes.
  * - One isolate of a location asks for a key, and the others wait for its copy.
  * - `clear` also stops running loads from being kept, since they may have read the state before a change.
  */
@@ -58,7 +62,7 @@ export class FreshCache<K, V> {
   #generation = 0;
   #changedAtMs = Number.NEGATIVE_INFINITY;
 
-  /** `source`: what the loads ask, if not the database. */
+  /** `source`: the attempts of the source that is asked. Default: those of the database. */
   constructor(limits: FreshCacheLimits<V>, isolate: Isolate, source?: Attempts) {
     const { ttlMs } = limits;
     const aheadMs = ttlMs * (4 / 5);
@@ -72,7 +76,7 @@ export class FreshCache<K, V> {
     return this.getFrom(key, nowMs, { ask: async () => ({ value: await load(), readAtMs: nowMs }) });
   }
 
-  /** The same, for a value that may come from a copy. */
+  /** Like `get`, for a value that may come from a copy. */
   async getFrom(key: K, nowMs: number, source: Source<V>): Promise<V> {
     const { ttlMs, withoutSourceMs } = this.#limits;
     const kept = this.#entries.get(key);
@@ -111,7 +115,7 @@ export class FreshCache<K, V> {
     this.#changedAtMs = this.#isolate.nowMs();
   }
 
-  /** Uses the value that another request loads. Loads it itself if no request does, or if their value is not kept. */
+  /** Uses the value that another request loads. Loads it if no request does, or if their value is not kept. */
   async #loadOrWait(key: K, nowMs: number, source: Source<V>): Promise<V> {
     const beganAtMs = this.#isolate.nowMs();
     let waitedMs = 0;
@@ -146,7 +150,7 @@ export class FreshCache<K, V> {
         if (this.#loads.get(key) === own) this.#loads.delete(key);
       }
     };
-    // Another isolate may read the state before a change in this one.
+    // Just after a change in this isolate it asks without a claim: another isolate may have read the state before.
     let isMine = source.claim === undefined || Math.abs(nowMs - this.#changedAtMs) < this.#attempts.waitMs;
     const beganAtMs = this.#isolate.nowMs();
     let waitedMs = 0;
@@ -213,7 +217,7 @@ interface Load<V> {
 }
 
 const PURPOSE = "a record";
-/** More loads at a time are looked through for lost ones. */
+/** From this number of loads on, lost ones are removed. */
 const MAX_LOADS = 1_000;
-/** The pauses between two looks for what another request loads. */
+/** Pauses between two looks for a value that another request loads. */
 const STEP: { readonly firstMs: number; readonly maxMs: number } = { firstMs: 5, maxMs: 50 };

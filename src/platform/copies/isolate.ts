@@ -2,16 +2,16 @@ import { Attempts } from "./attempts.ts";
 import type { Clock } from "../runtime/clock.ts";
 import type { Random } from "../runtime/random.ts";
 
-/** The time, chance and life of an isolate, for work that one request begins and others profit from. */
+/** Time, randomness and lifetime of an isolate, for work that one request starts and others use. */
 export interface Isolate extends Clock {
-  /** A number in [0, 1), to spread what many isolates would do at once. */
+  /** A random number in [0, 1), to spread work that many isolates would do at the same time. */
   chance(): number;
   pause(ms: number): Promise<void>;
   /** Runs something later, unless the function that it returns is called before. */
   after(ms: number, run: () => void): () => void;
   /** The attempts to ask the database, shared by all caches of the isolate. */
   readonly database: Attempts;
-  /** Lets work go on after its request was answered or cancelled: 30 s at most, then the runtime ends it. */
+  /** Lets work continue after its request was answered or cancelled. The runtime ends it after 30 s. */
   keepAlive(work: Promise<unknown>): void;
 }
 

@@ -11,7 +11,7 @@ import type { Sealer } from "../secrets/seal.ts";
  *   isolate ──its own copy is old──▶ location ──no copy, or one too old──▶ D1 ──▶ a copy for the others
  *
  * - A copy has the time when its read began, and an isolate counts its age from then, so ages do not add up. The time
- *   is from the clock of the machine that read; machines of one location differ by milliseconds.
+ *   is that of the machine that read; the clocks of one location differ by milliseconds.
  * - A copy is sealed together with its name. Another reader of the zone's cache cannot learn the digest of a secret,
  *   and another writer cannot forge a signing key or hide a revocation. The address is a MAC, so only holders of the
  *   key can request it.
@@ -20,18 +20,18 @@ import type { Sealer } from "../secrets/seal.ts";
 export interface LocationCache {
   /** The copy, if the reading of it began less than `maxAgeMs` ago and after `sinceMs`. */
   find(name: string, within: Within): Promise<Read<unknown> | undefined>;
-  /** False if an isolate claimed to read the record, and still has time for it. */
+  /** Claims the reading of a record. False if another isolate has a claim that is not over. */
   claim(name: string, claim: Claim): Promise<boolean>;
-  /** Ends a claim that brings no copy, beside the answer. */
+  /** Ends a claim without a copy, in the background. */
   release(name: string): void;
-  /** Writes a copy beside the answer. */
+  /** Writes a copy in the background. */
   put(name: string, read: Read<unknown>, keptMs: number): void;
 }
 
 export interface Claim {
   readonly nowMs: number;
   readonly forMs: number;
-  /** Without it, isolates that come at the same moment may all claim. */
+  /** True if only one isolate may get the claim. Otherwise several that claim at the same moment may get it. */
   readonly isAlone?: boolean;
 }
 
@@ -59,15 +59,15 @@ export interface LocationCacheDeps {
   readonly log: Pick<Log, "warn">;
 }
 
-/** Beyond this, to seal and read a copy costs more than it saves. */
+/** Maximum size of a copy: sealing and reading a larger one costs more than it saves. */
 const MAX_CHARS = 4 * 1024 * 1024;
-/** An isolate that has no answer after this time is not waited for. */
+/** Duration of a claim. Others do not wait longer for an isolate that has no answer. */
 const CLAIM_MS = 5_000;
-/** Claims of the same moment have been written after this time. */
+/** After this time, all claims of the same moment are written. */
 const SETTLED_MS = 30;
-/** While D1 does not respond, one isolate of a location asks for one record in this time. */
+/** While D1 does not respond, one isolate of a location may ask for one record in each such time. */
 const PROBE = { name: "a probe of D1", forMs: 4_000 } as const;
-/** A change and a copy may be of two machines, whose clocks differ. */
+/** Tolerated difference of clocks: a change and a copy may come from two machines. */
 const SKEW_MS = 1_000;
 
 export function createLocationCache(deps: LocationCacheDeps): LocationCache {
@@ -97,7 +97,7 @@ export function createLocationCache(deps: LocationCacheDeps): LocationCache {
     async find(name: string, { nowMs, maxAgeMs, sinceMs }: Within) {
       const found = (await orMiss(open(name))) as Read<unknown> | undefined;
       if (found === undefined || found.readAtMs <= sinceMs + SKEW_MS) return undefined;
-      // A copy of the future means that the clock was set back.
+      // A copy from the future means that the clock was set back.
       const isYoung = found.readAtMs > nowMs - maxAgeMs && found.readAtMs <= nowMs + SKEW_MS;
       return isYoung ? { value: found.value, readAtMs: Math.min(found.readAtMs, nowMs) } : undefined;
     },
@@ -142,7 +142,7 @@ export interface SharedRecord<R, V> {
   readonly keeps?: (record: R) => boolean;
 }
 
-/** The location's copy of a record, and the record itself, which becomes the copy. */
+/** A source that finds the location's copy of a record, or reads the record, which then becomes the copy. */
 export function throughLocation<R, V>(location: LocationCache, shared: SharedRecord<R, V>): Source<V> {
   const { name, nowMs, maxAgeMs, read, valueOf, keeps = () => true } = shared;
   const ask = async (): Promise<Read<V>> => {

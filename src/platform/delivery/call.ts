@@ -33,7 +33,7 @@ export async function callEndpoint(
   }
 }
 
-/** The words of an endpoint that refuses. The status counts, whatever becomes of the body. */
+/** The beginning of a refusal's body; empty if it cannot be read, since the status alone decides. */
 async function refusalOf(body: ReadableStream<Uint8Array> | null): Promise<string> {
   const reading = new AbortController();
   const timer = setTimeout(() => reading.abort(), ENDPOINT.saidMs);
@@ -46,7 +46,7 @@ async function refusalOf(body: ReadableStream<Uint8Array> | null): Promise<strin
   }
 }
 
-/** Cancels the rest of the body, which would hold one of six connections. Failures do not matter. */
+/** Reads the beginning of a body and cancels the rest, which would hold one of six connections. */
 async function beginningOf(
   body: ReadableStream<Uint8Array> | null,
   maxBytes: number,

@@ -3,14 +3,14 @@ import { judge, wasReached, type EndpointResponse } from "./response.ts";
 
 /**
  * Health of an endpoint as a whole, across deliveries: its circuit breaker. An endpoint that only times out is tried
- * ever more rarely, and a `Retry-After` holds for all that it is to get.
+ * ever more rarely, and a `Retry-After` applies to all of its deliveries.
  *
  *   well ── an attempt without any answer ──────────────────────→ well        one slot less in the window
- *   well ── the sixth of them in a row ─────────────────────────→ silent      pause of 5 s
+ *   well ── the sixth such attempt in a row ────────────────────→ silent      pause of 5 s
  *   silent ── pause over, one attempt alone: no answer ─────────→ silent      pause twice as long, up to 1 h
  *   silent ── any answer, however bad ─────────────────────────→ well
  *   any ── Retry-After ────────────────────────────────────────→ unchanged, paused until then, up to 1 h
- *   any ── a redelivery is asked for ──────────────────────────→ unchanged, not paused: somebody knows better
+ *   any ── a redelivery is requested ──────────────────────────→ unchanged, no longer paused
  */
 export interface EndpointHealth {
   /** Consecutive attempts without any response. */
@@ -52,8 +52,7 @@ export const askedToWait = <H extends EndpointHealth>(health: H, atMs: number, n
 });
 
 /**
- * Ends the pause, because somebody believes that the endpoint responds again. A silent one still gets a single
- * attempt.
+ * Ends the pause, since whoever requested it expects a response. A silent endpoint still gets one attempt at a time.
  */
 export const withoutPause = <H extends EndpointHealth>(health: H): H =>
   health.silentUntilMs === 0 && health.retryAfterUntilMs === 0
@@ -73,5 +72,5 @@ const ignoreTooLate = (untilMs: number, maxMs: number, nowMs: number): number =>
 
 export const isSilent = ({ silent }: EndpointHealth): boolean => silent >= ENDPOINT.silentAttempts;
 
-/** Number of parallel attempts without a pause: fewer the longer the endpoint was silent, and one as the probe. */
+/** Maximum parallel attempts while there is no pause: one less after each attempt without a response, at least one. */
 export const windowSize = (health: EndpointHealth): number => Math.max(1, ENDPOINT.window - health.silent);

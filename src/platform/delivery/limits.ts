@@ -1,6 +1,6 @@
-/** The rules by which the platform calls endpoints of others until they have what they are to get. Times in ms. */
+/** The rules for deliveries to endpoints outside the platform, and for their retries. Times in ms. */
 export const ENDPOINT = {
-  /** Attempts in flight per endpoint. */
+  /** Maximum attempts in flight per endpoint. */
   window: 6,
   attemptMs: 15_000,
   /** Delays between failed attempts. After the last one a delivery is dead. */
@@ -20,9 +20,9 @@ export const ENDPOINT = {
   silentAttempts: 6,
   minSilentPauseMs: 5_000,
   maxSilentPauseMs: 3_600_000,
-  /** The part of a refusing endpoint's answer that is kept, and waited for. */
+  /** Maximum bytes of a refusal's body that are kept, and maximum time to read them. */
   saidBytes: 500,
   saidMs: 1_000,
-  /** How long dead letters are kept. */
+  /** Time for which dead letters are kept. */
   deadKeptMs: 30 * 86_400_000,
 } as const;

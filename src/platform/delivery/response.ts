@@ -7,15 +7,15 @@ export type EndpointResponse =
   | { readonly kind: "timeout" | "unreachable" | "refused" };
 
 /**
- * `status`: not 2xx. `timeout`: no response in time. `unreachable`: no connection, or it broke. `redirect`: 3xx, which
- * is never followed. `refused`: the platform may not call this address (any more).
+ * `status`: neither 2xx nor 3xx. `timeout`: no response in time. `unreachable`: no connection, or a lost one.
+ * `redirect`: 3xx, which is never followed. `refused`: the platform may not call this address (any more).
  */
 export type AttemptError = "status" | "timeout" | "unreachable" | "redirect" | "refused";
 
 /**
  * Meaning of a response for the delivery.
  * - `later`: the endpoint names the time of the next attempt.
- * - `unwanted`: the endpoint wants no more of what it gets here.
+ * - `unwanted`: the endpoint wants no more deliveries.
  */
 export type Verdict =
   | { readonly kind: "delivered" }
@@ -33,7 +33,7 @@ export function judge(answer: EndpointResponse, nowMs: number): Verdict {
 }
 
 /**
- * True if the endpoint itself responded. Otherwise Cloudflare responds with a status that nobody else uses: 520 to
+ * True if the endpoint itself responded. Otherwise Cloudflare responds with a status that no other server uses: 520 to
  * 527, and 530 for an unknown host name.
  */
 export const wasReached = (answer: EndpointResponse): boolean =>

@@ -16,8 +16,8 @@ export type AfterAttempt =
 
 /**
  * State of a delivery after an attempt. `before` does not count the attempt yet. `chance` in [0, 1) sets the jitter.
- * `scheduledMs` is the original due time if an update of the subscription triggered the attempt early: if it fails,
- * the schedule continues unchanged, or updates that repair nothing would use it up.
+ * `scheduledMs` is the original due time if an update of the subscription triggered the attempt early. If such an
+ * attempt fails, the schedule stays as it is: otherwise updates that repair nothing would use it up.
  *
  * The first times that the endpoint names hold exactly and use up no step; neither does a 410, so that an enabled
  * subscription has its whole schedule left. Later named times use up a step like any failure and can only extend the
@@ -42,5 +42,5 @@ export function afterAttempt(
   return { state: "pending", dueAtMs: Math.max(dueAtMs, namedMs), step: isStep ? step + 1 : step };
 }
 
-/** At least 0, less than 1. */
+/** A random number in [0, 1). */
 export const chance = (random: Random): number => new DataView(random.bytes(4).buffer).getUint32(0) / 2 ** 32;

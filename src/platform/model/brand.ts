@@ -11,11 +11,11 @@
  */
 export interface Brand {
   readonly name: string;
-  /** An https URL: mail programs show no pictures as data, and each token request of a member reads the brand. */
+  /** An https URL. Mail programs do not show data URLs, and each token request of a member reads the brand. */
   readonly logoUri: string;
   /** `#rrggbb`, in the light theme. */
   readonly accentColor: string;
-  /** In the dark theme. If empty, a lighter tone of the other. */
+  /** `#rrggbb`, in the dark theme. If it is empty, a lighter tone of the other colour is used. */
   readonly accentColorDark: string;
   readonly termsUri: string;
   readonly privacyUri: string;
@@ -40,13 +40,13 @@ export type Theme = keyof typeof THEMES;
 export const COLOR = /^#[0-9a-f]{6}$/i;
 export const LEAST_CONTRAST = 4.5;
 
-/** Undefined if nothing of it is set. */
+/** Parses a stored brand; undefined if none of its fields is set. */
 export function readBrand(json: string): Brand | undefined {
   const brand = { ...NO_BRAND, ...(JSON.parse(json) as Partial<Brand>) };
   return Object.values(brand).every((value) => value === "") ? undefined : brand;
 }
 
-/** The first brand, and the second where the first has nothing. The two colours stay together. */
+/** The first brand, with the second's values in its empty fields. The two colours stay together. */
 export function mergeBrands(first: Brand | undefined, second: Brand | undefined): Brand | undefined {
   if (first === undefined || second === undefined) return first ?? second;
   const colours = first.accentColor === "" ? second : first;
@@ -60,7 +60,7 @@ export function mergeBrands(first: Brand | undefined, second: Brand | undefined)
   };
 }
 
-/** The least contrast of the accent to what is below and above it, and that colour. */
+/** The lowest contrast of the accent with the colours below and above it, and that colour. */
 export function accentContrast(accent: string, theme: Theme): { readonly ratio: number; readonly to: string } {
   const around = Object.values(THEMES[theme]).map((to) => ({ to, ratio: contrast(accent, to) }));
   return around.reduce((least, one) => (one.ratio < least.ratio ? one : least));
@@ -79,7 +79,7 @@ export function accentsOf({
   };
 }
 
-/** White itself is readable in the dark theme, so a step is found. */
+/** The first lighter tone that is readable in the dark theme. White is, so one is always found. */
 function lighter(colour: string): string {
   for (let part = 0; part < 1; part += 0.05) {
     const tone = mix(colour, "#ffffff", part);

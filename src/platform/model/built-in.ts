@@ -11,13 +11,13 @@ export interface BuiltIn {
   readonly operatorClientId: string;
   /** Parent of the operator client; its id is the platform's own prefix. */
   readonly tenant: string;
-  /** The operator client's. */
+  /** Scope of the operator client. */
   readonly adminScope: string;
-  /** People's, in a token for an organization: to see and to run the whole platform, or that organization's tenants. */
+  /** Scopes of people, in a token for an organization: read or change the whole platform, or run its own tenants. */
   readonly operatorScopes: readonly string[];
 }
 
-/** A service, built in or registered, as far as it decides about scopes. */
+/** The fields of a service, built in or registered, that decide about scopes. */
 export interface ServiceRecord {
   readonly name: string;
   readonly proxyPath: string;

@@ -33,7 +33,7 @@ export const PATTERNS = {
   scope: /^[A-Za-z0-9._=*-]{1,256}$/,
 } as const;
 
-/** The same for people, behind the name of a field. */
+/** The patterns in words, to follow the name of a field. */
 export const PATTERN_WORDS: ReadonlyMap<RegExp, string> = new Map([
   [PATTERNS.tenant, "must be 3 to 16 small letters and digits, a letter first"],
   [

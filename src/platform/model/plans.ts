@@ -1,5 +1,6 @@
 /**
- * Plans of tenants, which limit requests a minute; the operator sets them (`tenants/{id}`), wrangler.toml the numbers.
+ * Plans of tenants, which limit requests a minute. The operator sets a tenant's plan (`tenants/{id}`); wrangler.toml
+ * sets the number of requests.
  */
 export const PLANS = ["small", "standard", "large"] as const;
 export type Plan = (typeof PLANS)[number];

@@ -10,16 +10,16 @@ export function scopeMatches(pattern: string, scope: string): boolean {
   return alignOwnerPattern(scope).startsWith(alignOwnerPattern(pattern).slice(0, -1));
 }
 
-/** True if a pattern of the list covers the scope. The scopes in `exact` no pattern covers but themselves. */
+/** True if a pattern of the list covers the scope. A scope in `exact` is covered only by itself. */
 export const covers = (patterns: readonly string[], scope: string, exact: readonly string[]): boolean =>
   exact.includes(scope) ? patterns.includes(scope) : patterns.some((pattern) => scopeMatches(pattern, scope));
 
-/** True if both patterns cover some scope: then one prefix begins with the other. */
+/** True if some scope is covered by both patterns: then one pattern covers the other. */
 export const scopesOverlap = (a: string, b: string): boolean => scopeMatches(a, b) || scopeMatches(b, a);
 
 /** Moves a `*` within the name of a topic's owner to the end of that name. */
 export const alignOwnerPattern = (pattern: string): string =>
   pattern.endsWith("*") ? pattern.replace(CUT_OWNER, "$1.*") : pattern;
 
-/** An owner is `<project>.<app>`: matches one or both of the names with a `*` right behind. */
+/** An owner is `<project>.<app>`. Matches one or both of the names with a `*` directly after them. */
 const CUT_OWNER = /(\.pubsub\.(?:own_tenant_)?topic=[a-z0-9-]+(?:\.[a-z0-9-]+)?)\*$/;

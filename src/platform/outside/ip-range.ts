@@ -1,9 +1,9 @@
 import ipaddr from "ipaddr.js";
 
 /**
- * True if an IP address, as `URL` writes it, is reachable from everywhere (IANA special-purpose address registries, RFC
- * 6890). IPv6 ranges that embed an IPv4 address do not count, since they lead to that one. Neither do anycast addresses
- * of services that networks run for themselves (AS112, AMT).
+ * True if an IP address, as `URL` writes it, is globally reachable (IANA special-purpose address registries, RFC 6890).
+ * IPv6 ranges that embed an IPv4 address do not count, since they lead to that one. Neither do anycast addresses of
+ * services that networks run for themselves (AS112, AMT).
  */
 export function isGlobalIp(host: string): boolean {
   const ip = readIp(host);
@@ -16,7 +16,7 @@ export const isLoopbackIp = (host: string): boolean => readIp(host)?.range() ===
 
 export const isIp = (host: string): boolean => readIp(host) !== undefined;
 
-/** The network that requests count for: an IPv4 address, or the /64 of an IPv6 address, which one customer has. */
+/** The network that requests count for: an IPv4 address, or the /64 of an IPv6 address, which one customer owns. */
 export function networkOf(address: string): string {
   const ip = readIpv6(address);
   return ip === undefined || ip.isIPv4MappedAddress() ? address : `${ip.parts.slice(0, 4).join(".")}::/64`;
@@ -26,15 +26,15 @@ export function networkOf(address: string): string {
 const AZURE_HOST = "168.63.129.16";
 
 /**
- * Special ranges that the library does not know. Only 2000::/3 is assigned to unicast addresses. An ISATAP interface
- * (RFC 5214 section 6.1) embeds an IPv4 address below any prefix.
+ * False for special ranges that the library does not know. Only 2000::/3 is assigned to unicast addresses. An ISATAP
+ * interface (RFC 5214 section 6.1) embeds an IPv4 address below any prefix.
  */
 function isGivenOut({ parts }: ipaddr.IPv6): boolean {
   const [first = 0, , , , flags = 0, isatap] = parts;
   return first >> 13 === 1 && !(isatap === 0x5efe && (flags & 0xfdff) === 0);
 }
 
-/** Takes only the forms of `URL`: four decimal numbers, or groups of hex in brackets. The library takes more. */
+/** Accepts only the forms of `URL`: four decimal numbers, or groups of hex in brackets. The library accepts more. */
 function readIp(host: string): ipaddr.IPv4 | ipaddr.IPv6 | undefined {
   if (host.startsWith("[")) return readIpv6(host.slice(1, -1));
   return ipaddr.IPv4.isValidFourPartDecimal(host) ? ipaddr.IPv4.parse(host) : undefined;

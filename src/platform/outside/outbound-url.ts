@@ -1,7 +1,7 @@
 import { isGlobalIp, isIp, isLoopbackIp } from "./ip-range.ts";
 import { err, ok, type Result } from "../model/result.ts";
 
-/** No real address is longer. */
+/** Maximum length of an address. Real ones are shorter. */
 const MAX_CHARS = 2000;
 /** Names that never leave a machine or a local network (RFC 6761, RFC 6762, RFC 8375, ICANN's `internal`). */
 const LOCAL_NAMES: readonly string[] = ["localhost", "localdomain", "local", "internal", "home.arpa"];
@@ -20,14 +20,14 @@ const FOREIGN_PORTS = new Set(
 /**
  * Parses an address that the platform may call or send people to: https, no user, no fragment, a port of HTTP, and as
  * host neither an IP address outside the global ranges nor a name of a local network. `allowLoopback` admits hosts of
- * this machine too, with plain http and every port. The error says what must change, to stand behind the field's name.
- * A name is resolved at each call; a deployed Worker cannot reach a private network.
+ * this machine too, with plain http and every port. The error is to follow the name of the field. A name is resolved at
+ * each call; a deployed Worker cannot reach a private network.
  */
 export function parseOutboundUrl(text: string, allowLoopback: boolean): Result<URL, string> {
   if (text.length > MAX_CHARS) return err("must be an absolute address");
   const url = URL.parse(text);
   if (url === null || !text.isWellFormed() || /[\s\p{Cc}\\]/u.test(text)) return err("must be an absolute address");
-  // `URL` corrects the number of slashes and takes capitals.
+  // `URL` corrects the number of slashes and accepts capitals, so the text itself is checked.
   if (!/^https?:\/\/[^/]/.test(text)) return err("must start with https://");
   if (url.username !== "" || url.password !== "" || /^[^/]*\/\/[^/?#]*@/.test(text)) return err("must name no user");
   if (text.includes("#")) return err("must have no fragment");

@@ -9,7 +9,7 @@ export interface AuditRecord {
   /** The resource: `grants/{id}`, `users/{email}`; may be empty. */
   readonly subject: string;
   readonly outcome: "done" | "refused";
-  /** The subject is an existing account or client: its rows have a budget apart from those about made-up names. */
+  /** True if the subject is an existing account or client. Its rows have a limit apart from those of made-up names. */
   readonly known?: boolean;
   /** The exact cause. */
   readonly reason: string;
@@ -17,23 +17,23 @@ export interface AuditRecord {
   readonly changed?: readonly string[];
 }
 
-/** Begins the actor of a person's change of the platform. */
+/** Prefix of the actor of a person's change of the platform. */
 export const OPERATOR_PERSON = "operator ";
 
 export interface AuditTrail {
-  /** A row in the caller's transaction. `if changed`: only when the statement before it changed a row. */
+  /** A row in the caller's transaction. `if changed`: only if the statement before it changed a row. */
   statement(when: "always" | "if changed", record: AuditRecord): D1PreparedStatement;
   /** Writes a row after the response. The number of rows by kind and subject is limited. Never throws. */
   note(record: AuditRecord): Promise<void>;
 }
 
-/** The log of a platform of several databases. */
+/** The audit log of a platform with several databases. */
 export interface AuditTrails extends AuditTrail {
   inShard(db: D1Database): ShardTrail;
 }
 
-/** Rows about changes in a shard, each in the transaction of its change there, and in the log soon. */
+/** Rows about changes in a shard. Each is written in the transaction of its change, and soon moved to the log. */
 export interface ShardTrail extends Pick<AuditTrail, "statement"> {
-  /** Moves the rows to the log. A failure leaves them for the next time; a repeat adds none twice. */
+  /** Moves the rows to the log. After a failure they stay for the next time; a repeat adds none twice. */
   carry(): Promise<void>;
 }

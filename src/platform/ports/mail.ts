@@ -13,7 +13,7 @@ export interface Mail {
 export const MAIL_NOTICES = ["sign_in", "password", "factor", "identity"] as const;
 export type MailNotice = (typeof MAIL_NOTICES)[number];
 
-/** Hands a mail over. Throws if it was not taken; a mail that was taken may still not arrive. */
+/** Hands a mail over. Throws if it was not accepted; an accepted mail may still not arrive. */
 export type SendMail = (mail: Mail) => Promise<void>;
 
 /** An address of a domain that the account may send for, and the name that mail programs show. */

@@ -1,9 +1,9 @@
 /**
  * Every metric of the platform, and the port by which code counts. Adding is a step in memory: no await, no I/O.
  *
- * - `counter`: sums of what happened.
- * - `histogram`: counts by upper bound (`bounds`, and `inf`), and the `sum` of the values.
- * - `peak`: the largest value that was seen in a stretch of time.
+ * - `counter`: a sum.
+ * - `histogram`: counts by upper bound (`BOUNDS`, and `inf`), and the `sum` of the values.
+ * - `peak`: the largest value in a period.
  *
  * Each value belongs to a service, to one value of the metric's label if it has one, and to a tenant if one is known.
  * The values of labels are words of the code or numbers of shards, never a caller's text, so the number of series is
@@ -12,10 +12,10 @@
 export interface Metric {
   readonly kind: "counter" | "histogram" | "peak";
   readonly unit: "1" | "bytes" | "ms" | "byte hours";
-  /** The name of the label; absent: the metric has none. */
+  /** The name of the label; absent if the metric has none. */
   readonly label?: string;
   readonly help: string;
-  /** Counted once an hour, not as it happens. */
+  /** True if it is counted once an hour, not as it happens. */
   readonly isHourly?: boolean;
 }
 
@@ -80,7 +80,7 @@ type OfKind<Kind extends Metric["kind"]> = {
 /** Upper bounds of a histogram's buckets, in the metric's unit. */
 export const BOUNDS = [5, 10, 25, 50, 100, 250, 500, 1_000, 2_500, 5_000, 10_000] as const;
 
-/** `platform`: pages, documents and addresses where nothing is. */
+/** `platform`: pages, documents and addresses that nothing answers. */
 export const METERED_SERVICES = ["oauth", "events", "media", "gateway", "admin", "platform"] as const;
 export type MeteredService = (typeof METERED_SERVICES)[number];
 
@@ -88,20 +88,20 @@ export interface MeteredBy {
   readonly service: MeteredService;
   /** The value of the metric's label. */
   readonly label?: string | undefined;
-  /** Absent or empty: none is known. */
+  /** Absent or empty if none is known. */
   readonly tenant?: string | undefined;
 }
 
 export type WaitUntil = (work: Promise<unknown>) => void;
 
-/** A port: what is counted is sent on beside a later answer, and lost if the isolate ends before. */
+/** The port by which code counts. Counts are sent after a later response, and lost if the isolate ends before. */
 export interface Meter {
   add(name: OfKind<"counter">, by: MeteredBy, amount?: number): void;
   observe(name: OfKind<"histogram">, by: MeteredBy, value: number): void;
   peak(name: OfKind<"peak">, by: MeteredBy, value: number): void;
-  /** Sends what was counted, beside the work of the caller, if it is time to; else a request waits until it is. */
+  /** Sends the counts in the background if they are due. If not, one request waits in the background until they are. */
   flushBeside(waitUntil: WaitUntil): void;
-  /** The same without waiting, which would keep an object in memory. */
+  /** Sends the counts in the background if they are due. It does not wait, which would keep an object in memory. */
   flushIfDue(waitUntil: WaitUntil): void;
 }
 

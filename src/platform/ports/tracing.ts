@@ -1,15 +1,15 @@
 /**
  * The port by which code makes spans, and passes a caller's trace on (W3C Trace Context). Without an endpoint for spans
- * it only passes on.
+ * it only passes traces on.
  */
 export interface Tracing {
-  /** Runs the work as the first span of its kind here: a request, an attempt to push, a run of the cron. */
+  /** Runs the work in the first span of this side: a request, an attempt to push, a run of the cron. */
   root<T>(options: RootOptions, work: (span: Span) => Promise<T>): Promise<T>;
-  /** Runs the work as a span below the one that is running; without such a one it only runs. */
+  /** Runs the work in a child of the running span; without one, only runs the work. */
   child<T>(name: string, attributes: Attributes, work: (span: Span) => Promise<T>): Promise<T>;
   /**
-   * `traceparent` and `tracestate` for a call: of the running span, else the caller's own ones if they are valid. An
-   * invalid pair is dropped, since a receiver must not go on with it.
+   * `traceparent` and `tracestate` for a call: those of the running span, else the caller's own if they are valid. An
+   * invalid pair is dropped, since a receiver must not continue it.
    */
   outgoing(received?: TraceHeaders): TraceContext;
 }
@@ -21,26 +21,26 @@ export interface TraceHeaders {
 export interface RootOptions {
   readonly name: string;
   readonly kind: SpanKind;
-  /** The caller's headers, whose trace the span belongs to. */
+  /** The caller's headers. The span joins their trace. */
   readonly parent?: TraceHeaders;
-  /** The `traceparent` of what caused the work, in a trace of its own. The span gets a link to it. */
+  /** The `traceparent` of the span that caused the work. The span has a trace of its own, with a link to it. */
   readonly cause?: string | undefined;
-  /** True: whoever called or caused it was drawn, and so is this. */
-  readonly isDrawn?: boolean;
-  /** Lets the spans be sent beside the answer. */
+  /** True if the caller or the cause was sampled, so that this root is too. */
+  readonly isSampled?: boolean;
+  /** Lets the spans be sent in the background. */
   waitUntil(work: Promise<unknown>): void;
 }
 
-/** `server`: called by somebody. `client`: calls somebody. `consumer`: a message. `internal`: by time. */
+/** `server`: answers a call. `client`: makes a call. `consumer`: handles a message. `internal`: started by a timer. */
 export type SpanKind = "server" | "client" | "consumer" | "internal";
 
-/** Our own words and numbers, ids, templates of routes: never a secret, an address with a query or a user's text. */
+/** Words and numbers of the code, ids, templates of routes. Never a secret, an address with a query, or user input. */
 export type Attributes = Readonly<Record<string, string | number | boolean | undefined>>;
 
 export interface Span {
   set(attributes: Attributes): void;
   rename(name: string): void;
-  /** Marks it as failed. */
+  /** Marks the span as failed. */
   fail(why: string): void;
 }
 
@@ -64,7 +64,7 @@ const VERSION_00 = /^00-.{52}$/;
 const MAX_CHARS = 512;
 const TRACESTATE = /^[\x20-\x7e\t]*$/;
 
-/** The two headers as they came, if they are valid. */
+/** The two headers as received, if they are valid. */
 export function passedOn(received: TraceHeaders): TraceContext {
   const traceparent = received.get("traceparent") ?? "";
   const isValid = TRACEPARENT.test(traceparent) && traceparent.length <= MAX_CHARS;

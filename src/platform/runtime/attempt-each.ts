@@ -1,8 +1,8 @@
 import { summarize } from "./log.ts";
 
 /**
- * Does every piece of work in order, each even if others fail. Tells each failure at once, and throws all of them
- * together at the end, so that the caller's caller sees that something was left undone.
+ * Attempts every item in order, even if others fail. Reports each failure at once and throws all of them together at
+ * the end, so that the caller learns that something is left undone.
  */
 export async function attemptEach<T>(
   items: Iterable<T>,
@@ -21,7 +21,7 @@ export async function attemptEach<T>(
   throwTogether(failures);
 }
 
-/** Throws nothing, or all of them as one. */
+/** Throws all failures as one error; nothing if there are none. */
 export function throwTogether(failures: readonly unknown[]): void {
   if (failures.length > 0) throw new AggregateError(failures, `failed: ${failures.map(summarize).join("; ")}`);
 }

@@ -1,8 +1,8 @@
 /**
- * Writes one JSON object a line to the console, long texts cut. Never pass a secret, token, password or signed link.
+ * Writes one JSON object per line to the console. Never pass a secret, token, password or signed link.
  */
 export interface Log {
-  /** Not logged unless the deployment asks for it: what succeeded, and happens as often as requests do. */
+  /** For successes that are as frequent as requests. Written only if the deployment sets the level `debug`. */
   debug(event: string, fields?: LogFields): void;
   info(event: string, fields?: LogFields): void;
   warn(event: string, fields?: LogFields): void;

@@ -1,5 +1,6 @@
 /**
- * Runs `work` for every item, at most `limit` at a time. If one fails this does, while others already running go on.
+ * Runs `work` for every item, at most `limit` at a time. Rejects at the first failure. The work on the other items then
+ * continues, including those that have not begun.
  */
 export async function inParallel<T>(
   items: readonly T[],
@@ -13,7 +14,7 @@ export async function inParallel<T>(
   await Promise.all(Array.from({ length: Math.min(limit, items.length) }, lane));
 }
 
-/** The same with results, in the order of the items. */
+/** Like `inParallel`, and returns the results in the order of the items. */
 export async function mapInParallel<T, R>(
   items: readonly T[],
   limit: number,

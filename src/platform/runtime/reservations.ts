@@ -1,6 +1,7 @@
 /**
- * Limits the bytes that the requests of one isolate hold in memory, and allows one reservation of each key. The result
- * releases the bytes; a reservation that nobody releases, because the runtime ended its request, ends after `ttlMs`.
+ * Limits the bytes that the requests of one isolate hold in memory, and allows one reservation of each key. A
+ * reservation is a function that releases the bytes; undefined if it was refused. It ends after `ttlMs` by itself,
+ * since the runtime may end its request.
  */
 export function createReservations(maxBytes: number, ttlMs: number) {
   const held = new Map<string, { readonly bytes: number; readonly endsAtMs: number }>();
@@ -10,7 +11,7 @@ export function createReservations(maxBytes: number, ttlMs: number) {
     if (heldBytes + bytes > maxBytes || held.has(key)) return undefined;
     const reservation = { bytes, endsAtMs: nowMs + ttlMs };
     held.set(key, reservation);
-    // An expired reservation may have a successor under its key.
+    // If the reservation has expired, its key may have another one by now.
     return () => void (held.get(key) === reservation && held.delete(key));
   };
 }

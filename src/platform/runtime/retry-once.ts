@@ -1,10 +1,10 @@
 import { systemRandom, type Random } from "./random.ts";
 
-/** The shortest pause before a repeat. It is up to twice as long by chance, so that what failed together is spread. */
+/** Minimum pause before a repeat. A random pause of up to twice that spreads calls that failed together. */
 export const REPEAT_AFTER_MS = 100;
 
 /**
- * Repeats a call once that failed or whose answer was lost: only for calls that change nothing the second time.
+ * Runs a call, and once more if it fails or its answer is lost. Only for calls that change nothing the second time.
  * `isRepeat` is true for the second call.
  */
 export async function retryOnce<T>(

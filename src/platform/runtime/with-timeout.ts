@@ -1,4 +1,4 @@
-/** Rejects if `work` takes longer than `waitMs`. The work itself goes on. */
+/** Rejects if `work` takes longer than `waitMs`. The work itself continues. */
 export async function withTimeout<T>(waitMs: number, work: Promise<T>): Promise<T> {
   let timer: ReturnType<typeof setTimeout> | undefined;
   const late = new Promise<never>((_, reject) => {

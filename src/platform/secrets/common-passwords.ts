@@ -36,10 +36,10 @@ export function createCommonPasswords(assets: Pick<Fetcher, "fetch">): CommonPas
   };
 }
 
-/** Passwords are common in any case of their letters. */
+/** The form in which passwords are compared: a common password is common in any case of its letters. */
 export const comparedForm = (password: string): string => normalizedPassword(password).toLowerCase();
 
-/** The bits of a password, by adding up two halves of a digest (Kirsch, Mitzenmacher 2006). */
+/** The bits of a password, computed from two words of a digest (Kirsch, Mitzenmacher 2006). */
 export function bitPositionsOf(password: string): readonly number[] {
   const digest = createHash("sha256").update(password).digest();
   const [first, step] = [digest.readUInt32BE(0), digest.readUInt32BE(4) | 1];

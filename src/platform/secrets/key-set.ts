@@ -13,18 +13,18 @@ const MAX_KEY_SET_CHARS = 32 * 1024;
 const MAX_KEYS = 20;
 const KINDS: readonly unknown[] = ["EC", "RSA", "OKP"];
 
-/** Parses a set of public keys. The error says what is wrong, to stand behind the field's name. */
+/** Parses a set of public keys. The error is to follow the name of the field. */
 export function parseKeySet(text: string): Result<KeySet, string> {
   if (text.length > MAX_KEY_SET_CHARS) return err(`must have at most ${MAX_KEY_SET_CHARS} characters`);
   const keys = parse(text);
   if (keys === undefined) return err('must be a JSON Web Key Set: {"keys": [...]}');
   if (keys.length > MAX_KEYS) return err(`must have at most ${MAX_KEYS} keys`);
-  // A private key that was handed out is nobody's any more, and a shared one could sign for both sides.
+  // A private key must not be handed out, and with a symmetric one both sides could sign.
   if (keys.some(({ d, k }) => d !== undefined || k !== undefined)) return err("must have public keys alone");
   return ok({ keys: keys.filter((key): key is PublicKey => KINDS.includes(key["kty"])) });
 }
 
-/** 2048 bits in base64url. Nothing is verified by a shorter RSA key (RFC 7518 3.3), wherever it comes from. */
+/** Length of a modulus of 2048 bits in base64url. A shorter RSA key verifies nothing (RFC 7518 3.3). */
 const RSA_MIN_CHARS = 342;
 export const isWeakKey = ({ kty, n }: PublicKey): boolean =>
   kty === "RSA" && !(typeof n === "string" && n.length >= RSA_MIN_CHARS);

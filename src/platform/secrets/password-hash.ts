@@ -30,7 +30,7 @@ export function hashPassword(password: string, random: Random): string {
   return encode(salt, derive(password, { ...cost, salt }));
 }
 
-/** True if the password matches the hash. One that is too long never does, at the same cost. A broken hash is false. */
+/** True if the password matches the hash. One that is too long never does, at the same cost. No broken hash matches. */
 export function verifyPassword(password: string, stored: string): boolean {
   const known = parse(stored);
   if (known === undefined) return false;

@@ -7,9 +7,9 @@ import { PASSWORD_CHARS } from "./password-hash.ts";
  */
 export type PasswordFault = "length" | "common" | "own";
 
-/** Digits and signs around a word do not hide it: `ada1990!` */
+/** Digits and signs around a word, which do not hide it: `ada1990!` */
 const AROUND = /^[^\p{L}]+|[^\p{L}]+$/gu;
-/** Shorter words are part of too many passwords. */
+/** Minimum length of a word of the account that a password must not be. */
 const MIN_WORD_CHARS = 3;
 const ROWS = [
   "abcdefghijklmnopqrstuvwxyz",
@@ -21,7 +21,7 @@ const ROWS = [
   "yxcvbnm",
 ];
 const SEQUENCES = [...ROWS, ...ROWS.map((row) => Array.from(row).toReversed().join(""))];
-/** A password may not be a repeated piece of at most this length. */
+/** Maximum length of a piece that a password must not just repeat. */
 const MAX_PIECE_CHARS = 4;
 
 /** `platform`: names of the platform, which the password must not be. */

@@ -7,10 +7,10 @@ import { err, ok, type Result } from "../model/result.ts";
  *
  * A sealed text is `<key id>.<iv>.<ciphertext>` (AES-256-GCM, 96-bit random iv, the parts after the id in base64url).
  * `context` names the row that the text belongs to: a sealed text copied to another row does not open.
- * The first configured key seals, every configured key opens: to rotate, put a new key in front.
+ * The first configured key seals, and every configured key opens. To rotate, put a new key first.
  */
 export interface Sealer {
-  /** The id of the sealing key. Texts under another key have to be sealed anew before that key may be removed. */
+  /** The id of the sealing key. Texts under another key must be sealed anew before that key may be removed. */
   readonly keyId: string;
   /** The ids of all keys that open, the sealing one first. */
   readonly keyIds: readonly string[];
@@ -82,7 +82,7 @@ export function createSealer(keys: readonly SealKey[], random: Random): Sealer {
   };
 }
 
-/** An HMAC by each key: tells whether another deployment has the same key, and nothing else. */
+/** An HMAC by each key. It shows whether another deployment has the same key, and nothing else. */
 export async function keyProofs({ keyIds, macKeys }: Sealer): Promise<readonly { id: string; proof: string }[]> {
   const keys = await macKeys("proof of a key");
   const proofs = await Promise.all(keys.map((key) => crypto.subtle.sign("HMAC", key, utf8("the same key"))));

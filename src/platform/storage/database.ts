@@ -10,8 +10,8 @@ export class StoreUnavailable extends Error {
 export const DATABASE_NOW_MS = `CAST(unixepoch('subsec') * 1000 AS INTEGER)`;
 
 /**
- * D1 whose failed calls throw `StoreUnavailable`. The message cannot tell them: the binding prefixes its own errors
- * with `D1_ERROR`, but throws the runtime's error as it is if the connection to D1 is lost.
+ * Wraps D1, so that failed calls throw `StoreUnavailable`. A message does not show that D1 failed: the binding prefixes
+ * its own errors with `D1_ERROR`, but throws the runtime's error unchanged if the connection to D1 is lost.
  */
 export function guardDatabase(
   db: D1Database,
@@ -21,7 +21,7 @@ export function guardDatabase(
   const how = { onTrip, around };
   const guarded = {
     prepare: (sql: string) => new GuardedStatement(db.prepare(sql), sql, how),
-    /** D1 takes only its own statements. */
+    /** Unwraps the statements, since D1 accepts only its own. */
     batch: (statements: readonly (GuardedStatement | D1PreparedStatement)[]) =>
       trip(how, `batch of ${statements.length}`, () =>
         db.batch(statements.map((one) => (one instanceof GuardedStatement ? one.statement : one))),
@@ -41,7 +41,7 @@ interface How {
   readonly around: AroundTrip;
 }
 
-/** A deployment applies migrations first. A Worker that was uploaded in another way may come without them. */
+/** A deployment applies migrations first. A Worker that was uploaded in another way may run without them. */
 const OLDER = "D1 has older tables than this release: apply migrations/";
 
 class GuardedStatement implements Pick<D1PreparedStatement, "run" | "all" | "first"> {

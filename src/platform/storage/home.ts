@@ -6,7 +6,7 @@ import { utf8 } from "../text/encoding.ts";
  *
  * The home is a hash of the name (Lamping and Veach, "jump consistent hash"): when a shard is added, the home stays the
  * same or becomes the new shard. Rows never move; each token or id names the shard of its row. So the sign-ins of a
- * person lie in the homes that the person has had, some `ln(shards) + 0.6` of them:
+ * person are in the homes that the person has had, about `ln(shards) + 0.6` of them:
  *
  *   1 shard: 0 │ 2 to 6 shards: 1 │ 7 shards and more: 6    ──▶ the homes are 0, 1 and 6; the last one takes new rows
  *

@@ -10,11 +10,11 @@ import type {
 
 /**
  * A database in a Durable Object, with the part of D1's interface that stores use: `prepare`, `bind`, `first`, `all`,
- * `run`, `batch`, and of `meta` `changes`, `rows_read`, `rows_written`, `size_after`. Errors have D1's texts. A
- * statement or a batch is one call of the object and one transaction.
+ * `run`, `batch`, and the fields `changes`, `rows_read`, `rows_written` and `size_after` of `meta`. Errors have D1's
+ * texts. A statement or a batch is one call of the object and one transaction.
  *
- * Each call gets a new stub, since a stub is broken once its object restarted. As with D1, a call that only reads is
- * repeated once if the object was restarting. A call that writes is not, since it may have been carried out.
+ * Each call gets a new stub, since a stub is broken after its object has restarted. As with D1, a call that only reads
+ * is repeated once if the object was restarting. A call that writes is not, since it may have been carried out.
  */
 export function objectDatabase(stub: () => ObjectDatabase): D1Database {
   const database: Executing = {
@@ -118,7 +118,7 @@ async function again<T>(statements: readonly SentStatement[], call: () => Promis
   }
 }
 
-/** Tells whether a statement only reads. May be false for one that does, which is then not repeated. */
+/** True if a statement only reads. May be false for some statements that only read; these are not repeated. */
 const onlyReads = (sql: string): boolean =>
   /^\s*(SELECT|WITH)\b/i.test(sql) && !/\b(INSERT|UPDATE|DELETE|REPLACE)\b/i.test(sql);
 

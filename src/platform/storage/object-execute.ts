@@ -5,8 +5,8 @@ import type { Migration, ObjectAnswer, SentStatement, SqlValue, StatementResult 
 export type ObjectStorage = Pick<DurableObjectStorage, "sql" | "transactionSync">;
 
 /**
- * Our choice: four times the largest answer of the platform. An isolate has 128 MB for all of its objects, and
- * Cloudflare refuses answers of 32 MiB.
+ * Maximum size of an answer: four times the largest one of the platform. An isolate has 128 MB for all of its objects,
+ * and Cloudflare refuses answers of 32 MiB.
  */
 export const MOST_ANSWER_BYTES = 16 * 1024 * 1024;
 
@@ -21,7 +21,7 @@ export function appliedMigrations(sql: SqlStorage): ReadonlySet<string> {
   return new Set(Array.from(sql.exec<{ name: string }>(APPLIED), ({ name }) => name));
 }
 
-/** Applies the missing migrations, each in a transaction. The next call applies one that broke off. */
+/** Applies the missing migrations, each in a transaction. Returns the error if one fails; the next call retries it. */
 export function applyMigrations(
   { sql, transactionSync }: ObjectStorage,
   migrations: readonly Migration[],

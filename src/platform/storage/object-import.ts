@@ -34,7 +34,7 @@ export type ImportOutcome =
 export const PAGE_FORMAT = 1;
 
 export const PAGE = {
-  /** Characters of one page, unless one row has more. An answer may have 32 MiB, and a row 2 MB. */
+  /** Maximum characters of a page, unless one row has more. An answer may have 32 MiB, and a row 2 MB. */
   chars: 4 * 1024 * 1024,
 } as const;
 
@@ -61,7 +61,7 @@ export function takePage(
   return "imported";
 }
 
-/** Collects rows until a page is full. Tells whether all fit. */
+/** Collects rows until a page is full. `isAll` is true if all rows fit. */
 export function fillPage<T>(rows: Iterable<T>, charsOf: (row: T) => number): { page: T[]; isAll: boolean } {
   const page: T[] = [];
   let chars = 0;

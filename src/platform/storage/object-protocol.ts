@@ -5,14 +5,14 @@
  *     ├── yes ──▶ all statements in one transaction ──▶ "done", or "failed" and nothing changed
  *     └── no  ──▶ "older" ──▶ Worker: migrate(all migrations) ──▶ execute again
  *
- * The Worker sends the schema, since objects may run the code of the previous release for some time. An object that
- * sleeps for a year needs no migration by anybody: the first call of a new release migrates it. A release that finds a
- * newer schema works with it, as it does in D1.
+ * The Worker sends the schema, since objects may run the code of the previous release for some time. The first call of
+ * a new release migrates an object, so one that was idle for a year needs nothing else. A release that finds a newer
+ * schema works with it, as it does in D1.
  */
 export interface ObjectDatabase {
   /** `newest`: the name of the migration that the statements need. */
   execute(newest: string, statements: readonly SentStatement[]): Promise<ObjectAnswer>;
-  /** Applies the missing ones of a release's migrations, in order. Answers with the error if one failed. */
+  /** Applies those of a release's migrations that are missing, in order. Answers with the error if one failed. */
   migrate(migrations: readonly Migration[]): Promise<string | undefined>;
 }
 

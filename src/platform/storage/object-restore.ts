@@ -5,8 +5,8 @@ import { describeError } from "../runtime/log.ts";
  *
  *   as it is ── prepare ──→ its next session begins as it was then ── restart ──→ as it was then
  *
- * `undo` is a bookmark: a restore to it undoes the restore. The local runtime keeps no earlier states, and answers
- * that.
+ * `undo` is a bookmark: a restore to it undoes the restore. The local runtime keeps no earlier states, so it answers
+ * `impossible`.
  */
 export type RestoreTo = { readonly timeMs: number } | { readonly bookmark: string };
 

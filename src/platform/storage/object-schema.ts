@@ -7,8 +7,8 @@ import { createLog } from "../runtime/log.ts";
  *   empty ── first write ──→ version N ── a newer release opens the object ──→ version N + 1
  *   version N + 1 ── an older release opens the object ──→ refused, and left as it is
  *
- * A refused object writes nothing: old code would misread its tables. Its calls throw a fault that callers answer with
- * 503, and its alarm is put off, because the runtime forgets an alarm that fails several times. So the newer release
+ * A refused object writes nothing, since old code would misread its tables. Its calls throw an error that callers turn
+ * into a 503. Its alarm is postponed, since the runtime drops an alarm that fails several times. So the newer release
  * finds everything as it was.
  */
 export interface ObjectSchema {
@@ -18,7 +18,7 @@ export interface ObjectSchema {
   readonly table: string;
   /** The newest version that this release reads and writes. */
   readonly version: number;
-  /** From a version to the next. A version without a step stays: a release may know a version that it does not make. */
+  /** Steps to the next version. A version without a step stays: a release may know one that it does not create yet. */
   readonly steps?: Readonly<Record<number, (sql: SqlStorage) => void>>;
 }
 
@@ -30,7 +30,7 @@ class NewerSchema extends Error {
 
 const REFUSED_ALARM_MS = 60_000;
 
-/** The class to export in the place of `Class`: it refuses objects of a newer schema than its own. */
+/** The class to export in place of `Class`. It refuses objects of a newer schema than its own. */
 export function refusingNewer<T extends ObjectClass>(Class: T, schema: ObjectSchema): T {
   return class extends Class {
     static readonly schema = schema;
@@ -76,12 +76,12 @@ function storedVersion(sql: SqlStorage, table: string): number | undefined {
   const column = /\bschema_version\b/.test(found.sql) ? "max(schema_version)" : "max(1)";
   const { version } = sql.exec<{ version: number | null }>(`SELECT ${column} AS version FROM ${table}`).one();
   if (version !== null) return version;
-  // A table without rows has no version, so the first write makes it anew.
+  // A table without rows has no version. The first write creates it again.
   sql.exec(`DROP TABLE ${table}`);
   return undefined;
 }
 
-/** An object with the same methods. Each of them throws, but the alarm. `Class` is not constructed: it reads tables. */
+/** An object with the same methods, which throw, except `alarm`. `Class` is not constructed: it would read tables. */
 function refuse(
   Class: ObjectClass,
   { object, version: known }: ObjectSchema,

@@ -1,7 +1,7 @@
-/** The most shards, since an id has one byte for the number of its shard. */
+/** Maximum number of shards, since an id has one byte for the number of its shard. */
 export const MOST_SHARDS = 256;
 
-/** Cloudflare's hints for an object. */
+/** Cloudflare's location hints for an object. */
 export const LOCATION_HINTS = ["wnam", "enam", "sam", "weur", "eeur", "apac", "oc", "afr", "me"] as const;
 export type LocationHint = (typeof LOCATION_HINTS)[number];
 
@@ -11,7 +11,7 @@ export type ObjectShards = ReadonlyMap<number, LocationHint | undefined>;
 /** The location of a shard that has none of its own. */
 export const ANY_PLACE = "auto";
 
-/** `2:auto 3:weur`: shard 2 and shard 3 are objects. Undefined: not of this form. */
+/** Parses `2:auto 3:weur`: shard 2 and shard 3 are objects. Undefined if the text does not have this form. */
 export function parseObjectShards(text: string): ObjectShards | undefined {
   const found = new Map<number, LocationHint | undefined>();
   for (const word of text.split(" ").filter((one) => one !== "")) {

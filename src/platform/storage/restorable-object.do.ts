@@ -7,7 +7,7 @@ export abstract class RestorableObject<Env> extends DurableObject<Env> implement
     return prepareRestore(this.ctx.storage, to);
   }
 
-  /** Ends this session; the next one begins with what was prepared. */
+  /** Ends this session; the next one begins with the prepared state. */
   restart(): void {
     this.ctx.abort("restored to another time");
   }

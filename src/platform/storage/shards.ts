@@ -60,7 +60,7 @@ export const objectShardsOf = (shards: ObjectShards, objects: ObjectNamespace | 
     return { number, db: objectDatabase(stub) };
   });
 
-/** Our choice: a Worker has six connections that wait for an answer. */
+/** Number of shards that are asked at the same time: a Worker has six connections that wait for an answer. */
 export const SHARDS_AT_ONCE = 6;
 
 /** Port to the directory: the shard with the files of a tenant. */

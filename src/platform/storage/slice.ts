@@ -17,7 +17,7 @@ export const RUN_MS = 5 * 60_000;
 export const RUNS_OF_AN_HOUR = 12;
 export const RUNS_OF_A_DAY = 24 * RUNS_OF_AN_HOUR;
 
-/** The range of the run at this time, if `rounds` runs read the whole table. */
+/** The slice of the run at this time, if `rounds` runs read the whole table. */
 export function sliceAt(nowMs: number, rounds: number): Slice {
   const run = Math.floor(nowMs / RUN_MS) % rounds;
   return { from: boundary(run, rounds), to: run + 1 === rounds ? "g" : boundary(run + 1, rounds) };

@@ -1,5 +1,5 @@
 /**
- * The name in an object's metadata of the ETag that its bytes had when they were first written. An object that was
+ * The metadata field of an R2 object with the ETag that its bytes had when they were first written. An object that was
  * uploaded in parts gets another ETag when it is copied or restored, although its bytes are the same.
  */
 export const SOURCE_ETAG = "sourceEtag";

@@ -1,12 +1,12 @@
 import { nfkc } from "./text.ts";
 
-/** The longest address that mail can be sent to (RFC 5321 4.5.3.1). */
+/** Maximum length of an address that mail can be sent to (RFC 5321 4.5.3.1). */
 export const EMAIL_MAX_CHARS = 254;
 
 /**
- * The one spelling of an account: trimmed, NFKC, lower case. Undefined if it is not an e-mail address, by its shape;
- * only a message can show that mail arrives. Invisible characters (a zero-width space, a change of direction) are
- * refused, since two accounts would look like one.
+ * Normalizes an address, so that an account has one spelling: trimmed, NFKC, lower case. Undefined if the text does not
+ * have the form of an address. Invisible characters (a zero-width space, a change of direction) are refused, since two
+ * accounts would look the same.
  */
 export function normalizeEmail(text: string): string | undefined {
   const email = nfkc(text.trim(), EMAIL_MAX_CHARS)?.toLowerCase();

@@ -15,7 +15,7 @@ export function fromUtf8(bytes: Uint8Array): string | undefined {
 
 export const toHex = (bytes: Uint8Array): string => bytes.toHex();
 
-/** Uses the built-in function, since every token passes here and a loop takes thirty times as long. */
+/** Uses the built-in function, since a loop takes thirty times as long and every token is encoded here. */
 export const toBase64Url = (bytes: Uint8Array): string => bytes.toBase64({ alphabet: "base64url", omitPadding: true });
 
 export const toBase64 = (bytes: Uint8Array): string => bytes.toBase64();
@@ -33,7 +33,7 @@ export function fromBase64Url(text: string): Uint8Array<ArrayBuffer> | undefined
   }
 }
 
-/** Decodes standard base64; undefined for anything else. Scripts use it too, in older versions of Node. */
+/** Decodes standard base64; undefined for anything else. Scripts use it too, and run on older versions of Node. */
 export function fromBase64(text: string): Uint8Array<ArrayBuffer> | undefined {
   try {
     const binary = atob(text);

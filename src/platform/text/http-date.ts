@@ -22,7 +22,7 @@ export function parseHttpDate(text: string | null, nowMs: number): number | unde
   return isDate && minute! < 60 && second! <= 60 ? date.getTime() : undefined;
 }
 
-/** Completes two digits to the nearest year that is at most 50 years ahead. */
+/** Completes two digits to a year of this century, or of the last one if that is more than 50 years ahead. */
 function fullYear(digits: string, nowMs: number): number {
   if (digits.length === 4) return Number(digits);
   const thisYear = new Date(nowMs).getUTCFullYear();

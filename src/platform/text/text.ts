@@ -18,7 +18,7 @@ export const nfkc = (text: string, maxChars: number): string | undefined =>
 const SECRET = /(?<![\w-])(?:eyJ[\w-]+\.[\w-]+\.[\w-]*|[\w-]{44}~[\w~-]*|[\w-]{43})(?![\w-])/g;
 
 /**
- * Shortens secrets in a caller's text, for logs: people put a token into a path, or a secret where the client id
- * belongs. The beginning is kept, so that caller and operator can still identify it.
+ * Shortens secrets in a caller's text, for logs: some callers put a token into a path, or a secret into the client id.
+ * The beginning is kept, so that caller and operator can still identify the secret.
  */
 export const redactSecrets = (text: string): string => text.replaceAll(SECRET, (secret) => `${secret.slice(0, 6)}…`);
