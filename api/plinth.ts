@@ -9068,7 +9068,7 @@ export function getBusiestTenants({ $from, to, service, metric, top }: {
     });
 }
 /**
- * Show the sums since ever, for Prometheus
+ * Show the sums since the beginning, for Prometheus
  */
 export function scrapeMetrics(opts?: Oazapfts.RequestOpts) {
     return oazapfts.fetchJson<{

@@ -15,15 +15,16 @@ import { placeOf } from "./model/places.ts";
 import type { MetricsStore } from "./store.do.ts";
 
 /**
- * Takes the batches of many isolates, adds them up, and passes the sums on to the stores of the tenants. So a store
- * gets a message in five minutes from each collector, and not one in ten seconds from each isolate.
+ * Adds up the batches of many isolates and passes the sums on to the stores. So a store gets about one message in five
+ * minutes from each collector, and not one in ten seconds from each isolate.
  *
  *   batch ── add ──→ `sender`: the sums of an isolate since the last seal, and its last number
- *   all sums ── seal, in one transaction ──→ `message`: one for each store, numbered ── taken ──→ (no row)
+ *   all sums ── seal, in one transaction ──→ `message`: numbered, for one store each ── taken ──→ (no row)
  *
  * - A batch counts once: `add` ignores a number that is not above the isolate's last one.
  * - A message counts once: the store does the same with the numbers of this collector, and a message never changes.
- * - The alarm seals and delivers, again after a failure; a reader may ask for it before. Both may run at a time.
+ * - The alarm seals and delivers, and tries again after a failure. A reader may ask for it earlier. Both may run at the
+ *   same time.
  */
 export class MetricsCollector extends DurableObject<CollectorEnv> {
   readonly #sql = this.ctx.storage.sql;
@@ -63,7 +64,7 @@ export class MetricsCollector extends DurableObject<CollectorEnv> {
     );
   }
 
-  /** Passes on everything. Throws if a store does not answer; what it did not take stays here. */
+  /** Passes on everything. Throws if a store does not answer; the messages that are left stay here. */
   async passOn(): Promise<void> {
     if (!hasTable(this.#sql, COLLECTOR_SCHEMA.table)) return;
     this.#seal();
@@ -105,7 +106,7 @@ export class MetricsCollector extends DurableObject<CollectorEnv> {
     });
   }
 
-  /** Adds messages with these counts. */
+  /** Adds messages with these counts, or drops the counts if too many messages wait. */
   #write(counts: ByMinute): void {
     const { waiting } = this.#sql.exec<{ waiting: number }>(`SELECT count(*) AS waiting FROM message`).one();
     if (waiting >= LIMITS.waitingMessages) return;
@@ -128,7 +129,7 @@ export class MetricsCollector extends DurableObject<CollectorEnv> {
     });
   }
 
-  /** Sets the alarm unless an earlier one is set: an object that was evicted could else postpone it again and again. */
+  /** Sets the alarm unless one is set: an object that is evicted again and again would always postpone it. */
   async #ensureAlarm(timeMs: number): Promise<void> {
     if ((await this.ctx.storage.getAlarm()) === null) await this.ctx.storage.setAlarm(timeMs);
   }

@@ -1,6 +1,6 @@
 import { BOUNDS } from "../platform/ports/metrics.ts";
 
-/** Counts of the buckets of a histogram by the name of their upper bound, and the sum of the values. */
+/** The counts of a histogram's buckets, in the order of `BUCKETS`, and the sum of the values. */
 export interface Histogram {
   readonly counts: readonly number[];
   readonly sum: number;
@@ -9,7 +9,7 @@ export interface Histogram {
 /** Names of the buckets, the last one without a bound. */
 export const BUCKETS: readonly string[] = [...BOUNDS.map(String), "inf"];
 
-/** `valueOf` returns what is counted under a label. */
+/** Reads a histogram. `valueOf` returns the value of a label: the name of a bucket, or `sum`. */
 export const histogramOf = (valueOf: (label: string) => number): Histogram => ({
   counts: BUCKETS.map(valueOf),
   sum: valueOf("sum"),
@@ -18,8 +18,8 @@ export const histogramOf = (valueOf: (label: string) => number): Histogram => ({
 export const countOf = ({ counts }: Histogram): number => counts.reduce((sum, count) => sum + count, 0);
 
 /**
- * The value that a share of the values does not exceed, as if they were spread evenly within their bucket; undefined
- * without values. The last bucket has no end, so the answer is its start then: at least that.
+ * The value that a share of all values does not exceed, estimated as if the values were spread evenly within their
+ * bucket. Undefined without values. The last bucket has no end, so its start is returned, which is too low.
  */
 export function quantile(histogram: Histogram, share: number): number | undefined {
   const all = countOf(histogram);

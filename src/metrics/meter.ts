@@ -4,19 +4,19 @@ import { BOUNDS, type Meter, type MeteredBy, type MetricName } from "../platform
 import { addTo, EVERYBODY, getOrMake, newSeries, newTenants, seriesName, type ByMinute } from "./model/counts.ts";
 import { LIMITS, startOf } from "./model/limits.ts";
 
-/** A batch of one isolate. A repeat under the same number counts once. */
+/** Sends a batch of one isolate. A repeat with the same number counts once. */
 export type Send = (number: number, counts: ByMinute) => Promise<void>;
 
 export interface MeterDeps {
   readonly clock: Clock;
   readonly log: Log;
   readonly send: Send;
-  /** Waits until the last counts are due; undefined: they wait for the next answer. */
+  /** Waits until the last counts are due. Undefined if they wait for the next request. */
   readonly wait: ((ms: number) => Promise<void>) | undefined;
 }
 
 export interface FlushingMeter extends Meter {
-  /** Sends everything now. Never throws. */
+  /** Sends all counts now, unless a send is under way. Never throws. */
   flush(): Promise<void>;
 }
 
@@ -26,10 +26,11 @@ export interface FlushingMeter extends Meter {
  *   counted ── an answer, 10 s after the last send ──→ being sent, under a number ── taken ──→ (nothing)
  *                                                          ↑ sent again, same number ── failed ──┘
  *
- * - One batch is on its way at a time. It keeps its number until it is taken, so a lost response counts nothing twice.
- * - A request sends after its answer. It may be cut off, so another request repeats a send that takes too long.
- * - The last counts of a burst are sent by the request that waits for their time. If the isolate ends before, they are
- *   lost: at most 10 s of counts. Nothing is ever counted too often.
+ * - One batch is under way at a time. It keeps its number until it is taken, so after a lost response nothing counts
+ *   twice.
+ * - A request sends after its response. The runtime may end it, so another request repeats a send that takes too long.
+ * - The last counts of a burst are sent by a request that waits in the background until they are due. If the isolate
+ *   ends before, they are lost.
  */
 export function createMeter({ clock, log, send, wait }: MeterDeps): FlushingMeter {
   let counted: ByMinute = new Map();
@@ -59,7 +60,7 @@ export function createMeter({ clock, log, send, wait }: MeterDeps): FlushingMete
     if (batch === sending) batch = undefined;
   }
 
-  /** Makes a batch of everything counted, unless one is on its way. */
+  /** Makes a batch of all counts, unless one is under way. */
   function fillBatch(): void {
     if (batch !== undefined || counted.size === 0) return;
     batch = { number: ++sent, counts: counted };
@@ -67,7 +68,7 @@ export function createMeter({ clock, log, send, wait }: MeterDeps): FlushingMete
     tenants = new Set();
   }
 
-  /** Drops the oldest minutes, which pile up while collectors do not answer or a send hangs. */
+  /** Drops the oldest minutes. They pile up while collectors do not answer or a send hangs. */
   function forget(): void {
     for (const minute of counted.keys()) {
       if (counted.size <= LIMITS.heldMinutes) return;

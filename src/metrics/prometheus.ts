@@ -7,7 +7,7 @@ import type { Rows } from "./reader.ts";
 /** The text format of Prometheus, version 0.0.4. */
 export const PROMETHEUS_TYPE = "text/plain; version=0.0.4; charset=utf-8";
 
-/** Prometheus wants base units: `ms` become seconds. `byte hours` are for bills and left out. */
+/** Prometheus expects base units, so `ms` become seconds. `byte hours` are for bills and are left out. */
 const UNITS = {
   "1": { suffix: "", factor: 1 },
   bytes: { suffix: "", factor: 1 },
@@ -22,8 +22,8 @@ export function prometheusName(name: MetricName): string | undefined {
 }
 
 /**
- * Renders the numbers of the whole platform; those of a tenant are in the JSON. Counters and histograms are sums since
- * the beginning, which only grow. A peak is the last value that is not too old.
+ * Renders the numbers of the whole platform; those of a tenant are only in the JSON. Counters and histograms are sums
+ * since the beginning, which only grow. A peak is the last value that is not too old.
  */
 export function toPrometheus(totals: Series, minutes: Rows, nowMs: number): string {
   const lines: string[] = [];
@@ -56,7 +56,7 @@ function lastPeaks(name: MetricName, minutes: Rows, nowMs: number): [string, num
   return ofMetric(name, last);
 }
 
-/** Each bucket includes those below it, as Prometheus has them. */
+/** Each bucket includes those below it, as Prometheus expects. */
 function histogramLines(shown: string, name: MetricName, values: [string, number][], factor: number): string[] {
   const byKey = new Map(values);
   const services = new Set(values.map(([key]) => parseSeriesName(key)?.service ?? ""));
@@ -74,7 +74,7 @@ function histogramLines(shown: string, name: MetricName, values: [string, number
   });
 }
 
-/** Leaves out the digits that binary fractions add. */
+/** Removes the rounding errors of binary fractions. */
 const scaled = (value: number, factor: number): number => Number((value * factor).toPrecision(15));
 
 const labelText = (labels: Readonly<Record<string, string>>): string =>

@@ -19,11 +19,11 @@ export interface ReaderDeps {
 /** Counts by the first millisecond of their step, in that order. */
 export type Rows = ReadonlyMap<number, Series>;
 
-/** Reads what is stored. Before, it lets this isolate and the collectors pass on what they hold. */
+/** Reads the stored counts, after this isolate and the collectors have passed on the counts that they hold. */
 export interface MetricsReader {
-  /** `tenant` undefined: of everybody. */
+  /** The counts of a tenant, or of everybody if `tenant` is undefined. */
   rows(tenant: string | undefined, step: Step, fromMs: number, toMs: number): Promise<Rows>;
-  /** The sums since ever, of everybody. */
+  /** The sums of everybody since the beginning. */
   totals(): Promise<Series>;
   top(asked: TopAsked): Promise<readonly TenantValue[]>;
 }
@@ -31,7 +31,7 @@ export interface MetricsReader {
 export function createReader({ clock, log, meter, collectors, stores }: ReaderDeps): MetricsReader {
   let freshUntilMs = Number.NEGATIVE_INFINITY;
 
-  /** Numbers are at most some seconds old then. A collector that does not answer makes them older, and is no fault. */
+  /** Makes the stored numbers at most some seconds old. If a collector does not answer, they are older. */
   async function freshen(): Promise<void> {
     await meter.flush();
     const nowMs = clock.nowMs();
@@ -56,7 +56,7 @@ export function createReader({ clock, log, meter, collectors, stores }: ReaderDe
     },
     async top(asked) {
       await freshen();
-      // A tenant is in one object alone, so the first of all are among the first of each.
+      // Each tenant is in one object, so the first of all tenants are among the first of each object.
       const found = await Promise.all(tenantStoreNames().map((name) => stores.getByName(name).top(asked)));
       return largest(found.flat(), asked.limit);
     },

@@ -1,7 +1,7 @@
 import type { RequestMeter } from "../http/request-meter.ts";
 import type { FlushingMeter } from "./meter.ts";
 
-/** Counts each request, and writes it as a point to Analytics Engine where that is bound. */
+/** Counts each request, and writes it as a point to Analytics Engine if that is bound. */
 export function createRequestMeter(meter: FlushingMeter, analytics: AnalyticsEngineDataset | undefined): RequestMeter {
   return {
     answered(request) {
@@ -23,7 +23,7 @@ export function createRequestMeter(meter: FlushingMeter, analytics: AnalyticsEng
       meter.observe("request_time", by, durationMs);
       if (waitedMs > 0) meter.observe("wait_time", by, waitedMs);
       if (refusal !== undefined) meter.add("refusals", { ...by, label: refusal });
-      // A file counts when it is committed, for its tenant.
+      // The bytes of a file count at its commit, for the tenant that it then belongs to.
       if (bytesIn > 0 && operation !== "uploadFile") meter.add("received_bytes", by, bytesIn);
       if (bytesOut > 0) meter.add("sent_bytes", by, bytesOut);
       analytics?.writeDataPoint({

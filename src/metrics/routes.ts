@@ -37,7 +37,7 @@ const query = z.object({
   metric: z.optional(metricNames),
 });
 
-/** A histogram has no one number to compare. */
+/** Metrics by which tenants can be ranked. A histogram has no single number. */
 const RANKED = NAMES.filter((name) => METRICS[name].kind !== "histogram");
 const topQuery = z.object({
   from: z.optional(timeMs),
@@ -62,7 +62,7 @@ const topQuery = z.object({
 const pointsOf = (step: Step, fromMs: number, toMs: number): number =>
   Math.ceil((toMs - startOf(step, fromMs)) / STEPS[step].ms);
 
-/** The step if none is named: it gives some hundred points. */
+/** The steps that are used if none is given, so that an answer has some hundred points. Beyond them it is a day. */
 const USUAL_STEPS: readonly { readonly step: Step; readonly upToMs: number }[] = [
   { step: "minute", upToMs: 6 * STEPS.hour.ms },
   { step: "hour", upToMs: 14 * STEPS.day.ms },
@@ -100,7 +100,7 @@ export const metricsRoutes = (
       const rows = await withStoredNow(await reader.rows(tenant, step, fromMs, toMs), { ...asked, tenant });
       const series = seriesOf(rows, { ...asked, service });
       if (series.length * points > LIMITS.values)
-        return invalid("invalid_query_parameter", "metric", "That are too many series: name a metric or a service.");
+        return invalid("invalid_query_parameter", "metric", "These are too many series: name a metric or a service.");
       return json(200, { from: fromMs, to: toMs, step, stepMs: STEPS[step].ms, tenant: tenant ?? null, series });
     },
   }),
@@ -132,7 +132,7 @@ export const metricsRoutes = (
   defineRoute({
     method: "GET",
     path: "/metrics/prometheus",
-    summary: "Show the sums since ever, for Prometheus",
+    summary: "Show the sums since the beginning, for Prometheus",
     operation: "scrapeMetrics",
     produces: "any",
     async handle() {

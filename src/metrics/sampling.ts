@@ -3,7 +3,7 @@ import { EVERYBODY, seriesName, type ByMinute } from "./model/counts.ts";
 import { startOf } from "./model/limits.ts";
 import { collectorName, hashOf } from "./model/places.ts";
 
-/** Port to the media service: files and bytes of each tenant whose name lies between the two. */
+/** Port to the media service: files and bytes of each tenant whose name is at least `from` and less than `before`. */
 export type StoredByTenant = (from: string, before: string) => Promise<readonly StoredOfTenant[]>;
 
 export interface StoredOfTenant {
@@ -17,12 +17,13 @@ export interface SamplingDeps {
   readonly storedByTenant: StoredByTenant;
 }
 
-/** The first letters of tenants, each a page. Pages never move, so that a repeated one has the same tenants. */
+/** The first letters of tenants. Each makes a page, so a repeated page has the same tenants. */
 const LETTERS = "abcdefghijklmnopqrstuvwxyz".split("");
 
 /**
- * Counts what each tenant stores, once an hour: the cron calls this more often. A page has a name of its own in each
- * hour, so a page that is sent again counts once, and a run that broke off is finished by the next one.
+ * Counts the files and bytes of each tenant once an hour, although the cron calls it more often. Each page of each hour
+ * has a sender's name of its own. So a page that is sent again counts once, and the next run finishes one that broke
+ * off.
  */
 export async function sampleStored({ collectors, storedByTenant }: SamplingDeps, nowMs: number): Promise<void> {
   const hourMs = startOf("hour", nowMs);
@@ -38,7 +39,7 @@ export async function sampleStored({ collectors, storedByTenant }: SamplingDeps,
     }
     if (stored.length > 0) await collector.add(`${sender} ${letter}`, 1, countsOf(stored, hourMs));
   }
-  // The last message says that all pages of this hour are taken.
+  // The last batch marks the hour as complete.
   await collector.add(sender, 1, countsOf([everybody], hourMs));
 }
 

@@ -24,12 +24,12 @@ export interface Wanted {
   readonly step: Step;
   readonly fromMs: number;
   readonly toMs: number;
-  /** Undefined: all of them. */
+  /** Undefined if all are wanted. */
   readonly metrics: readonly string[] | undefined;
   readonly service: string | undefined;
 }
 
-/** Series with a value anywhere in the time, sorted by their names. */
+/** Series that have a value in the period, sorted by their names. */
 export function seriesOf(rows: Rows, { step, fromMs, toMs, metrics, service }: Wanted): ShownSeries[] {
   const times: number[] = [];
   for (let atMs = fromMs; atMs < toMs; atMs += STEPS[step].ms) times.push(atMs);

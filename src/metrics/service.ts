@@ -2,12 +2,12 @@
  * Metrics: what the platform did, counted without a write to D1.
  *
  *   a request, a job, a push run ── meter.ts, in memory ──→ at most every 10 s: one call
- *     ──→ MetricsCollector (one of eight, drawn by each isolate): adds up the batches of its isolates
+ *     ──→ MetricsCollector (one of eight, the same for an isolate): adds up the batches of its isolates
  *     ──→ MetricsStore (one for everybody, sixteen for the tenants): packs by minute, hour and day
  *
  * Both calls are numbered, and a repeat counts once. Counts in the memory of an isolate are lost when it ends, so a
- * number may be too small by 10 s of one isolate, and is never too large. Stored files and bytes come from D1:
- * sampling.ts counts them once an hour, and stored-now.ts on a request for the present.
+ * number may be too small by some 10 s of an isolate, and is never too large. Stored files and bytes come from D1:
+ * sampling.ts counts them once an hour, and stored-now.ts at a request for the current step.
  */
 import type { Route } from "../http/route.ts";
 import type { Clock } from "../platform/runtime/clock.ts";
@@ -33,7 +33,7 @@ export interface MeteringDeps {
   readonly wait: ((ms: number) => Promise<void>) | undefined;
 }
 
-/** The meter of this isolate, which has a name of its own from its first send on. */
+/** The meter of this isolate. The isolate gets a name at its first send. */
 export function createMetering({ clock, random, log, collectors, wait }: MeteringDeps): FlushingMeter {
   let isolate: string | undefined;
   return createMeter({
@@ -63,11 +63,11 @@ export interface Metrics {
   roundTripsByShard(nowMs: number): Promise<ReadonlyMap<number, number>>;
   /** The stores as pages, for a backup. */
   readonly objects: MetricsObjects;
-  /** Counts what each tenant stores, unless this hour has it. */
+  /** Counts the files and bytes of each tenant, unless that is done for this hour. */
   sample(nowMs: number): Promise<void>;
 }
 
-/** Reads what all isolates counted. */
+/** Reads the counts of all isolates. */
 export function createMetrics(deps: MetricsDeps): Metrics {
   const reader = createReader(deps);
   return {

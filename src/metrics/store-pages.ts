@@ -2,13 +2,13 @@ import { fillPage, PAGE_FORMAT } from "../platform/storage/object-import.ts";
 
 /**
  * A store of metrics as pages, for backups: its packs in order. They are backed up since bills are made from them. An
- * import adds a page to the counts that the store has meanwhile.
+ * import adds a page to the counts that the store has by then.
  */
 export interface StorePage {
   readonly kind: "metrics";
   readonly format: number;
   readonly packs: readonly StoredPack[];
-  /** Where the next page starts; undefined on the last one. */
+  /** The last pack of this page, after which the next page starts. Undefined on the last page. */
   readonly next: PackKey | undefined;
 }
 

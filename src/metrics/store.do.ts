@@ -22,9 +22,10 @@ import { topOf, type TenantValue, type TopAsked } from "./top.ts";
  *
  * A row is a pack: the counts of a group of tenants in one minute, hour or day, as JSON. So the number of rows does not
  * grow with the tenants. A message is added to the packs of its minutes, their hours and their days in one transaction,
- * so that sums of minutes, hours and days agree at any time. The object for everybody also has the sums since ever.
+ * so that the sums of minutes, hours and days always agree. The object for everybody also has the sums since the
+ * beginning.
  *
- * A collector numbers its messages; one that was taken before is ignored. The alarm deletes old packs once a day.
+ * A collector numbers its messages, and a repeated one is ignored. The alarm deletes old packs once a day.
  */
 export class MetricsStore extends DurableObject {
   readonly #sql = this.ctx.storage.sql;
@@ -51,7 +52,7 @@ export class MetricsStore extends DurableObject {
     this.ctx.waitUntil(this.#ensureAlarm(nowMs));
   }
 
-  /** The counts of a tenant in each step from one time to before another, as JSON; steps without any are left out. */
+  /** The counts of a tenant, as JSON, in each step from `fromMs` until before `toMs`. Empty steps are left out. */
   read(tenant: string, step: Step, fromMs: number, toMs: number): StoredCounts[] {
     if (!hasTable(this.#sql, STORE_SCHEMA.table)) return [];
     return this.#sql
@@ -85,7 +86,7 @@ export class MetricsStore extends DurableObject {
         yield counts;
   }
 
-  /** The sums since ever of what is counted for everybody, as JSON. */
+  /** The sums of everybody since the beginning, as JSON. */
   readTotals(): string {
     if (!hasTable(this.#sql, STORE_SCHEMA.table)) return "{}";
     const found = this.#sql
@@ -100,7 +101,7 @@ export class MetricsStore extends DurableObject {
     return exportPacks(this.#sql, after ?? { step: "", grp: 0, at: 0 });
   }
 
-  /** Adds a page of another store. Counts of this one are no obstacle, since the platform counts its own restore. */
+  /** Adds a page of another store. This one need not be empty, since the platform counts its own restore. */
   async importPage(place: ImportPlace, { format, packs }: StorePage): Promise<ImportOutcome> {
     const outcome = takePage(this.ctx.storage, place, { format }, true, () => {
       this.#createTables();
@@ -135,7 +136,7 @@ export class MetricsStore extends DurableObject {
       .exec<{ counts: string }>(`SELECT counts FROM pack WHERE step = ? AND grp = ? AND at = ?`, step, group, atMs)
       .toArray()[0];
     const sum: ByTenant = found === undefined ? new Map() : decodeTenants(found.counts);
-    // A pack that is full takes no new tenants, so that one row stays within the limit of SQLite.
+    // A full pack takes no new tenants, so that its row stays within the limit of SQLite.
     const isFull = found !== undefined && found.counts.length > LIMITS.packChars;
     mergeTenants(sum, isFull ? new Map([...tenants].filter(([tenant]) => sum.has(tenant))) : tenants);
     this.#sql.exec(
@@ -165,7 +166,7 @@ interface Pack {
   readonly tenants: ByTenant;
 }
 
-/** The packs that a message adds to. What is older than the step keeps is left out. */
+/** The packs that a message adds to, without those that are too old to be kept. */
 function packsOf(text: string, nowMs: number): Map<string, Pack> {
   const packs = new Map<string, Pack>();
   const add = (step: Step | "ever", atMs: number, tenant: string, one: ByTenant) => {
@@ -183,7 +184,7 @@ function packsOf(text: string, nowMs: number): Map<string, Pack> {
   return packs;
 }
 
-/** The names of tenants are letters and digits. */
+/** The JSON path to a tenant. Its name needs no escape: letters and digits, or `EVERYBODY`. */
 const pathTo = (tenant: string): string => `$."${tenant}"`;
 
 export const STORE_SCHEMA = { object: "MetricsStore", table: "store", version: 1 } as const;

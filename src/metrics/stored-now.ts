@@ -19,19 +19,19 @@ export interface StoredNowDeps {
 const FILES = seriesName("stored_files", "media");
 const METRICS = ["stored_files", "stored_bytes"];
 
-/** A request for stored files and bytes in a step that is not over. */
+/** The part of a request for metrics that stored files and bytes depend on. */
 export interface StoredAsked {
   readonly tenant: string | undefined;
   readonly step: Step;
   readonly fromMs: number;
   readonly toMs: number;
-  /** Undefined: all of them. */
+  /** Undefined if all are wanted. */
   readonly metrics: readonly string[] | undefined;
 }
 
 /**
- * sampling.ts counts stored files once an hour. For the step that is not over, this counts them at the request, so a
- * file is in the numbers as soon as it is committed. The sum of all tenants is at most some seconds old.
+ * Replaces the stored files and bytes of the current step, which sampling.ts counts once an hour, by those of now. So a
+ * file is in the numbers as soon as it is committed. The sum of all tenants may be some seconds old.
  */
 export function createStoredNow({ clock, countStored }: StoredNowDeps) {
   let kept: { readonly untilMs: number; readonly stored: Stored } | undefined;

@@ -2,10 +2,10 @@ import { METRICS, type MetricName } from "../platform/ports/metrics.ts";
 import { EVERYBODY, parseSeriesName } from "./model/counts.ts";
 import type { Step } from "./model/limits.ts";
 
-/** Which tenants are asked for: those with the largest sums of a counter, or the largest values of a peak. */
+/** A request for the tenants with the largest sums of a counter, or the largest values of a peak. */
 export interface TopAsked {
   readonly metric: MetricName;
-  /** Undefined: all services together. */
+  /** Undefined for all services together. */
   readonly service: string | undefined;
   readonly step: Step;
   readonly fromMs: number;
@@ -18,7 +18,7 @@ export interface TenantValue {
   readonly value: number;
 }
 
-/** Adds the packs up, one at a time: each is parsed once and let go. */
+/** Adds the packs up one at a time, so that only one is in memory. */
 export function topOf(packs: Iterable<string>, { metric, service, limit }: TopAsked): TenantValue[] {
   const values = new Map<string, number>();
   for (const pack of packs)
@@ -37,6 +37,6 @@ export function topOf(packs: Iterable<string>, { metric, service, limit }: TopAs
   );
 }
 
-/** The largest first; of equals, by name. */
+/** The largest values first, equal ones by the tenant's name. */
 export const largest = (values: readonly TenantValue[], limit: number): TenantValue[] =>
   values.toSorted((one, other) => other.value - one.value || (one.tenant < other.tenant ? -1 : 1)).slice(0, limit);

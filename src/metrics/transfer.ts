@@ -3,7 +3,7 @@ import { PLATFORM_PLACE, tenantStoreNames } from "./model/places.ts";
 import type { MetricsStore } from "./store.do.ts";
 import type { PackKey, StorePage } from "./store-pages.ts";
 
-/** For a backup and its restore. Faults of an object are thrown: repeat the call. */
+/** Reads and writes the stores, for a backup and its restore. Throws the error of an object: repeat the call then. */
 export interface MetricsObjects {
   readonly storeNames: readonly string[];
   exportStore(name: string, after?: PackKey): Promise<StorePage>;

@@ -3,7 +3,7 @@ import { parseSeriesName, type Series } from "./model/counts.ts";
 import { STEPS } from "./model/limits.ts";
 import type { MetricsReader } from "./reader.ts";
 
-/** The use of a tenant in a time, in the words of a bill. */
+/** The use of a tenant in a period, as on a bill. */
 export interface Used {
   readonly requests: number;
   readonly tokens: number;
@@ -14,7 +14,7 @@ export interface Used {
   readonly sentBytes: number;
   readonly variants: number;
   readonly storedByteHours: number;
-  /** The most at any full hour. */
+  /** The largest values of all hours. */
   readonly mostFiles: number;
   readonly mostBytes: number;
 }
@@ -22,9 +22,9 @@ export interface Used {
 export interface MonthOfUse extends Used {
   /** `2026-11` */
   readonly month: string;
-  /** The month is over, and everything counted in it has arrived. */
+  /** True if the month is over and all of its counts have arrived. */
   readonly isComplete: boolean;
-  /** Days of UTC with anything in them. */
+  /** Days (UTC) with any use. */
   readonly days: readonly (Used & { readonly day: string })[];
 }
 
@@ -44,7 +44,7 @@ const PARTS: Readonly<Record<keyof Used, { readonly metric: MetricName; readonly
 };
 const NAMES = Object.keys(PARTS) as (keyof Used)[];
 
-/** So long after the end of a month, isolates and collectors have passed on all of its counts. */
+/** Time after the end of a month until isolates and collectors have passed on all of its counts. */
 const SETTLED_MS = STEPS.hour.ms;
 
 /** The first millisecond of a month, `2026-11`, and of the next one. */

@@ -1,13 +1,12 @@
 import { METRICS, type MetricName } from "../../platform/ports/metrics.ts";
 
 /**
- * Values by the name of their series: `requests media 2xx` is a metric, a service and the value of a label. A map,
- * since a tenant may be called `constructor`.
+ * Values by the name of their series: `requests media 2xx` is a metric, a service and the value of a label.
  */
 export type Series = Map<string, number>;
-/** `EVERYBODY` has the sums of all tenants, and what belongs to none. */
+/** `EVERYBODY` has all counts, with and without a tenant. A map, since a tenant may be named `constructor`. */
 export type ByTenant = Map<string, Series>;
-/** By the first millisecond of a minute. */
+/** Keyed by the first millisecond of a minute. */
 export type ByMinute = Map<number, ByTenant>;
 
 /** No tenant has this name. */
@@ -22,7 +21,7 @@ export interface SeriesName {
   readonly label: string;
 }
 
-/** Undefined for a metric that a newer or older version counts. */
+/** Undefined for a metric of another release, which this one does not know. */
 export function parseSeriesName(name: string): SeriesName | undefined {
   const [metric = "", service = "", label = ""] = name.split(" ");
   return Object.hasOwn(METRICS, metric) ? { metric: metric as MetricName, service, label } : undefined;
@@ -33,7 +32,7 @@ const isPeak = (name: string): boolean => {
   return Object.hasOwn(METRICS, metric) && METRICS[metric as MetricName].kind === "peak";
 };
 
-/** Sums, and the larger one of two peaks: in any order the result is the same. */
+/** Adds to a sum, or keeps the larger of two peaks. The order of the calls does not matter. */
 export function addTo(series: Series, name: string, value: number): void {
   const before = series.get(name);
   series.set(name, before === undefined ? value : isPeak(name) ? Math.max(before, value) : before + value);
@@ -62,7 +61,7 @@ export function getOrMake<K, V>(map: Map<K, V>, key: K, make: () => V): V {
 export const newSeries = (): Series => new Map();
 export const newTenants = (): ByTenant => new Map();
 
-/** JSON objects by tenant and by series, which SQLite can look into. */
+/** Encodes as JSON objects by tenant and by series, so that SQLite can read single values. */
 export const encodeTenants = (tenants: ByTenant): string =>
   JSON.stringify(Object.fromEntries([...tenants].map(([tenant, series]) => [tenant, Object.fromEntries(series)])));
 

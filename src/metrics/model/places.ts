@@ -1,7 +1,7 @@
 import { EVERYBODY } from "./counts.ts";
 import { LIMITS } from "./limits.ts";
 
-/** Where the counts of a tenant are stored: the name of an object, and the group of its rows. */
+/** The place where the counts of a tenant are stored: the name of an object, and the group of its rows. */
 export interface Place {
   readonly store: string;
   readonly group: number;
@@ -9,7 +9,7 @@ export interface Place {
 
 export const PLATFORM_PLACE: Place = { store: "platform", group: 0 };
 
-/** Never changes for a tenant: nothing moves counts from one place to another. */
+/** The place of a tenant. It must never change, since nothing moves counts from one place to another. */
 export function placeOf(tenant: string): Place {
   if (tenant === EVERYBODY) return PLATFORM_PLACE;
   const hash = hashOf(tenant);
