@@ -3,7 +3,7 @@ import type { Tracing } from "./platform/ports/tracing.ts";
 import { noTracing } from "./platform/ports/tracing.ts";
 import { tracedObjects } from "./tracing/objects.ts";
 
-/** Objects whose calls have spans, by their class. Those of the metrics are called beside requests. */
+/** Objects whose calls have spans, with their classes. Shards have the spans of D1; metrics are sent after responses. */
 const CLASSES = {
   TOPIC_LOG: "TopicLog",
   TOPIC_CONSUMER: "TopicConsumer",
@@ -15,7 +15,7 @@ type Name = keyof typeof CLASSES;
 
 const plain = new WeakMap<object, Env>();
 
-/** The bindings with spans around the calls of objects. */
+/** Adds spans around the calls of objects to the bindings. */
 export function traceObjects(env: Env, tracing: Tracing): Env {
   if (tracing === noTracing) return env;
   const traced = Object.entries(CLASSES).map(([name, className]) => [

@@ -44,7 +44,7 @@ export async function admit(
 
 function lackingScope(access: Access, caller: Principal, names: Names): Problem | undefined {
   if (access.kind !== "scope") return undefined;
-  // A pattern admits each scope that it covers: the operation checks which of them will do.
+  // A pattern admits each scope that it covers. The operation checks which of them suffices.
   if (access.others.some((other) => caller.scopes.some((held) => scopeMatches(names.scope(other), held))))
     return undefined;
   const [forPerson] = caller.user === "" ? [] : access.people;
@@ -53,8 +53,8 @@ function lackingScope(access: Access, caller: Principal, names: Names): Problem 
 }
 
 /**
- * The answer of the table of rights to this kind of token; undefined if the operation takes it. A 403 names the missing
- * scope rather than the kind if both are wrong.
+ * The refusal of this kind of token by the table of rights; undefined if the operation accepts it. A 403 names the
+ * missing scope rather than the kind if both are wrong.
  */
 function refusedKind(
   operation: Operation,
@@ -76,7 +76,7 @@ function refusedKind(
   }
 }
 
-/** Tells the caller what to do. A proof of the client helps only if a person's token is taken then. */
+/** The advice for the caller. To authenticate the client helps only if the operation accepts a person's token then. */
 const whyNot = (operation: Operation, kind: TokenKind): string =>
   REFUSALS[kind === "personUnproven" && rightOf(operation, "person") === 403 ? "person" : kind];
 

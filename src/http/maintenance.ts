@@ -1,6 +1,6 @@
 import { problem, type Problem } from "./errors/errors.ts";
 
-/** Maintenance serves the operator, health checks and readers of the documents alone. */
+/** During maintenance, only the operator, health checks and readers of the documents are served. */
 export interface Maintenance {
   readonly operatorClientId: string;
 }
@@ -8,8 +8,8 @@ export interface Maintenance {
 const SERVED: ReadonlySet<string> = new Set(["admin", "platform"]);
 
 /**
- * The refusal of a request while the platform is maintained (`MAINTENANCE`), as before a restore of the database, which
- * would lose its writes. A request in the operator client's name passes to the token endpoint, which checks the secret.
+ * The refusal of a request during maintenance (`MAINTENANCE`). A restore of the database, for example, would lose its
+ * writes. A request in the operator client's name passes to the OAuth service, which checks the secret.
  */
 export function refusedInMaintenance(
   maintenance: Maintenance | undefined,

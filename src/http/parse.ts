@@ -87,7 +87,7 @@ async function readJsonOrBytes(
     const form = await readMultipart(request, formMaxBytes, memory);
     return form.ok ? ok({ kind: "form", form: form.value }) : form;
   }
-  // `curl -d` names that of a form by itself: nobody stores one, and somebody forgot to say that it is JSON.
+  // `curl -d` sets the type of a form by default. Nobody stores a form, so this asks for JSON.
   if (type !== "" && !isJson(type) && type !== "application/x-www-form-urlencoded") return ok({ kind: "bytes" });
   const read = await readJson(request, maxBytes, memory);
   if (!read.ok) return read;

@@ -112,7 +112,7 @@ async function answerIn(span: Span, deps: PipelineDeps, endpoint: Endpoint, inco
   const response = isProblem(outcome.answer)
     ? renderRefusal(deps, render, context, outcome.answer, outcome.principal)
     : outcome.answer;
-  // The response to a token is its holder's alone, and may be outdated soon.
+  // The response to a token is only for its holder, and soon outdated.
   if (outcome.principal !== undefined && !response.headers.has("cache-control"))
     response.headers.set("cache-control", "no-cache, private");
   const nextNonce = outcome.principal?.nextNonce;
@@ -148,7 +148,7 @@ function describe(
   });
 }
 
-/** Counts the request in memory. Sending the counts on never holds the answer up. */
+/** Counts the request in memory. Counts are sent in the background, so they never delay a response. */
 function meterAnswer(
   { clock, meter }: PipelineDeps,
   service: Service | undefined,
@@ -215,7 +215,7 @@ async function dispatch(
   return { answer: handled, principal, route };
 }
 
-/** A failure here is dropped: the handler meets it again, and answers. */
+/** Starts the look-ups of a route. Failures are ignored here: the handler runs into them again, and answers. */
 function lookAhead(
   { ahead, params }: Route,
   incoming: Incoming,
@@ -296,13 +296,13 @@ function renderRefusal(
   return response;
 }
 
-/** Up to twice the time, so that callers who were refused together do not come again together. */
+/** Adds a random time, up to as much again, so that callers that were refused together do not retry together. */
 function spread(retryAfter: string, random: Random): string {
   const seconds = Number(retryAfter);
   return String(seconds + Math.floor((seconds + 1) * (random.bytes(1)[0]! / 256)));
 }
 
-/** The runtime makes the URL from any `Host`; one that is not a host is the caller's mistake (RFC 9112 section 3.2). */
+/** Refuses a `Host` that is not a host (RFC 9112 section 3.2). The runtime makes a URL of any `Host`. */
 function refuseHost(deps: PipelineDeps, request: Request, requestId: string): Promise<Response> {
   const refused = invalid("invalid_header", "Host", "Host names no host.");
   deps.log.info("request refused", { requestId, type: refused.type, reason: refused.message });

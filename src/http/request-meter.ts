@@ -2,21 +2,21 @@ import type { MeteredService } from "../platform/ports/metrics.ts";
 import type { Operation } from "./callers/rights.ts";
 import type { ProblemType } from "./errors/errors.ts";
 
-/** A request that has its response. */
+/** A request after its response. */
 export interface AnsweredRequest {
   readonly service: MeteredService;
-  /** Undefined where no route is. */
+  /** Undefined if no route matched. */
   readonly operation: Operation | undefined;
   readonly status: number;
   /** Without the time that the caller asked to wait. */
   readonly durationMs: number;
   readonly waitedMs: number;
-  /** Both empty if nobody is known. */
+  /** Tenant and client; empty if they are not known. */
   readonly tenant: string;
   readonly clientId: string;
-  /** Undefined: not refused, or in the words of another protocol. */
+  /** Undefined if the request was not refused, or with an error of another protocol. */
   readonly refusal: ProblemType | undefined;
-  /** Bytes of the two bodies, as far as their headers or their makers tell. */
+  /** Bytes of the two bodies, if they are known from a header or from the code that made the body; else 0. */
   readonly bytesIn: number;
   readonly bytesOut: number;
 }
@@ -24,7 +24,7 @@ export interface AnsweredRequest {
 /** A port: counts requests. */
 export interface RequestMeter {
   answered(request: AnsweredRequest): void;
-  /** Sends the counts on, beside the answer, if it is time to. */
+  /** Sends the counts in the background, now or when they are due. */
   flushBeside(waitUntil: (work: Promise<unknown>) => void): void;
 }
 
@@ -39,11 +39,11 @@ export function withSize(response: Response, bytes: number): Response {
   return response;
 }
 
-/** The size of a response's body; 0 if neither its header nor its maker tells. */
+/** The size of a response's body; 0 if neither its header nor the code that made it tells. */
 export const sizeOf = (response: Response): number =>
   response.body === null ? 0 : (sizes.get(response) ?? lengthIn(response.headers));
 
-/** `Content-Length`, which the runtime holds the body to; 0 without one. */
+/** `Content-Length`, which the runtime enforces; 0 without one. */
 export const lengthIn = (headers: Headers): number => {
   const length = Number(headers.get("content-length") ?? 0);
   return Number.isSafeInteger(length) && length > 0 ? length : 0;

@@ -16,7 +16,7 @@ export interface Route {
   /** Below the service's base, parameters in braces: `/topics/{topicOwnerClient}/{eventType}/read`. */
   readonly path: string;
   readonly summary: string;
-  /** Its row in the table of rights. */
+  /** The route's row in the table of rights. */
   readonly operation: Operation;
   /** Copied from that row. */
   readonly access: Access;
@@ -77,13 +77,13 @@ export interface Call<P, Q, B, W> {
   /** Lets work go on after the response; its failure is logged. */
   waitUntil(work: Promise<unknown>): void;
   /**
-   * Checks the request's token again, for a request that takes long: the refusal if it is not valid any more. Ports
-   * keep their answer fresh, so this mostly asks nobody.
+   * Checks the token again during a long request. Returns the refusal if it is not valid any more. Keys and revocations
+   * are cached, so this usually needs no I/O.
    */
   checkToken(): Promise<Problem | undefined>;
-  /** Counts the request for this tenant, where no token names one. */
+  /** Counts the request for this tenant if no token names one. */
   attributeTo(tenant: string): void;
-  /** Takes time off the request's duration that its caller asked to wait. */
+  /** Subtracts the time that the caller asked to wait from the request's duration. */
   waited(ms: number): void;
 }
 
@@ -163,7 +163,7 @@ export function defineRoute<
 export const json = (status: number, value: unknown, headers: Record<string, string> = {}): Response =>
   jsonText(status, JSON.stringify(value), headers);
 
-/** The same for a value that is JSON already. */
+/** A JSON response with a text that is JSON already. */
 export const jsonText = (status: number, text: string, headers: Record<string, string> = {}): Response =>
   withSize(
     new Response(text, { status, headers: { "content-type": "application/json", ...headers } }),

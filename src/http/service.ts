@@ -33,7 +33,7 @@ export interface HttpDeps extends Origins {
 export interface Service {
   /** The service that its requests are counted for. */
   readonly name: MeteredService;
-  /** `/media/v2`, put behind the path prefix unless `atRoot`. */
+  /** `/media/v2`, after the path prefix unless `atRoot`. */
   readonly base: string;
   /** For the well-known address of RFC 8414, which starts at the root even with a prefix. */
   readonly atRoot?: boolean;

@@ -2,11 +2,11 @@
  * Spans of calls to objects, and inside them.
  *
  *   caller: span TopicLog.publish ── inTrace(traceparent, "publish", args) ──→ object: span TopicLog.publish
- *     ├── not drawn: publish(args), as if there were no tracing
+ *     ├── not sampled: publish(args), as if there were no tracing
  *     └── the object still runs a release without `inTrace`: nothing has run, so publish(args)
  *
- * The caller has drawn, so the object does not. Its spans join the caller's trace and are sent by the object itself. An
- * alarm has no caller: it is a root, drawn like a request.
+ * The caller decides whether a call is sampled. The object's spans join the caller's trace, and the object sends them.
+ * An alarm has no caller: it is a root, sampled like a request.
  */
 import type { ObjectClass } from "../platform/storage/object-schema.ts";
 import type { Tracing } from "../platform/ports/tracing.ts";
@@ -26,12 +26,12 @@ export function tracedObjects<T extends { getByName(name: string): unknown }>(
     new Proxy(namespace.getByName(name) as Record<string, Call>, {
       get(stub, method) {
         if (typeof method !== "string" || method === "then") return Reflect.get(stub, method) as unknown;
-        // Called on the stub itself: its methods are made anew at each look and know no `apply`.
+        // Calls the method on the stub itself: a stub returns a new function at each access, without `apply`.
         const plain: Call = (...args) => stub[method]!(...args);
         return (...args: unknown[]) =>
           tracing.child(`${className}.${method}`, about(className), async () => {
             const { traceparent } = tracing.outgoing();
-            // A response with a WebSocket is no value of an RPC.
+            // A response with a WebSocket cannot be the result of an RPC.
             if (traceparent === undefined || method === "fetch") return plain(...args);
             try {
               return await (stub as unknown as { inTrace: InTrace }).inTrace(traceparent, method, args);
@@ -50,13 +50,13 @@ interface Running {
 }
 
 export interface SpansOf<E> {
-  /** The spans of the isolate that an object runs in. */
+  /** The tracing of the isolate that an object runs in. */
   tracingOf(env: E): Tracing;
   /** The bindings with spans around the calls that an object makes. */
   traced(env: E): E;
 }
 
-/** The class whose objects go on with the trace of a caller, and whose alarms are traces of their own. */
+/** Extends a class, so that its objects continue the trace of a caller and each alarm has a trace of its own. */
 export function withSpans<E, T extends ObjectClass>(Class: T, name: string, { tracingOf, traced }: SpansOf<E>): T {
   const tracings = new WeakMap<object, Tracing>();
   const optionsFor = ({ ctx }: Running, method: string) => ({

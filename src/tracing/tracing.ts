@@ -1,14 +1,15 @@
 /**
  * Spans of requests, jobs, crons, D1, objects and calls to others, sent to an OpenTelemetry endpoint (OTLP/HTTP, JSON).
  *
- *   root ── drawn by TRACE_SAMPLE? ── no ──→ the work alone; a caller's trace is passed on as it came
- *                                └─ yes ──→ span ── children, at most `spans` ──→ ended
- *     ──→ a message, sent beside the answer, at most `exports` at a time; other spans wait ──→ gone, sent or not
+ *   root ── sampled by TRACE_SAMPLE? ── no ──→ only the work; a caller's trace is passed on as received
+ *                                  └─ yes ──→ span ── children, at most `spans` ──→ ended
+ *     ──→ a message, sent in the background, at most `exports` at a time; other spans wait ──→ gone, sent or not
  *
- * - This side draws: a caller cannot have its requests traced, nor prevent it. The spans join the caller's trace.
- * - What a drawn request calls or causes is drawn too: the object that it calls, the push of an event, a queued job.
- * - The running span is in async context, so stores and objects need not know of spans.
- * - A message that cannot be sent is lost. Callers never see it; the log does, once a minute.
+ * - The platform decides about sampling: a caller can neither force nor prevent it. The spans join the caller's trace.
+ * - The work that a sampled request calls or causes is sampled too: the object that it calls, the push of an event, a
+ *   queued job.
+ * - The running span is in async context, so stores and objects do not know of spans.
+ * - A message that cannot be sent is lost. Callers do not notice it; the log reports it at most once a minute.
  */
 import { AsyncLocalStorage } from "node:async_hooks";
 import { ROOT_CONTEXT, SpanKind, SpanStatusCode, trace, type Context, type Span as OtelSpan } from "@opentelemetry/api";
@@ -42,8 +43,8 @@ export interface TracingDeps {
 }
 
 /**
- * Our choice: spans of one request, messages on their way in one isolate, spans that wait for one of them, time for a
- * message, pause between two warnings.
+ * Maximum spans of a root, messages under way in an isolate, waiting spans, time for a message; pause between two
+ * warnings.
  */
 export const LIMITS = { spans: 200, exports: 4, waiting: 1_000, exportMs: 5_000, warningMs: 60_000 } as const;
 
@@ -84,7 +85,7 @@ export function createTracing(deps: TracingDeps): Tracing {
     ],
   });
   const tracer = provider.getTracer("plinth");
-  /** Seconds and nanoseconds: the library takes a small number of ms for something else. */
+  /** The time in seconds and nanoseconds: the library would read a small number of ms as a time since its start. */
   const now = (): [number, number] => {
     const ms = clock.nowMs();
     return [Math.floor(ms / 1000), (ms % 1000) * 1e6];
@@ -96,7 +97,7 @@ export function createTracing(deps: TracingDeps): Tracing {
       try {
         return await work(spanOf(span));
       } catch (thrown) {
-        // Its message may have a caller's text.
+        // The name only: the message of an error may have a caller's text.
         span.setStatus({ code: SpanStatusCode.ERROR, message: thrown instanceof Error ? thrown.name : "thrown" });
         throw thrown;
       } finally {
@@ -154,14 +155,14 @@ const given = (attributes: Attributes): Record<string, string | number | boolean
     Object.entries(attributes).filter((entry): entry is [string, string | number | boolean] => entry[1] !== undefined),
   );
 
-/** From 0 to 1, without 1. */
+/** A random number in [0, 1). */
 const share = (random: Random): number => new DataView(random.bytes(4).buffer).getUint32(0) / 2 ** 32;
 
 /**
  * Sends spans; never throws. A request that is sending also sends spans that wait, so no other request waits for them.
  */
 function createSender({ clock, log }: TracingDeps, { url, headers }: NonNullable<TracingDeps["endpoint"]>) {
-  /** Messages under way. If its request is cut off, a message never ends, so it counts only for a limited time. */
+  /** Messages under way. The runtime may end a request with its message, so each counts only for a limited time. */
   const underWay = new Set<{ sinceMs: number }>();
   let waiting: ReadableSpan[] = [];
   let warnedMs = Number.NEGATIVE_INFINITY;

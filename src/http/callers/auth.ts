@@ -64,7 +64,7 @@ export interface Presented {
   readonly method: string;
   /** The public address. */
   readonly url: URL;
-  /** Public path of the service behind the gateway that is asked. Undefined: a service of the platform itself. */
+  /** Public path of the requested service behind the gateway. Undefined: a service of the platform itself. */
   readonly service?: string;
 }
 
@@ -96,10 +96,10 @@ export interface ClientAccess {
   isLive(clientId: string, nowMs: number): Promise<boolean>;
 }
 
-/** Longer tokens are neither issued nor read: servers in front of us take headers of some 16 KiB. */
+/** Maximum length of a token that is issued or read: servers in front of the Worker accept headers of some 16 KiB. */
 export const MAX_TOKEN_CHARS = 8192;
 
-/** Schemes of `Authorization` that carry a token of ours. */
+/** Schemes of `Authorization` that carry an access token of the platform. */
 export const TOKEN_SCHEME = /^(?:bearer|dpop)\b/i;
 
 /** The caller by an `Authorization` header, else a 401 or 503 (RFC 6750 section 3, RFC 9449 section 7). */
@@ -152,7 +152,10 @@ export async function authenticate(
   }
 }
 
-/** Services lie below each other behind the gateway, but a service of the platform has all that is below its path. */
+/**
+ * True if the token is for the requested service. Behind the gateway, a service may be below another one, so the paths
+ * must be equal. A service of the platform has all paths below its own.
+ */
 const isFor = ({ audience }: Principal, { service, url: { pathname } }: Presented): boolean =>
   audience === undefined ||
   audience.some((path) =>

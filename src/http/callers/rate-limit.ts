@@ -12,8 +12,8 @@ export const RETRY_AFTER_SEC = 60;
 export const unlimited: RateLimit = { admits: async () => true };
 
 /**
- * A rate-limit binding of Cloudflare. Each location counts in memory, so a check costs next to nothing. A binding that
- * fails stops nobody: passwords have a limit of their own.
+ * A rate-limit binding of Cloudflare. Each location counts in memory, so a check costs next to nothing. If the binding
+ * fails, all requests are admitted: passwords have a limit of their own.
  */
 export function createRateLimit(
   binding: { limit(by: { key: string }): Promise<{ success: boolean }> },

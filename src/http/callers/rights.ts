@@ -139,7 +139,7 @@ export const RIGHTS = {
   listRefreshTokens: { who: "person", access: OWN_GRANTS },
   deleteRefreshTokens: { who: "person", access: OWN_GRANTS },
   deleteRefreshToken: { who: "person", access: OWN_GRANTS },
-  // Pages: the browser's session says who is there
+  // Pages: the browser's session identifies the user
   authorize: { who: "everybody", access: open("the user signs in on the page") },
   signIn: { who: "everybody", access: open("the form carries the user's password") },
   enterSecondFactor: {

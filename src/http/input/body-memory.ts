@@ -3,12 +3,12 @@ import { createReservations } from "../../platform/runtime/reservations.ts";
 
 /**
  * Memory for large bodies of requests and answers. An isolate has 128 MB for all of its requests. A body that is
- * parsed, checked and encoded again takes about five times its bytes: a publish of 5 MiB 22 to 27 MB. So two of the
- * largest fit, and any number of small ones. Another one is refused with 503, rather than ending the isolate with
+ * parsed, checked and encoded again takes about five times its bytes: a publish of 5 MiB takes 22 to 27 MB. So two of
+ * the largest fit, and any number of small ones. Another one is refused with 503. Otherwise the isolate would end, with
  * everything that runs in it.
  */
 export interface BodyMemory {
-  /** Reserves memory before so many bytes are read; false if there is none. To be asked once. */
+  /** Reserves memory before so many bytes are read; false if there is none. Call it once. */
   admits(bytes: number): boolean;
   release(): void;
 }
@@ -16,7 +16,7 @@ export interface BodyMemory {
 /** Bodies up to this size need no reservation. */
 export const SMALL_BODY_BYTES = 256 * 1024;
 const LIMITS = { heldBytes: 52 * 1024 * 1024, copies: 5, requestMs: 30_000 } as const;
-/** An answer exists as the text that an object gave, and as bytes. */
+/** An answer is in memory twice: as the text that an object returned, and as bytes. */
 const ANSWERS = { heldBytes: 52 * 1024 * 1024, copies: 2, parts: 4 } as const;
 
 const reserve = createReservations(LIMITS.heldBytes, LIMITS.requestMs);
@@ -35,14 +35,14 @@ export function createBodyMemory(requestId: string, nowMs: number): BodyMemory {
 }
 
 /**
- * Memory for the answer to a request, reserved before its text is asked for. Where there is little, the answer may be a
- * quarter as large, and so on: a batch of events is then smaller, and the caller comes again. The smallest answers need
- * no reservation.
+ * Memory for the answer to a request, reserved before its text is read. If there is little memory, the answer may have
+ * only a quarter of the size, and so on: a batch of events is then smaller, and the caller reads the rest later. The
+ * smallest answers need no reservation.
  */
 export interface AnswerMemory {
-  /** Reserves up to so many bytes. Undefined: all of them, else what the answer may have. */
+  /** Reserves up to so many bytes. Returns the size that the answer may have; undefined if it may have all of them. */
   reserve(bytes: number): number | undefined;
-  /** To be called once the answer is sent or needs no memory. */
+  /** Call it once the answer is sent or needs no memory. */
   release(): void;
 }
 

@@ -5,7 +5,7 @@ import { problem, type Problem } from "../errors/errors.ts";
 
 /** Deeper nesting is refused before it is parsed: walking such a value would overflow the stack. */
 const MAX_JSON_DEPTH = 64;
-/** Enough for a mistake, not for an attack. */
+/** Limits of `drain`: enough for a client's mistake, not for an attack. */
 const DRAIN = { maxBytes: 16 * 1024 * 1024, waitMs: 1_000 } as const;
 
 /** Reads a whole body. One byte over the limit is refused without reading on. */
@@ -77,7 +77,7 @@ export async function discard(
     }
     await cancel();
   } catch {
-    // The caller went away.
+    // The caller disconnected.
   } finally {
     clearTimeout(timer);
   }
@@ -89,7 +89,7 @@ export interface JsonBody {
   readonly value: unknown;
 }
 
-/** The JSON of a body; undefined when there is no body. */
+/** The JSON of a body; undefined if there is no body. */
 export async function readJson(
   request: Request,
   maxBytes: number,
@@ -147,7 +147,7 @@ export async function readForm(
 export const mediaType = (contentType: string | null): string =>
   (contentType ?? "").split(";")[0]!.trim().toLowerCase();
 
-/** JSON is UTF-8 (RFC 8259 8.1); a label that says otherwise is not believed. */
+/** True for a type of JSON, and without a type. False for another charset, since JSON is UTF-8 (RFC 8259 8.1). */
 export function isJson(contentType: string | null): boolean {
   const type = mediaType(contentType);
   const charset = /;\s*charset="?([^";\s]+)/i.exec(contentType ?? "")?.[1] ?? "utf-8";
@@ -179,7 +179,7 @@ function endOfString(json: string, start: number): number {
 
 const incomplete = (): Problem => problem("bad_payload_syntax", "The body ended before it was complete.");
 
-/** The whole body, or undefined when the caller went away in the middle. */
+/** The whole body; undefined if the caller disconnected before its end. */
 async function readWhole(request: Request): Promise<Uint8Array<ArrayBuffer> | undefined> {
   try {
     return new Uint8Array(await request.arrayBuffer());
@@ -188,7 +188,7 @@ async function readWhole(request: Request): Promise<Uint8Array<ArrayBuffer> | un
   }
 }
 
-/** A chunk, or undefined when the caller went away in the middle. */
+/** A chunk; undefined if the caller disconnected before the end of the body. */
 async function readChunk(
   reader: ReadableStreamDefaultReader<Uint8Array>,
 ): Promise<ReadableStreamReadResult<Uint8Array> | undefined> {

@@ -3,16 +3,16 @@ import { err, ok, type Result } from "../../platform/model/result.ts";
 import { invalid, type Problem } from "../errors/errors.ts";
 
 export const PAGE_SIZE = { default: 16, max: 1000 } as const;
-/** A higher page number would skip more rows than a database should read. */
+/** Maximum page number. A higher one would skip more rows than a database should read. */
 const MAX_PAGE_NUMBER = 1_000_000;
-/** Room for four sort values of 280 bytes, which JSON may write in six characters each, in base64. */
+/** Maximum length of a cursor: four sort values of 280 bytes, with up to six characters a byte in JSON, in base64. */
 const MAX_CURSOR_CHARS = 12_288;
-/** Length of a `Link` header. Clients take some 16 KiB of headers in all, and each link repeats the filters. */
+/** Maximum length of a `Link` header, which repeats the filters in each link. Clients accept some 16 KiB of headers. */
 const MAX_LINK_CHARS = 8 * 1024;
 
 /**
- * The requested page. With a `cursor` (from a `next` link) it starts behind that row, even if rows were added or
- * removed meanwhile; without one it starts `skip` rows from the beginning.
+ * The requested page. With a `cursor` (from a `next` link) it starts after that row, even if rows were added or removed
+ * meanwhile; without one it starts `skip` rows from the beginning.
  */
 export interface Paging {
   readonly pageNumber: number;
@@ -30,7 +30,7 @@ export interface Page<T> {
   readonly items: readonly T[];
   /** The sort key of the last item; undefined on the last page. */
   readonly next: readonly CursorPart[] | undefined;
-  /** The most rows that a page number may skip, if the collection has a limit. */
+  /** Maximum rows that a page number may skip, if the collection has a limit. */
   readonly maxSkip?: number;
   /** On a page without items: the previous page has some. */
   readonly hasRowsBefore?: boolean;
@@ -58,7 +58,7 @@ export function toPage<T>(
   return { items, next: rows.length > pageSize && last !== undefined ? keyOf(last) : undefined };
 }
 
-/** At most `limit` rows of a collection, behind `skip` others. */
+/** At most `limit` rows of a collection, after `skip` others. */
 export interface RowRange {
   readonly skip: number;
   readonly limit: number;
@@ -78,11 +78,11 @@ export async function checkPreviousPage<T>(
 }
 
 interface List<T, Place> {
-  /** Where the page begins. */
+  /** The place after which the page begins. */
   readonly after: Place;
-  /** Where the list begins. */
+  /** The place after which the list begins. */
   readonly beginning: Place;
-  /** Returns rows behind a place, in the order of the list. */
+  /** Returns rows after a place, in the order of the list. */
   read(after: Place, range: RowRange): Promise<readonly T[]>;
   keyOf(row: T): readonly CursorPart[];
 }
@@ -99,7 +99,7 @@ export async function pageOf<T, Place>(
 /**
  * The `Link` header of a page: always `self`, and `prev` and `next` if such a page exists and can be reached. If they
  * are too long for clients, `prev` is left out first; then `self` becomes the empty reference, which is the requested
- * address (RFC 3986 section 4.4). `next` always stays, since without it a caller could not go on.
+ * address (RFC 3986 section 4.4). `next` always stays, since without it a caller could not continue.
  */
 export function pageLinks(asked: URL, paging: Paging, page: Page<unknown>): string {
   const kept = [...asked.searchParams].filter(([name]) => paging.filters.includes(name));
