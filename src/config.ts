@@ -25,26 +25,26 @@ export interface Config {
   readonly allowLoopback: boolean;
   /** The sender of mails; undefined: the platform sends none. Without `publicUrl` it sends none either. */
   readonly mailFrom: MailSender | undefined;
-  /** A browser session that was not used for so long is over; undefined: only its age counts. */
+  /** Time after which an unused browser session ends; undefined: only its age counts. */
   readonly sessionIdleMs: number | undefined;
-  /** People may sign in by passkeys. */
+  /** True if people may sign in by passkeys. */
   readonly passkeys: boolean;
   /** The notices that people get. */
   readonly mailNotices: readonly MailNotice[];
   readonly logLevel: LogLevel;
-  /** True: only the operator is served, and nothing is done by itself. */
+  /** True: only the operator is served, and cron, queue and pushes rest. */
   readonly maintenance: boolean;
   readonly eventRetentionMs: number;
-  /** The most bytes that one log of a topic stores. */
+  /** Maximum bytes that one log of a topic stores. */
   readonly eventLogMaxBytes: number;
   readonly maxUploadBytes: number;
-  /** Rows of the database that one query over metadata may read. */
+  /** Maximum rows of the database that one query over metadata may read. */
   readonly queryRowBudget: number;
-  /** The longest time to wait for the headers of a service behind the gateway, and between two pieces of its body. */
+  /** Maximum wait for the headers of a service behind the gateway, and between two pieces of its body. */
   readonly gatewayTimeoutMs: number;
   /** The S3 API of the media bucket, for uploads by presigned links; undefined: uploads go through the Worker. */
   readonly s3: S3Access | undefined;
-  /** Publishes `subscriptionCreated` in its deprecated schemas too. */
+  /** True if `subscriptionCreated` is published in its deprecated schemas too. */
   readonly deprecatedSubscriptionEvents: boolean;
   /** The OpenTelemetry endpoint that takes spans; undefined: none. */
   readonly otlp: OtlpEndpoint | undefined;
@@ -77,11 +77,11 @@ export type UnregisteredClients = (typeof UNREGISTERED_CLIENTS)[number];
 
 export type PasswordGrant = "nobody" | "clients" | "everybody";
 
-/** Where objects are made and kept. */
+/** The places where objects are created and kept. */
 export interface Place {
   /** Undefined: anywhere. An object's id depends on it, so a change leaves all objects behind. */
   readonly jurisdiction: (typeof JURISDICTIONS)[number] | undefined;
-  /** Undefined: near the caller that makes the object. */
+  /** Undefined: near the caller that creates the object. */
   readonly locationHint: LocationHint | undefined;
 }
 
@@ -103,13 +103,13 @@ export class ConfigError extends Error {
 
 const DAY_MS = 86_400_000;
 const MINUTE_MS = 60_000;
-/** Sessions live 12 hours. */
+/** The maximum is the lifetime of a session, 12 hours. */
 const IDLE: Range = { min: 5, max: 720, unit: "minutes" };
-/** Ten years. */
+/** The maximum is ten years. */
 const RETENTION: Range = { max: 3650, unit: "days" };
-/** A smaller log would trim all the time; with the maximum an eighth more still fits an object's 10 GB. */
+/** A log below the minimum would trim all the time. An eighth more than the maximum still fits an object's 10 GB. */
 const LOG_BYTES: Range = { min: 1_000_000, max: 8_800_000_000, unit: "bytes" };
-/** R2 takes one PUT of at most 5 GiB less 5 MiB; the limit of a Worker depends on the account. */
+/** R2 accepts a PUT of at most 5 GiB less 5 MiB. The limit of a Worker depends on the account. */
 const UPLOAD_BYTES = {
   worker: { default: 104_857_600, range: { unit: "bytes" } },
   r2: { default: 4_294_967_296, range: { max: 5_363_466_240, unit: "bytes" } },
@@ -196,7 +196,7 @@ function mailFrom(raw: RawConfig): MailSender | undefined {
   return name === "" ? { email } : { email, name };
 }
 
-/** Words with spaces between them. */
+/** Parses words with spaces between them. */
 function mailNotices(raw: RawConfig): readonly MailNotice[] {
   return text(raw, "MAIL_NOTICES")
     .split(" ")
@@ -214,7 +214,7 @@ interface Range {
   readonly unit: string;
 }
 
-/** A number within the range, times `factor`, without a fraction. */
+/** A number within the range, times `factor`, rounded down. */
 function amount(raw: RawConfig, name: string, { min = 0, max = Infinity, unit }: Range, factor = 1): number {
   const value = Math.floor(Number(text(raw, name)) * factor);
   if (Number.isFinite(value) && value >= 1 && value >= min * factor && value <= max * factor) return value;
@@ -222,7 +222,7 @@ function amount(raw: RawConfig, name: string, { min = 0, max = Infinity, unit }:
   throw new ConfigError(`${name} must be a number of ${unit}, ${lower}${max === Infinity ? "" : `, at most ${max}`}`);
 }
 
-/** Tokens name PUBLIC_URL as issuer, so separate pages need both; and each host has one purpose. */
+/** The host of the pages needs PUBLIC_URL, which tokens name as issuer, and must not be the host of the content. */
 function authUrl(raw: RawConfig): string {
   const own = origin(raw, "AUTH_URL");
   if (own === "") return "";
@@ -257,7 +257,7 @@ function otlpEndpoint(raw: RawConfig): OtlpEndpoint | undefined {
   };
 }
 
-/** All four variables or none of them. */
+/** Reads the access to the S3 API; undefined without it. Either all four variables are set, or none of them. */
 function s3Access(raw: RawConfig): S3Access | undefined {
   const missing = S3_VARIABLES.filter((name) => text(raw, name) === "");
   if (missing.length === S3_VARIABLES.length) return undefined;

@@ -65,7 +65,7 @@ export interface Deps {
 
 let known: { readonly key: string; readonly tracing: Tracing } | undefined;
 
-/** The spans of an isolate, for the Worker and for each of its objects. */
+/** The tracing of an isolate, for the Worker and for each of its objects. */
 export function tracingOf(env: Env): Tracing {
   const key = JSON.stringify([env.OTLP_ENDPOINT, env.OTLP_HEADERS, env.TRACE_SAMPLE, env.PLATFORM, env.LOG_LEVEL]);
   if (known?.key === key) return known.tracing;
@@ -83,8 +83,8 @@ export function tracingOf(env: Env): Tracing {
 }
 
 /**
- * Wires the services: bindings and variables become their dependencies, each in its file of `wiring/`. No other file
- * does. `waitUntil`: the runtime's, for the request that is running; without it, work ends with its request.
+ * Wires the services: turns bindings and variables into their dependencies, each in its file of `wiring/`. `waitUntil`
+ * is the runtime's, for the request that is running; without it, work ends with its request.
  */
 export function createDeps(env: Env, waitUntil?: (work: Promise<unknown>) => void): Deps {
   const base = createBase(env, tracingOf(env), waitUntil);

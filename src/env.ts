@@ -12,7 +12,7 @@ import type { MediaJob } from "./media/model/job.ts";
 /** The bindings of wrangler.toml and the secrets. */
 export interface Env {
   readonly DB: D1Database;
-  /** Optional: more shards of files, `SHARD_01` and on (platform/storage/shards.ts). Tests bind two. */
+  /** Optional: more shards, from `SHARD_01` on (platform/storage/shards.ts). */
   readonly SHARD_01?: D1Database;
   readonly SHARD_02?: D1Database;
   readonly SHARD_03?: D1Database;
@@ -23,7 +23,7 @@ export interface Env {
   readonly BACKUP?: R2Bucket;
   readonly IMAGES: ImagesBinding;
   readonly MEDIA_JOBS: Queue<MediaJob>;
-  /** Only to see how long it is. */
+  /** Only its length is read. */
   readonly MEDIA_DEAD_JOBS: Queue;
   readonly TOPIC_LOG: DurableObjectNamespace<TopicLog>;
   readonly TOPIC_CONSUMER: DurableObjectNamespace<TopicConsumer>;
@@ -44,7 +44,7 @@ export interface Env {
   readonly BACKUP_JOB: DurableObjectNamespace<BackupJob>;
   /** Shards that are objects. */
   readonly SHARD_DATABASE: DurableObjectNamespace<ShardDatabase>;
-  /** Only set by `npm start`: keys of its demo, as JSON. */
+  /** Set only by `npm start`: keys of its demo, as JSON. */
   readonly LOCAL_DEMO?: string;
   /** Optional: sends mails. */
   readonly MAIL?: SendEmail;

@@ -3,12 +3,12 @@ import type { Env } from "./env.ts";
 import type { ObjectClass } from "./platform/storage/object-schema.ts";
 
 /**
- * Puts all objects where the deployment says: each namespace of `env` is replaced by one that stays within the
- * jurisdiction and makes new objects near the hint. The Worker and each object of ours get their `env` from here, so no
- * other line names a place.
+ * Puts all objects into the place of the deployment: replaces each namespace of `env` by one that stays within the
+ * jurisdiction and creates new objects near the hint. The Worker and each of its objects get their `env` from here, so
+ * no other code names a place.
  *
- * A name stands for another object in another jurisdiction. Nothing begins empty by accident, though: a topic's log
- * exists since the topic was made, and an object that is no log says so. Such a topic answers 404 and stores nothing.
+ * In another jurisdiction, a name means another object, which is empty. A topic's log is created together with the
+ * topic, so an empty object is not taken for a log: the topic answers 404 and stores nothing.
  */
 export function placeObjects(env: Env): Env {
   if (placed.has(env)) return env;
@@ -20,7 +20,7 @@ export function placeObjects(env: Env): Env {
   return made;
 }
 
-/** An object passes its `env` on, placed already. */
+/** Environments that are placed already, such as the one that an object passes on. */
 const placed = new WeakSet<object>();
 
 /** The class of an object whose `env` is placed. */
@@ -38,7 +38,7 @@ type NamespaceName = {
   [Name in keyof Env]-?: Env[Name] extends Pick<DurableObjectNamespace, "idFromName"> ? Name : never;
 }[keyof Env];
 
-/** A namespace that is missing here does not compile. */
+/** All namespaces. If one is missing, this does not compile. */
 const NAMESPACES = {
   TOPIC_LOG: true,
   TOPIC_CONSUMER: true,
@@ -51,7 +51,7 @@ const NAMESPACES = {
   SHARD_DATABASE: true,
 } satisfies Record<NamespaceName, true>;
 
-/** Code of ours asks a namespace for nothing but `getByName`. A shard may have a place of its own. */
+/** A namespace with `getByName` only, which is all that the code uses. A shard may have a place of its own. */
 function inPlace(namespace: object, { jurisdiction, locationHint }: Place): object {
   const all = namespace as DurableObjectNamespace;
   const home = jurisdiction === undefined ? all : all.jurisdiction(jurisdiction);

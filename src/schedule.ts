@@ -4,9 +4,9 @@ import { attemptEach } from "./platform/runtime/attempt-each.ts";
 import { describeError, summarize } from "./platform/runtime/log.ts";
 
 /**
- * The cron of wrangler.toml. A sweep that fails does not stop the others, and fails the cron at the end, so that
- * Cloudflare shows it. Each run of a sweep leaves its heartbeat. All share the invocation's limit of calls to D1, R2
- * and objects, so the sweeps with the most work come last.
+ * The cron of wrangler.toml. A sweep that fails does not stop the others. It fails the cron at the end, so that
+ * Cloudflare shows it. Each run of a sweep writes a heartbeat. All sweeps share the invocation's limit of calls to D1,
+ * R2 and objects, so those with the most work come last.
  */
 export async function runSchedule(deps: Deps, nowMs: number): Promise<void> {
   const sweeps = {
@@ -32,7 +32,7 @@ export async function runSchedule(deps: Deps, nowMs: number): Promise<void> {
   );
 }
 
-/** The heartbeat of a success is a part of the sweep; that of a failure must not hide the failure. */
+/** Runs a sweep and writes its heartbeat. A heartbeat that is lost after a failure must not hide that failure. */
 async function withHeartbeat(
   { clock, log, meter, heartbeats }: Deps,
   name: string,

@@ -28,8 +28,8 @@ const MAINTENANCE_DELAY_SEC = 600;
 const SPANS = { tracingOf, traced: (env: Env): Env => traceObjects(env, tracingOf(env)) };
 
 /**
- * Each class refuses tables of a newer release, answers `ping`, finds other objects where the deployment says, and goes
- * on with traces.
+ * Each class refuses tables of a newer release, answers `ping`, finds other objects in the place of the deployment, and
+ * continues traces.
  */
 const exported = <T extends ObjectClass>(Class: T, schema: ObjectSchema): T =>
   refusingNewer(answeringPing(withPlacedObjects(withSpans(Class, schema.object, SPANS))), schema);
@@ -42,7 +42,7 @@ export const MetricsCollector = exported(collector.MetricsCollector, collector.C
 export const ShardDatabase = exported(shard.ShardDatabase, shard.SHARD_SCHEMA);
 export const MetricsStore = exported(store.MetricsStore, store.STORE_SCHEMA);
 
-/** Gets its dependencies from deps.ts: to deliver, it checks the client's rights and opens a sealed password. */
+/** Gets its dependencies from deps.ts: before a delivery it checks the client's rights and opens a sealed password. */
 class WiredPushSubscription extends PushSubscriptionObject {
   constructor(context: DurableObjectState, env: Env) {
     super(context, env, start(env).deps.push);
@@ -50,7 +50,7 @@ class WiredPushSubscription extends PushSubscriptionObject {
 }
 export const PushSubscription = exported(WiredPushSubscription, PUSH_SCHEMA);
 
-/** Gets its stages from deps.ts: they read and write everything that is bound. */
+/** Gets its stages from deps.ts, since they read and write all bindings. */
 class WiredBackupJob extends backup.BackupJob {
   constructor(context: DurableObjectState, env: Env) {
     super(context, env, start(env).deps.backups.job);
@@ -58,7 +58,7 @@ class WiredBackupJob extends backup.BackupJob {
 }
 export const BackupJob = exported(WiredBackupJob, JOB_SCHEMA);
 
-/** Made at the first event of an isolate and kept: bindings and variables do not change while it lives. */
+/** Created at the first event of an isolate and kept, since bindings and variables do not change in its lifetime. */
 let running: { readonly env: Env; readonly deps: Deps; readonly app: App } | undefined;
 
 function start(env: Env): { readonly deps: Deps; readonly app: App } {
@@ -68,7 +68,7 @@ function start(env: Env): { readonly deps: Deps; readonly app: App } {
   return running;
 }
 
-/** Sends what the work counted, even if it fails. */
+/** Runs the work and sends its counts, even if it fails. */
 async function metered(deps: Deps, work: () => Promise<void>): Promise<void> {
   try {
     await work();
@@ -81,7 +81,7 @@ export default {
   fetch: (request, env, context) => start(env).app.fetch(request, env, context),
   async queue(batch, env) {
     const { deps } = start(env);
-    // Messages come again; what is due is in the database besides.
+    // The queue delivers the messages again. Due work is also in the database.
     if (deps.http.maintenance !== undefined) return batch.retryAll({ delaySeconds: MAINTENANCE_DELAY_SEC });
     await metered(deps, () => deps.media.consume(batch, waitUntil));
   },

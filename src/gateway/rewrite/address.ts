@@ -89,7 +89,7 @@ export class Address {
     return -1;
   }
 
-  /** Start of an address with its host at `hostAt`; -1 without scheme and `://` before that, or if none may start there. */
+  /** Start of an address with its host at `hostAt`; -1 if no scheme and `://` precede it, or none may begin there. */
   startOf(data: Uint8Array, hostAt: number): number {
     let at = hostAt;
     for (let slash = 0; slash < 2; slash++) {
