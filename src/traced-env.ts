@@ -3,7 +3,7 @@ import type { Tracing } from "./platform/ports/tracing.ts";
 import { noTracing } from "./platform/ports/tracing.ts";
 import { tracedObjects } from "./tracing/objects.ts";
 
-/** Objects whose calls have spans, with their classes. Shards have the spans of D1; metrics are sent after responses. */
+/** Objects whose calls have spans, with their classes. Shards have D1's spans, and metrics are sent after responses. */
 const CLASSES = {
   TOPIC_LOG: "TopicLog",
   TOPIC_CONSUMER: "TopicConsumer",
