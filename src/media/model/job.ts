@@ -48,11 +48,16 @@ export function parseJob(body: unknown): MediaJob | undefined {
 export function createJobQueue(queue: Queue<MediaJob>, tracing: Tracing, shard: number) {
   const place = shard === 0 ? {} : { shard };
   return {
-    async send(given: readonly MediaJob[]): Promise<void> {
+    async send(given: readonly MediaJob[], delaySeconds = 0): Promise<void> {
       const { traceparent: trace } = tracing.outgoing();
       const jobs = given.map((job) => ({ ...job, ...(trace === undefined ? {} : { trace }), ...place }));
       for (let at = 0; at < jobs.length; at += LIMITS.messagesPerSend)
-        await queue.sendBatch(jobs.slice(at, at + LIMITS.messagesPerSend).map((body) => ({ body })));
+        await queue.sendBatch(
+          jobs.slice(at, at + LIMITS.messagesPerSend).map((body) => ({ body })),
+          {
+            delaySeconds,
+          },
+        );
     },
   };
 }

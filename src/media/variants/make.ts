@@ -8,7 +8,7 @@ import { watchStream } from "../blobs/watched-stream.ts";
 import { isSideways } from "../images/exif.ts";
 import { readImageHeader } from "../images/header.ts";
 import type { ImageFormat, ImageHeader, TransformedImage, ImageTransformer } from "../model/image-transformer.ts";
-import type { VariantJob } from "../model/job.ts";
+import type { JobQueue, VariantJob } from "../model/job.ts";
 import { LIMITS } from "../model/limits.ts";
 import { dimensionsOf, variantDimensions, type Dimensions } from "../model/sizes.ts";
 import type { JobRow, MadeVariant, VariantStore } from "./variant-store.ts";
@@ -21,7 +21,11 @@ export interface MakeVariantDeps {
   readonly isElsewhere: (job: VariantJob) => Promise<boolean>;
   readonly blobs: BlobStore;
   readonly transformer: ImageTransformer;
+  readonly queue: JobQueue;
 }
+
+/** Our choice: a move of a tenant refuses changes for less than a second, or until the cron continues it. */
+const HELD_SEC = 10;
 
 /** After a permanent fault the variant is failed; after a temporary fault the queue repeats the job. */
 type Fault =
@@ -36,7 +40,8 @@ const BROKEN = "The file is not a readable image.";
 /**
  * Makes one rendition. Returns the fault if another attempt may succeed. For a late or repeated message the row is no
  * longer pending, and nothing is made. Bytes are written before the row becomes ready. If the row cannot become ready
- * any more, the bytes are deleted.
+ * any more, the bytes are deleted. While the tenant changes its shard, a new message takes the place of this one, so
+ * that the wait does not count as failed attempts.
  */
 export async function makeVariant(deps: MakeVariantDeps, job: VariantJob): Promise<string | undefined> {
   const row = await deps.variants.findJob(job.fileId, job.nonce);
@@ -47,6 +52,21 @@ export async function makeVariant(deps: MakeVariantDeps, job: VariantJob): Promi
   if (row === undefined || row.state === "removed" || row.state === "failed" || row.fileState !== "committed")
     return discard(deps, job);
   if (row.state !== "pending") return undefined;
+  if (row.isHeld === 1) return wait(deps, job);
+  try {
+    return await makeInto(deps, job, row);
+  } catch (thrown) {
+    if ((await deps.variants.findJob(job.fileId, job.nonce))?.isHeld === 1) return wait(deps, job);
+    throw thrown;
+  }
+}
+
+async function wait(deps: MakeVariantDeps, { fileId, nonce }: VariantJob): Promise<undefined> {
+  await deps.queue.send([{ fileId, nonce }], HELD_SEC);
+  return undefined;
+}
+
+async function makeInto(deps: MakeVariantDeps, job: VariantJob, row: JobRow): Promise<string | undefined> {
   const made = await make(deps, job, row);
   if (made.ok) {
     deps.meter.add("variants_made", { service: "media", tenant: row.tenant, label: "made" });

@@ -36,6 +36,8 @@ export interface JobRow {
   readonly masterEtag: string;
   readonly masterSizeBytes: number;
   readonly tenant: string;
+  /** 1: the tenant is just changing its shard, so this row cannot change (moves/mover.ts). */
+  readonly isHeld: 0 | 1;
 }
 
 export interface MadeVariant {
@@ -81,7 +83,9 @@ const SQL = {
   findJob: `SELECT variant.type, variant.size, variant.state, ${MASTER_KEY} AS masterKey,
     coalesce(file.etag, '') AS masterEtag, coalesce(file.size_bytes, 0) AS masterSizeBytes,
     CASE WHEN owner.erasure_id IS NULL THEN file.state WHEN owner.erasure_id LIKE 'moved %' THEN 'moved'
-      ELSE 'removed' END AS fileState, owner.tenant
+      ELSE 'removed' END AS fileState, owner.tenant,
+    EXISTS (SELECT 1 FROM moving_tenant WHERE moving_tenant.tenant = owner.tenant AND owner.erasure_id IS NULL
+      AND moving_tenant.state IN ('closed', 'arrived')) AS isHeld
     FROM variant JOIN file ON file.id = variant.file_id JOIN owner ON owner.id = file.owner_id
     WHERE variant.file_id = ?1 AND variant.nonce = ?2`,
   markReady: `UPDATE variant SET state = 'ready', due_at = NULL, content_type = ?3, width = ?4, height = ?5,

@@ -2,6 +2,7 @@ import { env } from "cloudflare:workers";
 import { beforeEach, describe, expect, it } from "vitest";
 import { createComingStore } from "../../../src/media/moves/coming-store.ts";
 import { createLeavingStore } from "../../../src/media/moves/leaving-store.ts";
+import type { VariantJob } from "../../../src/media/model/job.ts";
 import { guardDatabase } from "../../../src/platform/storage/database.ts";
 import { shardsOf, type Shards } from "../../../src/platform/storage/shards.ts";
 import { createPlacementStore } from "../../../src/shards/placement-store.ts";
@@ -125,6 +126,27 @@ describe("a tenant that moves", () => {
     const { results } = await everywhere.prepare("SELECT owner.tenant FROM owner").all<{ tenant: string }>();
     expect(results.filter((owner) => owner.tenant === tenant)).toEqual([]);
     for (const { id } of files) expect(await keysOf(id)).toEqual([]);
+  });
+
+  it("has a rendition whose job met only the closed shards, however often it was tried", async () => {
+    const file = await stored(app, PICTURE, { as, query: "?clip=4x4" });
+    const [first] = app.jobs.splice(0);
+    await runUntil(async () => (await stateIn(FROM)) === "closed");
+    await app.consume({ jobs: [first] });
+    await runUntil(async () => (await stateIn(TO)) === "arrived");
+    // The sweep sends the job of the copied row.
+    app.clock.nowMs += 900_000;
+    await app.media.sweep(app.clock.nowMs);
+    const dead: VariantJob[] = [];
+    for (const job of app.jobs.splice(0)) {
+      let attempts = 1;
+      while (attempts <= 5 && (await app.consume({ jobs: [job], attempts })).retried === 1) attempts++;
+      if (attempts > 5) dead.push(job);
+    }
+    await moving.rest();
+    await app.consume({ jobs: dead, dead: true });
+    await app.consume();
+    expect((await expectJson(await app.call(`${file.path}/variants`, { as }), 200))[0].state).toBe("ready");
   });
 
   it("takes no changes for a moment, and is read all the time", async () => {
