@@ -368,7 +368,7 @@ export const media: ServiceEntries = {
         400: "The body is incomplete, does not match its digest, or is only a part of the file (`Content-Range`).",
         403: "The link is not valid, or has expired.",
         404: NO_FILE,
-        409: "`already_uploaded`",
+        409: "`already_uploaded`; or `upload_changed`: another upload to the link ran at the same time.",
         413:
           "The file is larger than the deployment allows; or `quota_exceeded`: larger than the rest of the " +
           "tenant's quota.",

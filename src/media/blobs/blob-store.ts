@@ -12,7 +12,7 @@ import { watchStream } from "./watched-stream.ts";
  * - `incoming/{file}`: written by a presigned link, any number of times (uploads/presigned-upload.ts).
  * - `incoming/{file}/collected`: an upload of unknown length before it becomes the master. If a crash leaves the object
  *   behind, it is deleted with the file or by the bucket's lifecycle rule. Concurrent uploads of one file share the
- *   key: at most one becomes the master, and the others fail. Older releases wrote `incoming/{file}/{random}`.
+ *   key: one becomes the master, unless it fails, and the others fail. Older releases wrote `incoming/{file}/{random}`.
  * - `variant/{file}/{nonce}`: one rendition of a variant. Only jobs with this nonce write it, and all write the same
  *   bytes.
  */
@@ -48,7 +48,8 @@ export interface MasterUpload {
   readonly fileName: string | undefined;
 }
 
-export type UploadFault = "exists" | "too_large" | "interrupted" | "other_digest" | ReservationFault;
+/** `replaced`: another upload of the same file took the place of these bytes before they became the master. */
+export type UploadFault = "exists" | "replaced" | "too_large" | "interrupted" | "other_digest" | ReservationFault;
 
 /** `not_pending`: the file is committed. `gone`: it is removed, or never existed. */
 export type ReservationFault = "over_quota" | "not_pending" | "gone";
@@ -207,10 +208,11 @@ async function putUnknownLength(
   const key = collectedKey(upload.fileId);
   const collected = await putParts(bucket, key, first.value, parts, reserve, {});
   if (!collected.ok) return collected;
+  const object = await bucket.get(key, { onlyIf: { etagMatches: collected.value.etag } });
+  // Another upload of the same file replaced the object, so it belongs to that one, or deleted it after its own move.
+  if (object === null || !("body" in object))
+    return err((await bucket.head(masterKey(upload.fileId))) === null ? "replaced" : "exists");
   try {
-    const object = await bucket.get(key, { onlyIf: { etagMatches: collected.value.etag } });
-    // A concurrent upload of the same file replaced or deleted the object.
-    if (object === null || !("body" in object)) return err("interrupted");
     const moved = await putKnownLength(bucket, upload, object.body, object.size);
     if (!moved.ok && moved.error === "interrupted") throw new Error("a collected upload could not be read");
     return moved;

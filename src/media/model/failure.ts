@@ -33,6 +33,8 @@ export type MediaFailure =
   | { readonly kind: "commit_unavailable"; readonly reason: string }
   | { readonly kind: "content_unavailable"; readonly reason: string }
   | { readonly kind: "upload_changed" }
+  /** Another upload to the same link took the place of this one. */
+  | { readonly kind: "upload_replaced" }
   | { readonly kind: "already_uploaded" }
   | { readonly kind: "file_not_uploaded" }
   | { readonly kind: "already_committed" }
@@ -137,6 +139,11 @@ export function toProblem(failure: MediaFailure): Problem {
       return conflict(
         "upload_changed",
         "The file was uploaded again during the commit. Commit when the uploads have ended.",
+      );
+    case "upload_replaced":
+      return conflict(
+        "upload_changed",
+        "Another upload to this link ran at the same time and took the place of this one. Commit when it has ended. If the file is not uploaded then, upload it again with the same link.",
       );
     case "already_uploaded":
       return conflict("already_uploaded", "The file was uploaded already. Files cannot be changed.");

@@ -160,6 +160,8 @@ function toFailure(fault: UploadFault, maxBytes: number, digest: UploadDigest | 
     case "exists":
     case "not_pending":
       return { kind: "already_uploaded" };
+    case "replaced":
+      return { kind: "upload_replaced" };
     case "gone":
       return { kind: "no_file" };
     case "over_quota":

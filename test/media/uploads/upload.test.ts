@@ -117,6 +117,41 @@ describe("a second upload", () => {
     }
   });
 
+  it.each([
+    ["upload_changed", "before"],
+    ["already_uploaded", "after"],
+  ])("at the same time, in chunks: one is stored, and the other gets 409 %s %s it", async (type, when) => {
+    const { id, uploadLink } = await create(app);
+    const collected = Promise.withResolvers<void>();
+    const answered = Promise.withResolvers<void>();
+    let uploads = 0;
+    const bucket = new Proxy(env.MEDIA, {
+      get(target, name) {
+        if (name !== "get") return (target as any)[name].bind(target);
+        return async (key: string, options: { onlyIf: { etagMatches: string } }) => {
+          if (++uploads === 2) collected.resolve();
+          await collected.promise;
+          const isLast = (await env.MEDIA.head(key))?.etag === options.onlyIf.etagMatches;
+          if (isLast === (when === "before")) await answered.promise;
+          return env.MEDIA.get(key, options);
+        };
+      },
+    });
+    const on = mediaApp({ bucket });
+    const sizes = [LIMITS.partBytes + 1000, LIMITS.partBytes + 2000];
+    const answers = await Promise.all(
+      sizes.map(async (size) => {
+        const answer = await on.call(uploadLink, { method: "PUT", body: chunked(size), headers: BINARY });
+        answered.resolve();
+        return answer;
+      }),
+    );
+    const won = answers.findIndex((answer) => answer.status === 200);
+    await expectProblem(answers[1 - won]!, 409, "conflict_resource", [{ type }]);
+    expect((await storedBytes(id)).length).toBe(sizes[won]);
+    expect(await keysOf(id)).toEqual([`blob/${id}`]);
+  });
+
   // shows: media/what-the-service-does/immutable
   // shows: media/upload-and-immutability/worker-mode
   it("returns 409 and changes nothing, before and after the commit", async () => {
