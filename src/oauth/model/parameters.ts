@@ -4,26 +4,23 @@ import { SESSION_ID, SESSION_ID_RULE } from "../../platform/model/session-id.ts"
 import { failure, type OAuthFailure } from "./failure.ts";
 import { joinResources } from "./resource.ts";
 
-/** Parameters of a protocol request. An empty value counts as absent. */
-export interface Parameters {
-  get(name: string): string | undefined;
-}
-
 /**
- * Parameters that must not be repeated (RFC 6749 3.1): servers would disagree about which value counts. Others may be
- * repeated, such as `resource` (RFC 8707).
+ * Parameters that must not be repeated (RFC 6749 3.1): servers would disagree about which value counts. A name that is
+ * missing here cannot be read.
  */
-const SINGLE: ReadonlySet<string> = new Set([
+const SINGLE = [
+  // The endpoints of the protocol, and answers of identity providers.
   "grant_type",
   "client_id",
   "client_secret",
   "client_assertion",
+  "client_assertion_type",
   "device_code",
   "subject_token",
   "subject_token_type",
   "requested_token_type",
-  "user_code",
-  "client_assertion_type",
+  "actor_token",
+  "actor_token_type",
   "scope",
   "code",
   "redirect_uri",
@@ -31,18 +28,9 @@ const SINGLE: ReadonlySet<string> = new Set([
   "refresh_token",
   "username",
   "password",
-  "new_password",
-  "repeated_password",
   "token",
   "token_type_hint",
   "request",
-  "csrf",
-  "challenge",
-  "credential",
-  "step",
-  "asked",
-  "decision",
-  "email",
   "id_token_hint",
   "post_logout_redirect_uri",
   "state",
@@ -50,14 +38,46 @@ const SINGLE: ReadonlySet<string> = new Set([
   "error",
   "error_description",
   "iss",
-]);
+  // The forms of our own pages.
+  "csrf",
+  "step",
+  "email",
+  "user_code",
+  "decision",
+  "asked",
+  "vouched",
+  "send",
+  "new_password",
+  "repeated_password",
+  "challenge",
+  "credential",
+  "recovery_code",
+  "offer",
+  "session",
+  "provider",
+  "passkey",
+  "user_handle",
+  "name",
+] as const;
+
+/** Begins with the platform's prefix. Must not be repeated either. */
+type OwnName = `${string}-session-id` | `${string}_id_provider`;
+/** May be repeated (RFC 8693 2.1). Another such parameter, `resource` (RFC 8707), is read from the body itself. */
+type Repeatable = "audience";
+
+/** Parameters of a protocol request, or the fields of a form. An empty value counts as absent. */
+export interface Parameters {
+  get(name: (typeof SINGLE)[number] | OwnName | Repeatable): string | undefined;
+}
+
+const NAMES: ReadonlySet<string> = new Set(SINGLE);
 
 export function readParameters(form: URLSearchParams, names: Names): Result<Parameters, OAuthFailure> {
-  const own = [names.header("session-id"), names.parameter("id_provider")];
+  const own: readonly string[] = [names.header("session-id"), names.parameter("id_provider")];
   const values = new Map<string, string>();
   for (const [name, value] of form) {
     if (!values.has(name)) values.set(name, value);
-    else if (SINGLE.has(name) || own.includes(name))
+    else if (NAMES.has(name) || own.includes(name))
       return err(failure("invalid_request", "A parameter is repeated.", `repeated parameter ${name}`));
   }
   return ok({ get: (name) => values.get(name) || undefined });
@@ -81,6 +101,7 @@ export function readSessionId(
 
 /** The parameters of an authorization request as sent (OIDC Core 3.1.2.1). */
 export interface AuthorizationParameters extends Parameters {
+  get(name: string): string | undefined;
   /** The request came through `/par`: the hash of its reference (`authorize/pushed/pushed.ts`). */
   readonly pushed?: string;
   /** Names that were sent more than once. The first value counts. */

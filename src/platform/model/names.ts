@@ -4,9 +4,9 @@ export interface Names {
   /** `media_view` → `plat.media_view` */
   scope(suffix: string): string;
   /** `request-id` → `plat-request-id`, for headers and for parameters such as the session id */
-  header(suffix: string): string;
+  header<Suffix extends string>(suffix: Suffix): `${string}-${Suffix}`;
   /** `id_provider` → `plat_id_provider`, for parameters */
-  parameter(suffix: string): string;
+  parameter<Suffix extends string>(suffix: Suffix): `${string}_${Suffix}`;
   /** `authorization` → `plat.authorization`, a client of the platform itself */
   client(app: string): string;
 }

@@ -561,6 +561,31 @@ describe.each(["sign-out", "remove-access", "password", "end-all"])("POST /accou
   });
 });
 
+describe("a form of the account page", () => {
+  // shows: platform/errors-of-every-service/repeated-oauth-parameter
+  it.each([
+    ["remove-access", "client_id"],
+    ["end-session", "session"],
+    ["link", "provider"],
+    ["unlink", "provider"],
+    ["passkeys/add", "user_handle"],
+    ["passkeys/add", "name"],
+    ["passkeys/rename", "passkey"],
+    ["passkeys/remove", "passkey"],
+    ["second-factor", "recovery_code"],
+    ["second-factor/recovery", "recovery_code"],
+    ["second-factor/confirm", "offer"],
+  ])("(%s) with %s twice is refused", async (path, field) => {
+    const browser = await signedIn();
+    const { csrf = "" } = formOf(await browser.get(ACCOUNT), "sign-out").fields;
+    const twice = new URLSearchParams({ csrf, [field]: "one" });
+    twice.append(field, "other");
+    const answer = await browser.post(`${ACCOUNT}/${path}`, twice);
+    expect([answer.status, said(answer).includes("A parameter is repeated")]).toEqual([400, true]);
+    expect(await isSignedIn(browser)).toBe(true);
+  });
+});
+
 describe("POST /account/remove-access", () => {
   it("reports success only after all grants are revoked, if there are more than one request revokes", async () => {
     await give();
