@@ -45,7 +45,7 @@ async function press(what: "link" | "unlink", provider: Provider, at = browser):
   if (form === undefined) throw new Error(`no form to ${what} ${provider.id}: ${page.html}`);
   return at.post(form.action, form.fields);
 }
-/** The provider vouches for this account of its own. Returns the address at which the browser comes back. */
+/** Lets the provider vouch for its account `subject`. Returns the callback address of the browser. */
 async function vouchedAddress(sent: Visit, provider: Provider, subject: string, verified = ""): Promise<string> {
   const address = new URL(sent.location ?? "about:blank");
   if (address.origin !== provider.issuer) throw new Error(`not sent to the provider: ${sent.status} ${sent.html}`);
@@ -60,7 +60,7 @@ async function vouchedAddress(sent: Visit, provider: Provider, subject: string, 
 }
 const linkAs = async (subject: string, provider: Provider, at = browser): Promise<Visit> =>
   at.get(await vouchedAddress(await press("link", provider, at), provider, subject), "cross-site");
-/** A session of the person as a statement of the directory names it. */
+/** The person's session, as statements of the directory name it. */
 const sessionOf = async (email: string): Promise<ChangingSession> => {
   const found = await everywhere
     .prepare("SELECT sid, authenticated_at AS at FROM session WHERE email = ?")
@@ -69,7 +69,7 @@ const sessionOf = async (email: string): Promise<ChangingSession> => {
   const { sid, at } = found!;
   return { sid, elsewhereSinceMs: homeOf(email, shardsOf(env).length) === 0 ? null : at };
 };
-/** Whose account it is, by the operator's word. */
+/** The `sub` of the user's linked account, from the operator service. */
 async function subjectAt(provider: Provider, user = ada): Promise<string | undefined> {
   const answer = await call(`/admin/v1/users/${user.email}/identities/${provider.id}`, {
     token: await tokenFor(OPERATOR),
@@ -85,7 +85,7 @@ describe("The sign-in page of the account", () => {
     await linkAccount(ada, open);
     const buttons = ({ html }: Visit): string[] =>
       [...html.matchAll(/<a class="other" href="[^"]*plat_id_provider=([^"&]+)"/g)].map(([, id = ""]) => id);
-    // With and without the form for the address alone.
+    // The form for the address alone has the buttons, and so has the form with the password.
     for (const path of ["", "?plat_id_provider=default_idp"]) {
       const ids = buttons(await browser.get(`${ACCOUNT}${path}`));
       expect(ids).toEqual(expect.arrayContaining([open.id, elsewhere.id]));
@@ -230,7 +230,7 @@ describe("Nobody links an account", () => {
     const subjects = [await subjectAt(provider), await subjectAt(provider, bob)];
     expect(subjects).toContain("shared");
     expect(subjects).toContain(undefined);
-    // The loser's answer of the provider finds the account taken.
+    // The other person tries again and finds the account taken.
     const loser = subjects[0] === undefined ? browser : other;
     expect((await linkAs("shared", provider, loser)).status).toBe(400);
   });

@@ -68,7 +68,7 @@ describe("A third-party client", () => {
     const wider: Record<string, string>[] = [
       { scope: `${BOTH.scope} plat.pubsub_publish` },
       { scope: `${BOTH.scope} profile` },
-      // Nothing named is everything.
+      // A request without scopes asks for all of them.
       {},
     ];
     for (const more of wider) {
@@ -180,7 +180,7 @@ describe("A third-party client", () => {
     await signInThrough(mallory, own, await makeUser({ tenant }));
     expect((await mallory.post(to, fields)).status).toBe(400);
     expect(errorOf(await visit(browser, app, { ...VIEW, prompt: "none" })).error).toBe("consent_required");
-    // A form that was made for less gives less, whatever request it carries.
+    // The form was made for fewer scopes. With a wider request in it, the page asks again.
     const all = new URLSearchParams(fields["request"]);
     all.set("scope", BOTH.scope);
     expect(isConsentPage(await browser.post(to, { ...fields, request: all.toString() }))).toBe(true);

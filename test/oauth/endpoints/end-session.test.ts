@@ -19,7 +19,7 @@ beforeAll(async () => {
   other = await makeApp({ tenant: user.tenant });
 });
 
-/** Signed in before each test. */
+/** The browser is signed in before each test. */
 let browser = new Browser();
 let idToken: string;
 let accessToken: string;

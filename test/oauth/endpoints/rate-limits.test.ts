@@ -33,7 +33,7 @@ const clientToken = (client: { clientId: string; clientSecret: string }): Reques
 });
 
 describe("The rate limit by address", () => {
-  // A platform that sends mail, and shares no copies with other tests.
+  // `PUBLIC_URL` turns mail on, so every route exists, and keeps the copies of this platform apart.
   const { env: counted, tally } = counting(env);
   const full = limiter(1).binding;
   const PUBLIC_URL = `https://${unique("host")}.test`;
@@ -47,7 +47,7 @@ describe("The rate limit by address", () => {
     expect(response.status).toBe(429);
     expect(response.headers.get("retry-after")).toBe("60");
     expect(response.headers.get("cache-control")).toContain("no-store");
-    // Keys and revocations, which an isolate reads at most every five seconds to verify tokens.
+    // To verify tokens, an isolate reads keys and revocations at most every five seconds.
     expect(tally.d1Statements - d1Statements).toBeLessThanOrEqual(route.access.kind === "public" ? 0 : 1);
     expect(tally).toMatchObject({ objectCalls: {}, r2Operations: {} });
     const [type] = (response.headers.get("content-type") ?? "").split(";");

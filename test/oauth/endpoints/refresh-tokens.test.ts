@@ -129,7 +129,7 @@ describe("GET /refreshtokens: 200", () => {
     vi.useFakeTimers({ toFake: ["Date"] });
     vi.setSystemTime(nowMs);
     const grants = await Promise.all(Array.from({ length: 5 }, () => signIn(flow)));
-    // A token outside these grants.
+    // The token must have no grant, because the test deletes grants.
     const token = await tokenOfNoGrant();
     const seen: string[] = [];
     let next: string | undefined = `${PATH}?pageSize=2`;
@@ -169,7 +169,7 @@ describe("GET /refreshtokens: 400", () => {
   });
 });
 
-/** A token of the client without a grant: its sign-in was an ID token hint. */
+/** A token of the client without a grant, as the code flow with an ID token hint issues it. */
 async function tokenOfNoGrant(): Promise<string> {
   const hint = { endsAtMs: Math.floor(Date.now() / 1000 + 3_600) * 1000, tenant: flow.tenant, scopes: [] };
   return (await signIn(flow, { authorization: { hint, scopes: [] } })).access_token;

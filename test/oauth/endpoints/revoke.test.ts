@@ -240,7 +240,7 @@ describe("A client that revokes more tokens than an isolate should hold", () => 
     expect((await revoke(last, greedy)).status).toBe(200);
     expect(await rowsOf(greedy.clientId)).toBe(0);
     expect([await isLiving(kept), await isLiving(last), await isLiving(others)]).toEqual([false, false, true]);
-    // From records that are read anew: an isolate may use old ones for 30 s.
+    // A new isolate issues from new records. This one may use old records for 30 s.
     const fresh = (await (await isolate().token(greedy)).json<any>()).access_token as string;
     expect(await isLiving(fresh)).toBe(true);
     expect((await auditOf(greedy.clientId)).map(({ subject }) => subject)).toContain(`clients/${greedy.clientId}`);

@@ -22,7 +22,7 @@ const introspect = ({ clientId, clientSecret = "" }: Secretive, token: string): 
   call("/oauth2/v1/introspect", { form: { token }, headers: { authorization: basic({ clientId, clientSecret }) } });
 const introspected = async (by: Secretive, token: string): Promise<any> => expectJson(await introspect(by, token), 200);
 
-/** Revokes as another isolate: this one is not told. */
+/** Revokes a token as another isolate does: this isolate learns it from D1 only. */
 const revokeElsewhere = (token: string) =>
   env.DB.prepare("INSERT INTO revocation (kind, key, until_ms, expires_sec) VALUES ('token', ?, ?, ?)")
     .bind(decodeJwt(token).jti, Number.MAX_SAFE_INTEGER, 9_999_999_999)
@@ -293,7 +293,7 @@ describe("Each kind of token at every other place", () => {
 });
 
 describe("The setting SUBJECT", () => {
-  /** All places that name the subject, on a platform with this `SUBJECT`. */
+  /** Returns the subject from each place that names it, on a platform with this `SUBJECT`. */
   async function told(SUBJECT: string, of: Flow): Promise<{ subs: readonly unknown[]; tokens: Tokens }> {
     const { fetch } = isolate({ SUBJECT });
     const authorization = basic({ clientId: of.client.clientId, clientSecret: of.client.clientSecret ?? "" });

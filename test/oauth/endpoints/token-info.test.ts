@@ -9,7 +9,7 @@ import { makeTenant } from "../../support/platform/tenants.ts";
 import { tokenFor } from "../../support/platform/tokens.ts";
 import { unique } from "../../support/platform/unique.ts";
 
-/** The holder and the tenant of a token. Facts about every token are in token-state.test.ts. */
+/** `/tokeninfo`: the holder and the tenant of a token. token-state.test.ts tests the state of tokens. */
 const info = async (token: string, more = ""): Promise<any> =>
   expectJson(await call(`/oauth2/v1/tokeninfo?access_token=${token}${more}`), 200);
 const SERVICE_SCOPES = ["plat.media_manage", "plat.media_view"];

@@ -31,7 +31,7 @@ describe("POST /token: 200", () => {
     const client = await makeClient();
     const response = await call(TOKEN, { form: grant, headers: { authorization: basic(client) } });
     expect(response.headers.get("cache-control")).toBe("no-store");
-    // RFC 6749 5.1, for caches of HTTP/1.0.
+    // RFC 6749 5.1 requires it, for caches of HTTP/1.0.
     expect(response.headers.get("pragma")).toBe("no-cache");
     const body = await expectJson(response, 200);
     expect(Object.keys(body).sort()).toEqual(["access_token", "expires_in", "scope", "token_type"]);

@@ -16,7 +16,7 @@ const GRANT = "urn:ietf:params:oauth:grant-type:device_code";
 let tenant: string;
 let ada: TestUser;
 let browser: Browser;
-/** A command line: it has no secret and no redirect URI. */
+/** A command-line client. It has no secret and no redirect URI. */
 let tool: TestApp;
 beforeAll(async () => {
   tenant = await makeTenant();
@@ -49,7 +49,7 @@ const poll = (device: Device, app = tool): Promise<Response> =>
   });
 const failureOf = async (response: Response): Promise<string> =>
   `${response.status} ${(await response.json<{ error: string }>()).error}`;
-/** Types the code; where the browser lands after redirects within the platform. */
+/** Types the code. Returns the page after all redirects within the platform. */
 async function type(from: Browser, userCode: string): Promise<Visit> {
   const page = await from.get(`${OAUTH}/device`);
   return follow(from, await from.submit(page, { user_code: userCode }));
@@ -85,7 +85,7 @@ describe("The device grant", () => {
       refresh_token: tokens.refresh_token as string,
     };
     await expectJson(await call("/oauth2/v1/token", { form }), 200);
-    // Of two devices with one code, one stole it.
+    // A second use of a device code means that it was stolen, so the tokens are revoked.
     expect(await failureOf(await poll(device))).toBe("400 invalid_grant");
     expect(await failureOf(await call("/oauth2/v1/token", { form }))).toBe("400 invalid_grant");
   });
@@ -115,7 +115,7 @@ describe("The device grant", () => {
     const asked = await type(from, device.user_code);
     const page = await follow(from, await from.submit(asked, { email: grace.email, password: grace.password }));
     const app = appOf(page);
-    // The decision that the page would send is no way round it.
+    // The form of the decision cannot bypass the set-up.
     const again = await follow(from, await from.get(device.verification_uri_complete));
     expect((await follow(from, await from.submit(again, { decision: "allow" }))).html).not.toContain("is connected");
     expect(await failureOf(await poll(device, theirTool))).toBe("400 authorization_pending");

@@ -12,7 +12,7 @@ import { errorOf, makeApp, signInThrough, visit } from "../../support/sign-in.ts
 import { join, makeUser, type TestUser } from "../../support/users.ts";
 import { mailPlatform } from "../recovery/mail-platform.ts";
 
-/** The look that operators give to pages and mails. */
+/** The brand that operators set for pages and mails. */
 const BRAND = {
   name: "Acme & Sons",
   logoUri: "https://acme.example/logo.svg",
@@ -40,7 +40,7 @@ const send = async (path: string, json: object): Promise<Response> =>
 const shown = async (path: string): Promise<any> =>
   expectJson(await call(`/admin/v1/${path}`, { token: await tokenFor(OPERATOR) }), 200);
 
-/** The brand as a page wears it. */
+/** Expects a page with the brand. */
 async function expectBrand(
   { html, headers }: Pick<Visit, "html" | "headers">,
   color = BRAND.accentColor,

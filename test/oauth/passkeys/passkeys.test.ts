@@ -64,7 +64,7 @@ async function addPasskey(browser: Browser, made?: Passkey): Promise<Passkey> {
   return passkey;
 }
 
-/** Somebody with a passkey, and the browser in which it was added. */
+/** Adds a passkey. Returns it with the browser in which the user is signed in. */
 async function withPasskey(made?: Passkey): Promise<{ readonly browser: Browser; readonly passkey: Passkey }> {
   const browser = await atAccount();
   return { browser, passkey: await addPasskey(browser, made) };
@@ -168,7 +168,7 @@ describe("A passkey", () => {
     const both = await Promise.all([browser.submit(page, answer), browser.submit(page, answer)]);
     expect(both.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([303, 400]);
     expect((await browser.submit(page, answer)).status).toBe(400);
-    // The page's challenge is used up for other answers too.
+    // The challenge of the page is used up, also for another answer.
     expect((await browser.submit(page, await passkey.answer(page))).status).toBe(400);
     expect(signsIn(await signInBy(passkey))).toBe(true);
   });
@@ -180,7 +180,7 @@ describe("A passkey", () => {
     for (const _ of [1, 2, 3]) {
       const page = await visit(browser, client);
       const bytes = fromBase64Url(page.forms[0]?.fields["challenge"] ?? "") ?? new Uint8Array();
-      // The random bytes, ten digits of the time, and a MAC (passkeys/challenge.ts).
+      // A challenge has the random bytes, ten digits of the time, and a MAC (passkeys/challenge.ts).
       expect(bytes.length).toBe(16 + 10 + 32);
       randoms.add(bytes.slice(0, 16).toString());
     }
@@ -191,7 +191,7 @@ describe("A passkey", () => {
     const { browser: mine, passkey } = await withPasskey();
     const [victim, thief] = [new Browser(), new Browser()];
     const [theirs, own] = [await visit(victim, client), await visit(thief, client)];
-    // The victim answers a page that the thief got, or the thief brings the victim's answer.
+    // The thief sends the victim's answer, with the challenge of the victim's page or of the thief's own.
     const stolen = await passkey.answer(theirs);
     for (const answer of [stolen, { ...stolen, challenge: own.forms[0]?.fields["challenge"] ?? "" }]) {
       const refused = await thief.submit(own, answer);
@@ -199,7 +199,7 @@ describe("A passkey", () => {
     }
     expect((await thief.submit(theirs, stolen)).status).toBe(400);
     expect((await victim.submit(theirs, stolen, "cross-site")).status).toBe(400);
-    // A page that adds a passkey has challenges of its own.
+    // A challenge for adding a passkey does not sign in.
     const adding = await press(mine, "/passkeys/new");
     const { challenge } = await passkey.answer(adding);
     const page = await visit(mine, client, { prompt: "login" });
@@ -403,7 +403,7 @@ describe("A new passkey", () => {
     const full = await press(browser, "/passkeys/new");
     const more = await browser.submit(full, await (await Passkey.make()).register(full));
     expect([more.status, (await stored()).length]).toEqual([400, 20]);
-    // Authenticators know the person by one handle.
+    // All passkeys of a person have the same user handle.
     expect(new Set((await stored()).map((row) => row["user_handle"])).size).toBe(1);
   });
 
@@ -484,7 +484,7 @@ describe("A platform", () => {
   });
 });
 
-/** The library's word on the same answers, as a second opinion. */
+/** A second opinion: the library must accept and refuse the same answers. */
 describe("@simplewebauthn/server", () => {
   it("takes and refuses the same answers", async () => {
     const browser = await atAccount();
@@ -540,7 +540,7 @@ describe("@simplewebauthn/server", () => {
       const [theirs, ours] = [await theirWord(answer), signsIn(await own.submit(asked, answer))];
       expect([deviation, ours]).toEqual([deviation, theirs]);
     }
-    // Broken bytes: one at a time, anywhere in what is signed and in the signature.
+    // One byte is broken at a time, anywhere in the signed data and the signature.
     for (let n = 0; n < 12; n++) {
       const own = new Browser();
       const asked = await visit(own, client, { scope: "openid" });

@@ -3,11 +3,11 @@ import type { Mail } from "../../../src/platform/ports/mail.ts";
 import { isolate, type Isolate } from "../../support/isolate.ts";
 import { ORIGIN } from "../../support/platform/call.ts";
 
-/** A platform that sends mail, with the mails that it sent. */
+/** A platform that sends mail, and its sent mails. */
 export interface MailPlatform {
   readonly platform: Isolate;
   readonly mails: Mail[];
-  /** A new browser. */
+  /** Opens a new browser. */
   browser(headers?: Record<string, string>): Browser;
 }
 

@@ -154,7 +154,7 @@ describe("a notice", () => {
   it("delays no answer, and its loss is logged alone", async () => {
     let lose: (thrown: Error) => void = () => {};
     const held = new Promise<never>((_, reject) => void (lose = reject));
-    // The mail is made after the answer, so nobody may wait for it yet.
+    // The mail is sent after the response. Until then nobody handles the rejection.
     held.catch(() => undefined);
     const own = {
       ...env,

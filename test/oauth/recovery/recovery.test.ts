@@ -218,7 +218,7 @@ describe("the answer to an address", () => {
     for (const email of [user.email, "nobody@acme.example"]) {
       const body = new URLSearchParams({ ...page.forms[0]!.fields, email, send: "1" });
       const request = new Request(`${BASE}/forgot`, { method: "POST", headers: { cookie }, body });
-      // Never answers if it waits for one of them.
+      // The links and the mails are held back, so the request would hang if it waited for them.
       expect((await asking.fetch(request, own, context)).status).toBe(200);
     }
     release();

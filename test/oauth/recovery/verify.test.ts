@@ -5,7 +5,7 @@ import { ORIGIN } from "../../support/platform/call.ts";
 import { makeUser, type TestUser } from "../../support/users.ts";
 import { linkIn, mailPlatform, type MailPlatform } from "./mail-platform.ts";
 
-/** "Send a link to confirm it" at the account page. */
+/** The button "Send a link to confirm it" at the account page, and `/verify`. */
 let at: MailPlatform;
 let user: TestUser;
 let browser: Browser;

@@ -28,7 +28,7 @@ import { databaseThrough } from "../../support/database-through.ts";
 const TOPICS = "/pubsub/v1/topics";
 const CREATED = `${TOPICS}/plat.authorization/subscriptionCreated`;
 const CANCELLED = `${TOPICS}/plat.authorization/subscriptionCancelled`;
-/** The only right of a consumer; its tenant has no package. */
+/** The consumer's only right. Its tenant has no package. */
 const SCOPE = "plat.pubsub.topic=plat.authorization.*";
 
 type SubscriptionEvent = WireEvent & { readonly metadata: { readonly schema: string } };
@@ -51,10 +51,10 @@ async function news(topic: string): Promise<SubscriptionEvent[]> {
   }
 }
 
-/** Nothing is left to publish, so the work after the responses is done. */
+/** Waits until nothing is left to publish, which happens after the responses. */
 const settled = () => expect.poll(outboxRows).toBe(0);
 
-/** `created pkg v3` … of one tenant, in the order of their topic. */
+/** The schemas of one tenant's events, in the order of the topic. */
 const schemas = (events: readonly SubscriptionEvent[], tenant: string): string[] =>
   events.filter((event) => event.tenant === tenant).map((event) => event.metadata.schema);
 
@@ -74,7 +74,7 @@ describe("The platform's own topics", () => {
   it("exist before their first event, for a client without any package", async () => {
     expect(await env.DB.prepare("SELECT count(*) AS n FROM topic").first("n")).toBe(0);
     const token = await tokenFor(consumer, SCOPE);
-    // Two isolates look for it at once, and one topic is made.
+    // Several isolates look for the topic at once, and only one topic is created.
     const looks = [0, 1, 2, 3].map(() => isolate().fetch(CREATED, { headers: { authorization: `Bearer ${token}` } }));
     for (const look of await Promise.all(looks))
       expect(await expectJson(look, 200)).toMatchObject({ storedEvents: 0, state: "active", shards: 1, lag: 0 });
@@ -274,7 +274,7 @@ describe("A subscription", () => {
     expect((await admin(path, "GET")).status).toBe(404);
     await put(`services/${service}`, listing(1));
     expect((await admin(path, "PUT", {})).status).toBe(201);
-    // It grew since. An existing subscription stays, can be put again and cancelled.
+    // The service grows. The existing subscription can still be put again and cancelled.
     await put(`services/${service}`, listing(100));
     expect((await admin(path, "PUT", {})).status).toBe(200);
     expect((await admin(path, "DELETE")).status).toBe(204);
@@ -326,7 +326,7 @@ describe("A subscription", () => {
       let batches = 0;
       const db = directoryWith({
         async batch(statements) {
-          // The change is the only batch of six. Lookups and the drain have smaller ones.
+          // The change is the only batch of five statements or more. Lookups and the drain have smaller ones.
           if (statements.length < 5) return env.DB.batch(statements);
           batches += 1;
           if (written) await env.DB.batch(statements);
@@ -369,7 +369,7 @@ interface OutboxParts {
   readonly deprecatedEvents: boolean;
 }
 
-/** A tenant of an organization, with nothing else. */
+/** Adds the rows of an organization and of its tenant. */
 async function tenantRow(): Promise<string> {
   const id = unique("t");
   await env.DB.batch([
@@ -381,7 +381,7 @@ async function tenantRow(): Promise<string> {
 
 const INSERT = `INSERT INTO subscription (tenant, package, id, created_at) VALUES (?1, ?2, ?3, 5)`;
 const DELETE = `DELETE FROM subscription WHERE tenant = ?1 AND package = ?2`;
-/** The operator service's transactions, without the drain after them. */
+/** Subscribes as the operator service does, without the drain after the transaction. */
 async function subscribe(tenant: string, pack = "platform"): Promise<string> {
   const id = unique("sub");
   const outbox = outboxAt({ ms: 5 });
@@ -393,8 +393,8 @@ async function cancel(tenant: string, pack = "platform"): Promise<void> {
 }
 
 /**
- * Bindings of a drain that crashes at step `at`: before the step is done, or after it with its response lost. From then
- * on nothing responds.
+ * Bindings of a drain that crashes at step `at`: before the step, or after it with its response lost. All later steps
+ * fail.
  */
 function crashing(at: number, when: "before" | "after") {
   let steps = 0;
@@ -436,7 +436,7 @@ describe("A drain of the outbox", () => {
         crashed = fault.crashed();
         if (crashed) crashes += 1;
         else expect(outcome).toBe("done");
-        // The lease of the crashed drain ends.
+        // The lease of the crashed drain expires.
         clock.ms += DRAIN.leaseMs;
         await outboxAt(clock).drain();
         const where = `${when} step ${at}`;
@@ -448,7 +448,7 @@ describe("A drain of the outbox", () => {
         expect(schemas(created, b), where).toEqual(V3_TO_V1);
         expect(schemas(await news(CANCELLED), a), where).toEqual(["subscriptionCancelled_v1"]);
       }
-    // Lease, rows, four times publish and remove, release: each before and after.
+    // The eleven steps are lease, rows, four times publish and remove, release. Each crashes before and after.
     expect(crashes).toBe(22);
   }, 30_000);
 
@@ -598,7 +598,7 @@ describe("A drain of the outbox", () => {
     const publisher: EventPublisher = {
       async publish(...args) {
         published += 1;
-        // It stops so long that another drain takes over and does everything.
+        // The drain pauses so long that another one takes over and publishes everything.
         clock.ms += DRAIN.leaseMs;
         await outboxAt(clock).drain();
         await real.events.publish(...args);
@@ -630,7 +630,7 @@ describe("A drain of the outbox", () => {
     const db = directoryWith({
       async batch(statements) {
         const rows = await outboxRows();
-        // Nothing is left to remove: this batch releases the lease.
+        // The outbox is empty, so this batch releases the lease.
         if (rows === 0 && whenReleasing !== undefined) {
           const tenant = whenReleasing;
           whenReleasing = undefined;
@@ -666,11 +666,11 @@ describe("A drain of the outbox", () => {
 });
 
 describe("An event that was stored while its row stayed", () => {
-  /** Publishes, then crashes before the row is removed. */
+  /** Publishes an event, and crashes before its row is removed. */
   async function storedButLeft(): Promise<string> {
     const tenant = await tenantRow();
     await subscribe(tenant);
-    // Lease, rows, publish; then the removal.
+    // The fourth step, after lease, rows and publish, is the removal.
     await outboxAt({ ms: 1_000_000 }, crashing(4, "before"))
       .drain()
       .catch(() => undefined);

@@ -7,11 +7,12 @@ import { unique } from "../../support/platform/unique.ts";
 import type { TestUser } from "../../support/users.ts";
 import { CHALLENGE, VERIFIER } from "../support/code.ts";
 
-/** A client that nobody registered, and a service behind the gateway that it wants to use. */
+/** A client that no operator registered. */
 export interface Agent {
   readonly id: string;
   readonly redirectUri: string;
 }
+/** A service behind the gateway that the client uses. */
 export interface AgentService {
   readonly name: string;
   readonly path: string;
@@ -19,7 +20,7 @@ export interface AgentService {
   readonly scopes: readonly string[];
 }
 
-/** A service of the tenant. */
+/** Registers a service of the tenant. */
 export async function makeService(tenant: string, more: object = {}): Promise<AgentService> {
   const name = unique("svc-");
   const scopes = [`${name}.read`, `${name}.write`];
@@ -29,7 +30,7 @@ export async function makeService(tenant: string, more: object = {}): Promise<Ag
   return { name, path: `/${name}/v1`, uri: `${ORIGIN}/${name}/v1`, scopes };
 }
 
-/** Publishes a document as a careful client does; fields are changed, or left out by `undefined`. */
+/** Publishes a valid document. `fields` change it; `undefined` leaves one out. */
 export async function makeAgent(
   fields: Record<string, unknown> = {},
   answer: Parameters<typeof answerJson>[2] = {},
@@ -49,7 +50,7 @@ export async function makeAgent(
   return { id, redirectUri };
 }
 
-/** The address that the client sends the browser to. */
+/** The address of `/authorize` to which the client sends the browser. */
 export function addressOf(agent: Agent, service: AgentService, more: Record<string, string | undefined> = {}): string {
   const query = {
     client_id: agent.id,
@@ -65,7 +66,7 @@ export function addressOf(agent: Agent, service: AgentService, more: Record<stri
   return `/oauth2/v1/authorize?${new URLSearchParams(sent).toString()}`;
 }
 
-/** The page that follows the sign-in. */
+/** Signs in. Returns the browser and the page after the sign-in. */
 export async function signedIn(address: string, user: TestUser, browser = new Browser()): Promise<[Browser, Visit]> {
   const page = await browser.get(address);
   return [browser, await browser.submit(page, { email: user.email, password: user.password })];
@@ -74,7 +75,7 @@ export async function signedIn(address: string, user: TestUser, browser = new Br
 export const follow = async (browser: Browser, answer: Visit): Promise<Visit> =>
   answer.location?.startsWith(ORIGIN) === true ? follow(browser, await browser.get(answer.location)) : answer;
 
-/** Allows what the page asks, and takes the code. */
+/** Allows the requested access and returns the code. */
 export async function allow(browser: Browser, page: Visit): Promise<string> {
   const back = await follow(browser, await browser.submit(page, { decision: "allow" }));
   const code = new URL(back.location ?? "about:blank").searchParams.get("code");
@@ -105,7 +106,7 @@ export interface Tokens {
   readonly scope: string;
 }
 
-/** The whole way. */
+/** Signs in, allows the access and redeems the code. */
 export async function tokensFor(agent: Agent, service: AgentService, user: TestUser, more = {}): Promise<Tokens> {
   const [browser, page] = await signedIn(addressOf(agent, service, more), user);
   return expectJson(await redeem(agent, await allow(browser, page)), 200);

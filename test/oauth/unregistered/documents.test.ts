@@ -77,7 +77,7 @@ describe("A client with a document", () => {
       expect([path, await statusAt(path, tokens.access_token as string)]).toEqual([path, 401]);
     const again = await expectJson(await refresh(agent, tokens.refresh_token as string), 200);
     expect(decodeJwt(again.access_token as string).aud).toBe(service.uri);
-    // Without a secret, a refresh token is used once.
+    // A client without a secret gets a new refresh token at each use.
     expect(again.refresh_token).not.toBe(tokens.refresh_token);
   });
 
@@ -101,7 +101,7 @@ describe("A client with a document", () => {
     expect((await remove()).status).toBe(404);
     const rows = await call(`/admin/v1/audit?subject=unregistered-clients/${encodeURIComponent(agent.id)}`, { token });
     expect(await expectJson(rows, 200)).toMatchObject([{ action: "remove", actor: OPERATOR.clientId }]);
-    // A registered client is none of these.
+    // The id of no unregistered client is a 404.
     const path = `/admin/v1/unregistered-clients/${service.path.slice(1).replaceAll("/", ".")}`;
     expect((await call(path, { method: "DELETE", token })).status).toBe(404);
   });
@@ -371,7 +371,7 @@ describe("The D1 cost of an unregistered client (architecture, What an operation
     const [tokens, redeemed] = await cost(() => redeemIt(code));
     const again = { grant_type: "refresh_token", client_id: agent.id, refresh_token: tokens.refresh_token as string };
     const [, refreshed] = await cost(async () => expectJson(await post(again), 200));
-    // The session, the consent and the row that it refers to, the words; a code's: two and the consent.
+    // The page reads the session, the client's row, the consent and the descriptions. A code costs two and the consent.
     expect({ shown, redeemed, refreshed }).toEqual({ shown: 4, redeemed: 3, refreshed: 3 });
   });
 });

@@ -13,7 +13,7 @@ import { makeUser, type TestUser } from "../../support/users.ts";
 import { addressOf, allow, follow, makeService, signedIn, type AgentService } from "./agent.ts";
 import { VERIFIER } from "../support/code.ts";
 
-/** Clients that register themselves (RFC 7591), where the deployment lets them. */
+/** Clients that register themselves (RFC 7591), if the deployment allows it. */
 const open = () => isolate({ UNREGISTERED_CLIENTS: "registration" });
 const METADATA = { client_name: "Helper", redirect_uris: ["http://127.0.0.1/callback"] };
 const GRANTS = ["authorization_code", "refresh_token"];
@@ -87,7 +87,7 @@ describe("POST /register", () => {
     expect(Object.keys(await expectJson(await call(at), 200))).not.toContain("registration_endpoint");
     const metadata = await (await open().fetch(at, {})).json<Record<string, unknown>>();
     expect(metadata["registration_endpoint"]).toBe(`${ORIGIN}/oauth2/v1/register`);
-    // An id that was given elsewhere, or before it was turned off, is unknown.
+    // An id of another deployment, or from before registration was turned off, is unknown.
     const id = `~${"a".repeat(43)}`;
     for (const { fetch } of [open(), isolate()])
       expect((await fetch(addressOf({ id, redirectUri: "http://127.0.0.1/callback" }, service), {})).status).toBe(400);
@@ -138,7 +138,7 @@ describe("POST /register", () => {
     expect([statuses.filter((one) => one === 201).length, statuses.filter((one) => one === 429).length]).toEqual([
       20, 4,
     ]);
-    // The same network, another address of it.
+    // The first is another address of the same network, the second is of another network.
     expect((await register(METADATA, "2001:db8:77::2")).status).toBe(429);
     expect((await register(METADATA, "2001:db8:78::1")).status).toBe(201);
     const { client_id: id } = await expectJson(await register(METADATA), 201);
@@ -216,14 +216,14 @@ describe("The D1 cost of a client that registered itself (architecture, What an 
     const [tokens, redeemed] = await cost(() => redeemIt(code));
     const again = { grant_type: "refresh_token", client_id: agent.id, refresh_token: tokens.refresh_token as string };
     const [, refreshed] = await cost(() => post(again));
-    // documents.test.ts has the same of a document.
+    // Clients with a document cost the same (documents.test.ts).
     expect({ registration, shown, redeemed, refreshed }).toEqual({
       registration: 1,
       shown: 4,
       redeemed: 3,
       refreshed: 3,
     });
-    // One read each for the old copies of the client, the tenant and the services.
+    // After 30 s, the copies of the client, the tenant and the services cost one more read each.
     vi.useFakeTimers({ now: Date.now() + 31_000, toFake: ["Date"] });
     const [, old] = await cost(() => browser.get(addressOf(agent, service)));
     expect(old).toBe(7);
