@@ -2403,7 +2403,7 @@ export function getToken(body: {
     }));
 }
 /**
- * What an access token is good for
+ * Describe an access token
  */
 export function getTokenInfo(accessToken: string, { details }: {
     details?: boolean;
@@ -2484,7 +2484,7 @@ export function revokeTokens(body: {
     }));
 }
 /**
- * What a token is good for, for clients
+ * Describe a token to a client
  */
 export function introspectToken(body: {
     /** An access token or a refresh token. */
@@ -2666,7 +2666,7 @@ export function pushAuthorizationRequest(body: {
     }));
 }
 /**
- * A client registers itself
+ * Register the calling client
  */
 export function registerClient(body: {
     /** With https, or http on the person's device. */
@@ -3306,7 +3306,7 @@ export function acceptInvitation(body: {
     }));
 }
 /**
- * The page of a person who signs in
+ * The account page, or the sign-in for it
  */
 export function getAccount({ uiLocales, platIdProvider }: {
     uiLocales?: string;
@@ -3320,7 +3320,7 @@ export function getAccount({ uiLocales, platIdProvider }: {
     });
 }
 /**
- * Sign in for the page
+ * Sign in to the account page
  */
 export function signInToAccount(body?: {
     /** Binds the form to the browser. */
@@ -3364,7 +3364,7 @@ export function signOutOfAccount(body?: {
     }));
 }
 /**
- * Take an application's lasting access away
+ * End the access of an application
  */
 export function removeAccess(body?: {
     /** The application's client. */
@@ -3442,7 +3442,7 @@ export function endSessionOfAccount(body?: {
     }));
 }
 /**
- * Show the second factor for the page
+ * Show the second factor to the account page
  */
 export function enterAccountCode(body?: {
     /** A one-time code of the authenticator app. */
@@ -3591,7 +3591,7 @@ export function addPasskey(body?: {
     }));
 }
 /**
- * Give a passkey another name
+ * Rename a passkey
  */
 export function renamePasskey(body?: {
     /** Binds the form to the browser's session. */

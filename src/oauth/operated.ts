@@ -12,7 +12,7 @@ import type { Tell } from "./sign-in/tell.ts";
 import type { OAuthDeps } from "./deps.ts";
 import type { OAuthStores } from "./stores.ts";
 
-/** Parts of the service that sign-ins need too. */
+/** Parts that sign-ins use too, so service.ts makes them. */
 interface Parts {
   readonly stores: OAuthStores;
   readonly trust: Trust;

@@ -28,23 +28,23 @@ export interface RouteDeps extends DeviceDeps, RegisterDeps {
   readonly revocations: PageEndpointDeps["revocations"];
   /** Tags of the pages' languages. */
   readonly uiLocales: readonly string[];
-  /** Undefined: the platform sends no mail, so nothing of this exists. */
+  /** Undefined: the platform sends no mail, so it has none of these pages. */
   readonly recovery: RecoveryDeps | undefined;
   readonly links: LinkDeps;
 }
 
 export const OAUTH_BASE = "/oauth2/v1";
 
-/** Fit the longest list of scopes, and a list of tokens to revoke. */
+/** The limits fit the longest list of scopes, and a list of tokens to revoke. */
 const TOKEN_FORM_BYTES = 64 * 1024;
 const REVOKE_FORM_BYTES = 1024 * 1024;
-/** As much as a document that describes a client. */
+/** As for a document that describes a client. */
 const REGISTRATION_BYTES = 16 * 1024;
 const METADATA_MAX_AGE_SEC = 300;
-/** A new key of an operator signs at once, so a verifier with a cache must not wait long for it. */
+/** A key that an operator makes signs at once, so caches of verifiers must expire soon. */
 const JWKS_MAX_AGE_SEC = 60;
 
-/** The OAuth service, and its metadata at the root as RFC 8414 wants it. */
+/** The OAuth service, and its metadata at the root, where RFC 8414 requires it. */
 export function createOAuthServices(deps: RouteDeps, pathPrefix: string): readonly Service[] {
   const metadata = async (call: AnyCall): Promise<Response> => {
     const { services, adminScope, operatorScopes } = deps.builtIn;
@@ -83,7 +83,7 @@ export function createOAuthServices(deps: RouteDeps, pathPrefix: string): readon
     defineRoute({
       method: "GET",
       path: "/tokeninfo",
-      summary: "What an access token is good for",
+      summary: "Describe an access token",
       operation: "readTokenInfo",
       produces: "any",
       handle: (call) => tokenInfo(deps, call),
@@ -100,7 +100,7 @@ export function createOAuthServices(deps: RouteDeps, pathPrefix: string): readon
     defineRoute({
       method: "POST",
       path: "/introspect",
-      summary: "What a token is good for, for clients",
+      summary: "Describe a token to a client",
       operation: "introspectToken",
       body: formBody(TOKEN_FORM_BYTES),
       produces: "any",
@@ -127,7 +127,7 @@ export function createOAuthServices(deps: RouteDeps, pathPrefix: string): readon
     defineRoute({
       method: "POST",
       path: "/register",
-      summary: "A client registers itself",
+      summary: "Register the calling client",
       operation: "registerClient",
       body: jsonObjectBody(REGISTRATION_BYTES, false),
       produces: "any",
@@ -154,7 +154,7 @@ export function createOAuthServices(deps: RouteDeps, pathPrefix: string): readon
   const atRoot = defineRoute({ ...wellKnown, path: `${pathPrefix}${OAUTH_BASE}`, summary: "Metadata (RFC 8414)" });
   return [
     { name: "oauth", base: OAUTH_BASE, routes, renderProblem: renderOAuthProblem, crossOrigin: true },
-    // Resources under a bearer token: their failures are the platform's, not the protocol's.
+    // These are called with a bearer token, so their errors are the platform's objects and not the protocol's.
     {
       name: "oauth",
       base: OAUTH_BASE,

@@ -211,7 +211,7 @@ export function createOAuth(settings: OAuthDeps) {
     uiLocales: deps.uiLocales,
     noteRefusal,
     refuse(call, action, refusal) {
-      // A device that waits asks every few seconds.
+      // A waiting device polls every few seconds, which would fill the logs.
       if (refusal.error !== "authorization_pending") noteRefusal(call, action, refusal);
       return oauthError(refusal, `${call.publicBase}/docs/errors`, call, names.platform);
     },
@@ -225,7 +225,7 @@ export function createOAuth(settings: OAuthDeps) {
     mails: deps.mails,
     mailLinks: stores.mailLinks,
     invitations: stores.invitations,
-    // A request's own origin comes from its `Host`, which anybody chooses; only a local platform's mails name that.
+    // Only a local platform uses the request's origin: it comes from `Host`, which the sender chooses.
     mailBase: (origin: string) => issuerAt(authUrl || publicUrl || origin).issuer,
   };
   const recovery = sendMail && { ...links, sendMail };
@@ -252,7 +252,7 @@ export function createOAuth(settings: OAuthDeps) {
     sendInvitation: recovery && ((invited: Parameters<typeof sendInvitation>[1]) => sendInvitation(recovery, invited)),
     /** The address that an operator hands over. `origin`: the request's, for a local platform. */
     invitationLink: (token: string, origin: string) => invitationLink(links.mailBase(origin), token),
-    /** Tells clients of sessions that ended, as far as it is their time. */
+    /** Sends the due notices of ended sessions to clients. */
     tellClients: () => logouts.drain("nothing is due", "anywhere"),
     redeliverLogouts: logouts.redeliver,
     rotateKeys: rotation.bySchedule,

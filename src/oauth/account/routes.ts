@@ -26,7 +26,7 @@ import {
 import { accountSignIn } from "./sign-in.ts";
 import type { FormCall } from "../sign-in/form.ts";
 
-/** Three passwords in the longest form encoding. */
+/** The limit fits three passwords in the longest form encoding. */
 const FORM_BYTES = 16 * 1024;
 
 export function createAccountRoutes(deps: AccountDeps): readonly Route[] {
@@ -50,14 +50,14 @@ export function createAccountRoutes(deps: AccountDeps): readonly Route[] {
     defineRoute({
       method: "GET",
       path: "",
-      summary: "The page of a person who signs in",
+      summary: "The account page, or the sign-in for it",
       operation: "showAccount",
       produces: "any",
       handle: (call) => account(deps, call),
     }),
-    form("/sign-in", "signIn", "Sign in for the page", accountSignIn),
+    form("/sign-in", "signIn", "Sign in to the account page", accountSignIn),
     form("/sign-out", "changeAccount", "Sign this browser out", signOut),
-    form("/remove-access", "changeAccount", "Take an application's lasting access away", removeAccess),
+    form("/remove-access", "changeAccount", "End the access of an application", removeAccess),
     form("/password", "changeAccount", "Change the password", changePassword),
     ...(recovery === undefined
       ? []
@@ -67,14 +67,14 @@ export function createAccountRoutes(deps: AccountDeps): readonly Route[] {
           ),
         ]),
     form("/end-session", "changeAccount", "End a session of the user", endSession),
-    form("/second-factor", "signIn", "Show the second factor for the page", enterAccountCode),
+    form("/second-factor", "signIn", "Show the second factor to the account page", enterAccountCode),
     form("/second-factor/set-up", "changeAccount", "Begin to set up a second factor", offerSecondFactor),
     form("/second-factor/confirm", "changeAccount", "Set up a second factor", confirmSecondFactor),
     form("/second-factor/recovery", "changeAccount", "Get new recovery codes", renewRecoveryCodes),
     form("/second-factor/remove", "changeAccount", "Remove the second factor", removeSecondFactor),
     form("/passkeys/new", "changeAccount", "Begin to add a passkey", newPasskey),
     form("/passkeys/add", "changeAccount", "Add a passkey", addPasskey),
-    form("/passkeys/rename", "changeAccount", "Give a passkey another name", renamePasskey),
+    form("/passkeys/rename", "changeAccount", "Rename a passkey", renamePasskey),
     form("/passkeys/remove", "changeAccount", "Remove a passkey", removePasskey),
     form("/link", "changeAccount", "Link an account at an identity provider", linkProvider),
     form("/unlink", "changeAccount", "Unlink an account at an identity provider", unlinkProvider),
