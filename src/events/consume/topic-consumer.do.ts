@@ -156,8 +156,8 @@ export class TopicConsumer extends RestorableObject<ConsumerEnv> {
   /** Exports the record without its lock, so a restored consumer reads the locked batch again. */
   exportPage(): ConsumerPage | { readonly kind: "gone" } {
     if (this.#record === undefined) return { kind: "gone" };
-    const { state, handouts } = this.#record;
-    const record: ConsumerRecord = { state: withoutLock(state, READ.outcomes), handouts };
+    const { state, handouts, seenResets } = this.#record;
+    const record: ConsumerRecord = { state: withoutLock(state, READ.outcomes), handouts, seenResets };
     return { kind: "consumer", format: PAGE_FORMAT, record: JSON.stringify(record) };
   }
 

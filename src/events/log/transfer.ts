@@ -5,7 +5,7 @@ import {
   type ImportOutcome,
   type ImportPlace,
 } from "../../platform/storage/object-import.ts";
-import { ResetTable } from "./resets.ts";
+import { ResetTable, type Reset } from "./resets.ts";
 import { createLogTables, KEY_BYTES, logExists, readLog } from "./schema.ts";
 import { SegmentTable } from "./segment-table.ts";
 import type { Segment } from "./segments.ts";
@@ -49,6 +49,8 @@ interface LogHead {
   /** The log's last event when the page was made, and its time. */
   readonly lastSeq: number;
   readonly lastAtMs: number;
+  /** Resets that the log has had. A reader that has not seen one goes back to it after the import, too. */
+  readonly resets?: readonly Reset[] | undefined;
 }
 
 export interface StoredKey extends Record<string, SqlStorageValue> {
@@ -109,11 +111,13 @@ export function importLogPage(
     }
     if (page.kind === "register") importRegister(sql, page);
     else importEvents(sql, page);
+    const resets = new ResetTable(sql);
+    for (const { id, seq } of page.resets ?? []) resets.add(id, seq);
     if (!place.isLast) return;
     sql.exec(`UPDATE log SET closed = 0, key_bytes = (SELECT coalesce(sum(${KEY_BYTES}), 0) FROM publish_key)`);
     const { trimmed } = readLog(sql);
     // Objects of readers that were not lost may have cursors beyond the backup.
-    new ResetTable(sql).add(place.id, new SegmentTable(sql).newest()?.lastSeq ?? trimmed.seq);
+    resets.add(place.id, new SegmentTable(sql).newest()?.lastSeq ?? trimmed.seq);
   });
 }
 
@@ -182,7 +186,8 @@ const split = (after: string): [string, string] => {
 
 function headOf(sql: SqlStorage, { seq, createdAtMs }: LogEnd): LogHead {
   const { shard, retention } = readLog(sql);
-  return { format: PAGE_FORMAT, shard, retention, lastSeq: seq, lastAtMs: createdAtMs };
+  const resets = new ResetTable(sql).all;
+  return { format: PAGE_FORMAT, shard, retention, lastSeq: seq, lastAtMs: createdAtMs, resets };
 }
 
 function timeAt(segments: SegmentTable, seq: number): number | undefined {

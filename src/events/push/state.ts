@@ -124,13 +124,23 @@ export class PushState {
   rewind(cursor: readonly number[], seen: ReadonlyMap<number, string>): void {
     const { sql } = this.#storage;
     this.#storage.transactionSync(() => {
-      sql.exec(SEEN_TABLE);
-      for (const [shard, id] of seen)
-        sql.exec(`INSERT OR REPLACE INTO seen_reset (shard, reset_id) VALUES (?, ?)`, shard, id);
+      PushState.storeSeen(sql, seen);
       sql.exec(`UPDATE subscription SET cursor = ?`, JSON.stringify(cursor));
     });
     this.#cursor = cursor;
     for (const [shard, id] of seen) this.#seenResets.set(shard, id);
+  }
+
+  /** All resets seen, by shard. */
+  get seenResets(): ReadonlyMap<number, string> {
+    return this.#seenResets;
+  }
+
+  static storeSeen(sql: SqlStorage, seen: ReadonlyMap<number, string>): void {
+    if (seen.size === 0) return;
+    sql.exec(SEEN_TABLE);
+    for (const [shard, id] of seen)
+      sql.exec(`INSERT OR REPLACE INTO seen_reset (shard, reset_id) VALUES (?, ?)`, shard, id);
   }
 
   inTransaction(write: () => void): void {

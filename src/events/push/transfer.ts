@@ -25,6 +25,8 @@ export interface PushPage {
   readonly kind: "push";
   readonly format: number;
   readonly state: StateRow;
+  /** The last reset seen of each shard's log (log/resets.ts); absent in backups of earlier releases. */
+  readonly seenResets?: readonly { readonly shard: number; readonly id: string }[];
   readonly deliveries: readonly ExportedDelivery[];
   /** Where the next page starts; undefined on the last one. */
   readonly next: number | undefined;
@@ -53,7 +55,8 @@ export function exportPush(
     return 100 + attempts.length + (text?.length ?? 0);
   });
   const next = isAll ? undefined : page.at(-1)?.place;
-  return { kind: "push", format: PAGE_FORMAT, state: state.toRow(), deliveries: page, next };
+  const seenResets = [...state.seenResets].map(([shard, id]) => ({ shard, id }));
+  return { kind: "push", format: PAGE_FORMAT, state: state.toRow(), seenResets, deliveries: page, next };
 }
 
 function* byPlace(rows: Iterable<ExportedDelivery>, packed: readonly ExportedDelivery[]): Generator<ExportedDelivery> {
@@ -95,7 +98,9 @@ export function importPushPage(storage: DurableObjectStorage, place: ImportPlace
         row.attempts,
         row.text,
       );
-    if (place.isLast) PushState.store(sql, page.state);
+    if (!place.isLast) return;
+    PushState.store(sql, page.state);
+    PushState.storeSeen(sql, new Map(page.seenResets?.map(({ shard, id }) => [shard, id])));
   });
 }
 

@@ -132,6 +132,36 @@ describe("A log, exported and imported", () => {
     expect(payloads(await topic.read({ numEvents: 10 }))).toEqual(["next", "next"]);
   });
 
+  it("gives a reader the events after a reset that it had not seen, and none twice to one that had", async () => {
+    const topic = await makeTopic(app);
+    const { record, consumer, logs } = await objectsOf(topic);
+    const other = { headers: { consumer: "other" } };
+    const readBy = async (init = {}) => payloads(await topic.read({ numEvents: 9, autoCommit: true }, init));
+    const put = async (...texts: string[]) => {
+      for (const payload of texts) await topic.put({ payload });
+    };
+    await put("a", "b", "c");
+    for (const init of [{}, other]) expect(await readBy(init)).toEqual(["a", "b", "c"]);
+    const log = logs[0]!;
+    // As a restore of the log to its first event.
+    await runInDurableObject(log, (_: object, { storage }) => {
+      storage.sql.exec(`DELETE FROM segment WHERE first_seq > 1`);
+    });
+    await evictDurableObject(log);
+    await log.reset(unique("reset"), 0, KEPT);
+    await put("d", "e", "f");
+    expect(await readBy(other)).toEqual(["d", "e", "f"]);
+    const names = [topic.owner.clientId, `${topic.owner.clientId}/consumer/other`];
+    const readers = await Promise.all(names.map(async (name) => some(await objects.exportConsumer(record, name))));
+    const pages = await logPages(record, 0);
+    await Promise.all([log.destroy(), consumer.destroy()]);
+    await env.TOPIC_CONSUMER.getByName(consumerName(record, names[1]!)).destroy();
+    await importLog(record, 0, pages);
+    for (const [at, name] of names.entries())
+      await importAll([readers[at]!], (place, page) => objects.importConsumer(record, name, place, page));
+    expect([await readBy(), await readBy(other)]).toEqual([["d", "e", "f"], []]);
+  });
+
   it("begins at the time from which it was exported, and continues the positions", async () => {
     stopTheClock();
     const topic = await makeTopic(app);
@@ -237,6 +267,36 @@ describe("A push subscription, exported and imported", () => {
     await push.run();
     expect(idsOf(await push.received())).toEqual([dead]);
     expect((await push.delivery(delivered!)).state).toBe("delivered");
+  });
+
+  it("delivers the events after a reset that it had not seen, and none twice if it had", async () => {
+    for (const hasSeen of [false, true]) {
+      const push = await makePush();
+      for (const text of ["a", "b", "c"]) await push.put([text]);
+      await push.run();
+      const log = push.logs[0]!;
+      await runInDurableObject(log, (_: object, { storage }) => {
+        storage.sql.exec(`DELETE FROM segment WHERE first_seq > 1`);
+      });
+      await evictDurableObject(log);
+      await log.reset(unique("reset"), 0, KEPT);
+      const later = [];
+      for (const text of ["d", "e", "f"]) later.push(...(await push.publish([text])));
+      if (hasSeen) {
+        await push.stub.wake();
+        await push.run();
+      }
+      const [pages, log0] = [await exportPush(push), await logPages(push.record, 0)];
+      await push.stub.destroy();
+      await log.destroy();
+      await push.received();
+      await importLog(push.record, 0, log0);
+      const name = pushObjectName(push.record, push.id);
+      await importAll(pages, (place, page) => objects.importPush(name, place, page));
+      await push.evict();
+      await push.run();
+      expect(idsOf(await push.received())).toEqual(hasSeen ? [] : later);
+    }
   });
 
   it("is absent until its last page, and wakes for an event published before it", async () => {
