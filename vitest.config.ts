@@ -31,6 +31,7 @@ const againstPlatforms = (name: string) => ({
   test: {
     name,
     include: [`test/${name}/**/*.test.ts`],
+    globalSetup: "test/acceptance/support/process/shared-platforms.ts",
     setupFiles: ["test/acceptance/support/log-watch.ts", "test/support/runtime/fixed-seeds.ts"],
     provide: { isSearch: isSearch || name === "nightly" },
     testTimeout: 120_000,

@@ -6,9 +6,10 @@ import { oidcClientSuite } from "./browser/oidc-client-ts.ts";
 import { passkeySuite } from "./browser/passkeys.ts";
 import { signInPageSuite } from "./browser/sign-in-page.ts";
 import { useStage } from "./browser/stage.ts";
+import { useSharedWorld } from "./support/use-world.ts";
 
 /** Chromium before a platform, and an application on another site. */
-const stage = useStage();
+const stage = useStage(useSharedWorld("plain"));
 
 signInPageSuite(stage);
 accountPageSuite(stage);

@@ -2,10 +2,11 @@ import { once } from "node:events";
 import { get, request, type IncomingMessage } from "node:http";
 import { buffer } from "node:stream/consumers";
 import { expect, test } from "vitest";
-import { makeClient, useWorld } from "./support/world.ts";
+import { useSharedWorld } from "./support/use-world.ts";
+import { makeClient } from "./support/world.ts";
 
 /** Public content as it goes over the wire, where a length that is missing or wrong shows. */
-const world = useWorld();
+const world = useSharedWorld("plain");
 const SIZE = 300_000;
 const BYTES = Buffer.from(Uint8Array.from({ length: SIZE }, (_, index) => (index * 7) % 251));
 

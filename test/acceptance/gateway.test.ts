@@ -7,11 +7,12 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { WebSocket, WebSocketServer } from "ws";
 import { freePort } from "./support/process/state.ts";
 import { ask, bodyOf, startUpstream, type Heard, type Saying, type Upstream } from "./support/parties/upstream.ts";
-import { makeClient, TENANT, useWorld } from "./support/world.ts";
+import { GATEWAY_TIMEOUT_MS as TIMEOUT_MS } from "./support/process/shared-platforms.ts";
+import { useSharedWorld } from "./support/use-world.ts";
+import { makeClient, TENANT } from "./support/world.ts";
 
 /** The gateway in front of real HTTP servers, seen from both sides over plain connections. */
-const TIMEOUT_MS = 1_500;
-const world = useWorld({ GATEWAY_TIMEOUT_MS: String(TIMEOUT_MS) });
+const world = useSharedWorld("plain");
 let upstream: Upstream;
 let authorization: string;
 /** The service's own address, and the one that the world knows it by. */

@@ -8,10 +8,11 @@ import type { CookieBrowser } from "./support/cookie-browser.ts";
 import { PATIENCE_MS, startDocument, startNotes } from "./support/parties/agent-servers.ts";
 import { makeAgent, newClient, said, transportOf, type Agent } from "./support/parties/mcp-agent.ts";
 import { CALLBACK, newBrowser } from "./support/visit.ts";
-import { ADA, TENANT, useWorld } from "./support/world.ts";
+import { useSharedWorld } from "./support/use-world.ts";
+import { ADA, TENANT } from "./support/world.ts";
 
 /** The official client for the Model Context Protocol, unmodified, before examples/mcp-server behind the gateway. */
-const world = useWorld({ UNREGISTERED_CLIENTS: "registration", PATH_PREFIX: "/base" });
+const world = useSharedWorld("based");
 
 let notes: Program;
 let document: Awaited<ReturnType<typeof startDocument>>;

@@ -4,10 +4,10 @@ import { originalClientsSuite } from "./oauth-clients/original-clients.ts";
 import { openidClientSuite } from "./oauth-clients/openid-client.ts";
 import { passportSuite } from "./oauth-clients/passport-oauth2.ts";
 import { simpleOAuth2Suite } from "./oauth-clients/simple-oauth2.ts";
-import { useWorld } from "./support/world.ts";
+import { useSharedWorld } from "./support/use-world.ts";
 
 /** Libraries that others wrote, unmodified and as their documentation says, against one platform, below a path. */
-const world = useWorld({ PATH_PREFIX: "/base" });
+const world = useSharedWorld("based");
 
 openidClientSuite(world);
 oauth4webapiSuite(world);

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startReceiver, type Received, type Receiver } from "../../examples/tour/receiver.ts";
 import { freePort } from "./support/process/state.ts";
 import { must, openShop, TENANTS, type Shop, type WireEvent } from "./support/pubsub.ts";
-import { useWorld } from "./support/world.ts";
+import { useSharedWorld } from "./support/use-world.ts";
 
 /**
  * Push against real HTTP receivers. Every kind of endpoint has a subscription of its own to one topic, two events are
@@ -18,7 +18,7 @@ const EVENTS = [
 ];
 const PATIENCE_MS = 20_000;
 
-const world = useWorld();
+const world = useSharedWorld("plain");
 let shop: Shop;
 let receiver: Receiver;
 let topic: string;

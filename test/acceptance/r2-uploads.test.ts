@@ -3,7 +3,8 @@ import { beforeAll, describe, expect, test } from "vitest";
 import { takesUnsignedHeaders } from "../../scripts/lib/local/deploy-s3.ts";
 import { createS3 } from "../../src/media/blobs/s3.ts";
 import { freePort } from "./support/process/state.ts";
-import { makeClient, useWorld, type Client } from "./support/world.ts";
+import { useWorld } from "./support/use-world.ts";
+import { makeClient, type Client } from "./support/world.ts";
 
 /**
  * Uploads by presigned links, against a real S3 API: Miniflare's, on the very bucket of the platform. What is stored is

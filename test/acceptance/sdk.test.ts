@@ -20,10 +20,11 @@ import {
   type PlinthOptions,
 } from "../../packages/sdk/src/index.ts";
 import { frameworkSuite } from "./sdk/frameworks.ts";
-import { makeClient, OTHER_TENANT, SERVICE, TENANT, useWorld, type Client } from "./support/world.ts";
+import { useSharedWorld } from "./support/use-world.ts";
+import { makeClient, OTHER_TENANT, SERVICE, TENANT, type Client } from "./support/world.ts";
 
 /** The SDK against a started platform. Faults are those of a network: `fetch` loses requests and answers. */
-const world = useWorld();
+const world = useSharedWorld("plain");
 let client: Client;
 let plinth: Plinth;
 let count = 0;

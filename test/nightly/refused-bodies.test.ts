@@ -2,7 +2,8 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { openShop } from "../acceptance/support/pubsub.ts";
 import { ask, bodyOf, startUpstream, type Upstream } from "../acceptance/support/parties/upstream.ts";
-import { TENANT, useWorld } from "../acceptance/support/world.ts";
+import { useWorld } from "../acceptance/support/use-world.ts";
+import { TENANT } from "../acceptance/support/world.ts";
 
 /** What a client hears that is still sending when it is refused: the answer, not a broken connection. */
 const world = useWorld();

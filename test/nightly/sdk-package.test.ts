@@ -9,7 +9,8 @@ import { convertV4MiniflareOptions, Miniflare } from "miniflare";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { ROOT } from "../../scripts/lib/root.ts";
 import { launchChromium } from "../acceptance/support/chromium.ts";
-import { makeClient, TENANT, useWorld, type Client } from "../acceptance/support/world.ts";
+import { useWorld } from "../acceptance/support/use-world.ts";
+import { makeClient, TENANT, type Client } from "../acceptance/support/world.ts";
 
 import { fromNpm } from "./support/registry.ts";
 

@@ -8,7 +8,8 @@ import { readOptions } from "../../tools/soak/options.ts";
 import { createRandom } from "../../tools/soak/lib/random.ts";
 import { Violations } from "../../tools/soak/ledgers/violations.ts";
 import { npm } from "../acceptance/support/process/program.ts";
-import { OPERATOR_SECRET, useWorld } from "../acceptance/support/world.ts";
+import { useWorld } from "../acceptance/support/use-world.ts";
+import { OPERATOR_SECRET } from "../acceptance/support/world.ts";
 
 const out = mkdtempSync(join(tmpdir(), "plinth-soak-out-"));
 afterAll(() => rmSync(out, { recursive: true, force: true }));

@@ -1,7 +1,8 @@
 import { expect, test } from "vitest";
 import { npm } from "../acceptance/support/process/program.ts";
 import { freePort } from "../acceptance/support/process/state.ts";
-import { OPERATOR_SECRET, useWorld } from "../acceptance/support/world.ts";
+import { useWorld } from "../acceptance/support/use-world.ts";
+import { OPERATOR_SECRET } from "../acceptance/support/world.ts";
 
 const world = useWorld({
   R2_ACCESS_KEY_ID: "nightly-id",

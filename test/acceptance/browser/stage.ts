@@ -2,7 +2,8 @@ import type { Browser, BrowserContext, BrowserContextOptions, Page } from "playw
 import { afterAll, afterEach, beforeAll, expect } from "vitest";
 import { launchChromium } from "../support/chromium.ts";
 import { startRelyingParty, type RelyingParty } from "../support/parties/relying-party.ts";
-import { makeClient, SCOPES, SERVICE, TENANT, useWorld, type Client, type User, type World } from "../support/world.ts";
+import { useWorld } from "../support/use-world.ts";
+import { makeClient, SCOPES, SERVICE, TENANT, type Client, type User, type World } from "../support/world.ts";
 
 /** A platform, an application on another site, and a browser before both. */
 export interface Stage {
@@ -28,8 +29,7 @@ export const VERIFIER = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
 const CHALLENGE = "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM";
 
 /** For one test file. A complaint that no test asked for fails the test in which it came. */
-export function useStage(): () => Stage {
-  const world = useWorld();
+export function useStage(world: () => World = useWorld()): () => Stage {
   let browser: Browser | undefined;
   let app: RelyingParty | undefined;
   let stage: Stage | undefined;

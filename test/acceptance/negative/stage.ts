@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { beforeAll } from "vitest";
+import { useWorld } from "../support/use-world.ts";
 import {
   ADA,
   BOB,
@@ -8,7 +9,6 @@ import {
   makeClient,
   OTHER_TENANT,
   SERVICE,
-  useWorld,
   type Client,
   type User,
   type World,

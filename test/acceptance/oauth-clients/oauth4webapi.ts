@@ -125,6 +125,7 @@ export function oauth4webapiSuite(world: () => World): void {
         "introspection_endpoint",
         "jwks_uri",
         "pushed_authorization_request_endpoint",
+        "registration_endpoint",
         "revocation_endpoint",
         "token_endpoint",
         "userinfo_endpoint",

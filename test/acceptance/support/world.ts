@@ -1,8 +1,4 @@
-import { rmSync } from "node:fs";
-import { afterAll, beforeAll } from "vitest";
-import { startPlatform, type Platform } from "./process/platform.ts";
-import { stopGroup } from "./process/program.ts";
-import { newStateDir } from "./process/state.ts";
+import type { Platform } from "./process/platform.ts";
 
 /**
  * A started platform, and what its operator made for those who come from outside. Nothing here knows the platform but by
@@ -51,33 +47,11 @@ export const AWKWARD_SECRET = "a:secret+with%41&all=sorts/of~chars?!";
 
 export const OPERATOR_SECRET = "an-operator-secret-for-acceptance-tests";
 
-const START_TIMEOUT_MS = 60_000;
+/** A platform that was started with `OPERATOR_SECRET`. */
+type Started = Pick<Platform, "url" | "output">;
 
-/** Starts a platform for the test file, with these variables besides, and ends it with the file. */
-export function useWorld(variables: Record<string, string> = {}): () => World {
-  const stateDir = newStateDir();
-  let platform: Platform | undefined;
-  let world: World | undefined;
-  beforeAll(async () => {
-    platform = await startPlatform({
-      ...variables,
-      STATE_DIR: stateDir,
-      OPERATOR_CLIENT_SECRET: OPERATOR_SECRET,
-    });
-    world = await makeWorld(platform, variables["PATH_PREFIX"] ?? "");
-  }, START_TIMEOUT_MS);
-  afterAll(async () => {
-    if (platform !== undefined) await stopGroup(platform, "SIGKILL");
-    rmSync(stateDir, { recursive: true, force: true });
-  });
-  return () => {
-    if (world === undefined) throw new Error("the platform was not started");
-    return world;
-  };
-}
-
-/** Makes everything on a new platform, which was started with `OPERATOR_SECRET`. */
-export async function makeWorld({ url, output }: Platform, pathPrefix: string): Promise<World> {
+/** Opens the world of a platform on which `makeWorld` made everything. */
+export async function openWorld({ url, output }: Started, pathPrefix: string): Promise<World> {
   const base = `${url}${pathPrefix}`;
   const issuer = `${base}/oauth2/v1`;
   const answer = await fetch(`${issuer}/token`, {
@@ -100,6 +74,13 @@ export async function makeWorld({ url, output }: Platform, pathPrefix: string): 
     if (!response.ok) throw new Error(`PUT ${path}: ${response.status} ${text}`);
     return JSON.parse(text);
   };
+  return { url, base, issuer, put, operate, output };
+}
+
+/** Makes everything on a new platform. */
+export async function makeWorld(platform: Started, pathPrefix: string): Promise<World> {
+  const world = await openWorld(platform, pathPrefix);
+  const { put } = world;
   await put("organizations/group", { name: "The group" });
   for (const [tenant, name] of Object.entries({ [TENANT]: "Acme & Söhne", [OTHER_TENANT]: "Globex <Ltd>" })) {
     await put(`tenants/${tenant}`, { organization: "group", name });
@@ -116,7 +97,7 @@ export async function makeWorld({ url, output }: Platform, pathPrefix: string): 
     await put(`tenants/${TENANT}/members/${email}`, { roles: ["everything"] });
   }
   await put(`tenants/${OTHER_TENANT}/members/${BOB.email}`, { roles: ["everything"] });
-  return { url, base, issuer, put, operate, output };
+  return world;
 }
 
 /** A client of `TENANT`; confidential unless told otherwise, with the secret that the platform makes or the given one. */
