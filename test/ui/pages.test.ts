@@ -14,7 +14,7 @@ import { formAction } from "../../src/ui/parts/layout.ts";
 import { createPages } from "../../src/ui/pages.ts";
 import { LANGUAGES, type Language } from "../../src/ui/texts/languages.ts";
 import { attribute, parseHtml, type Tag } from "../support/html.ts";
-import { casesOf, runs } from "../support/model-runs.ts";
+import { isSearch, runs } from "../support/model-runs.ts";
 
 const pages = createPages("/base");
 const context = {
@@ -413,21 +413,18 @@ describe("every language", () => {
 });
 
 describe("text from outside in a page", () => {
-  const payloads = casesOf(
-    [
-      `"><script>alert(1)</script>`,
-      `' autofocus onfocus='alert(1)`,
-      `" onfocus="alert(1)" x="`,
-      `</title></textarea></style><img src=x onerror=alert(1)>`,
-      `<!--`,
-      `]]>&lt;b&gt;`,
-      `{client}{tenant}{user}{id}`,
-      "\u0000\u202e\ud800\r\n\u2028",
-      "__proto__",
-      "javascript:alert(1)",
-    ],
-    4,
-  );
+  const payloads = [
+    `"><script>alert(1)</script>`,
+    `' autofocus onfocus='alert(1)`,
+    `" onfocus="alert(1)" x="`,
+    `</title></textarea></style><img src=x onerror=alert(1)>`,
+    `<!--`,
+    `]]>&lt;b&gt;`,
+    `{client}{tenant}{user}{id}`,
+    "\u0000\u202e\ud800\r\n\u2028",
+    "__proto__",
+    "javascript:alert(1)",
+  ];
   const FIXED = new Set(["publicBase", "layout", "fault", "notice", "kind", "uiLocales", "acceptLanguage"]);
 
   /** Copies of the value with one text replaced: every leaf in turn, names of hidden fields too. */
@@ -463,8 +460,10 @@ describe("text from outside in a page", () => {
   it.each(everyKind)("$name: changes no tag and no attribute", async ({ view, show }) => {
     const plain = skeleton((await parseHtml(show(view))).tags);
     let seen = 0;
-    for (const payload of payloads)
-      for (const variant of variants(view, payload)) {
+    for (const [turn, payload] of payloads.entries())
+      for (const [index, variant] of variants(view, payload).entries()) {
+        // `npm test` puts one payload at each place, a search all.
+        if (!isSearch && index % payloads.length !== turn) continue;
         const { tags, text } = await parseHtml(show(variant));
         expect(skeleton(tags), JSON.stringify(variant)).toEqual(plain);
         expect(text.replace(/<script src="\/base\/docs\/assets\/passkeys-[0-9a-f]{16}\.js" defer>/, "")).not.toContain(
@@ -472,7 +471,7 @@ describe("text from outside in a page", () => {
         );
         seen++;
       }
-    expect(seen).toBeGreaterThanOrEqual(payloads.length);
+    expect(seen).toBeGreaterThan(0);
   });
 
   it("changes nothing for any text", async () => {
