@@ -41,8 +41,9 @@ export interface SharedPlatform {
   readonly outputPath: string;
 }
 
-interface Running extends SharedPlatform {
+interface Running {
   readonly platform: Platform;
+  readonly shared: SharedPlatform;
 }
 
 declare module "vitest" {
@@ -68,14 +69,15 @@ export default async function share({ provide }: TestProject): Promise<() => Pro
       stream?.on("data", (text: string) => appendFileSync(outputPath, text));
     const pathPrefix = variables["PATH_PREFIX"] ?? "";
     await makeWorld(platform, pathPrefix);
-    return { url: platform.url, pathPrefix, variables: { ...variables, STATE_DIR: stateDir }, outputPath, platform };
+    const { url } = platform;
+    return { platform, shared: { url, pathPrefix, variables: { ...variables, STATE_DIR: stateDir }, outputPath } };
   }
 
   const server = createServer((request, response) => {
     const name = (request.url ?? "").slice(1) as SharedName;
     if (!running.has(name)) running.set(name, start(name));
     running.get(name)!.then(
-      ({ platform: _, ...shared }) => response.end(JSON.stringify(shared)),
+      ({ shared }) => response.end(JSON.stringify(shared)),
       (error: unknown) => response.writeHead(500).end(String(error)),
     );
   });
@@ -87,7 +89,7 @@ export default async function share({ provide }: TestProject): Promise<() => Pro
     for (const one of await Promise.allSettled(running.values())) {
       if (one.status === "rejected") continue;
       await stopGroup(one.value.platform, "SIGKILL");
-      rmSync(one.value.variables["STATE_DIR"]!, { recursive: true, force: true });
+      rmSync(one.value.shared.variables["STATE_DIR"]!, { recursive: true, force: true });
     }
     rmSync(folder, { recursive: true, force: true });
   };
