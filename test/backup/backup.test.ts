@@ -1,3 +1,4 @@
+import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { beforeAll, describe, expect, it } from "vitest";
 import { backupId } from "../../src/backup/bucket/manifest-store.ts";
@@ -5,6 +6,7 @@ import { placed, TABLES, tablesOfShards } from "../../src/backup/model/tables.ts
 import { logOf } from "../../src/events/log/client.ts";
 import type { TopicAddress } from "../../src/events/model/topic.ts";
 import { classify, KEYSPACES } from "../../src/media/consistency/keyspaces.ts";
+import { KEPT } from "../events/support/events-app.ts";
 import { makeOwned } from "../http/rights-samples.ts";
 import { makeWorld } from "../http/rights-world.ts";
 import { makeProvider } from "../support/parties/idp/scripted-provider.ts";
@@ -192,6 +194,32 @@ describe("a backup with a copy of the files", () => {
     // A part more for what is new; then one for all.
     expect(inOne[1]).toBe(inOne[0]! + 1);
     expect(inOne[2]).toBeLessThan(inOne[1]!);
+  });
+
+  it("reads all events of a log anew that was reset since the earlier backup, though it is longer now", async () => {
+    await publish("undone");
+    await run("backup", newId());
+    const topic = await env.DB.prepare(
+      "SELECT owner, event_type AS eventType, incarnation, shards FROM topic WHERE event_type = ?",
+    )
+      .bind(owned.topic.eventType)
+      .first<TopicAddress & Record<string, unknown>>();
+    const log = logOf(env.TOPIC_LOG, topic!, 0);
+    // As a restore of this object to the time before the last event.
+    await runInDurableObject(log, (_: object, { storage }) => {
+      storage.sql.exec("DELETE FROM segment WHERE last_seq = (SELECT max(last_seq) FROM segment)");
+    });
+    await evictDurableObject(log);
+    await log.reset(unique("reset"), 0, KEPT);
+    for (const payload of ["instead", "after"]) await publish(payload);
+    const last = newId();
+    await run("backup", last);
+    const events = await everyEvent();
+    await destroy();
+    expect(await run("restore", last)).toMatchObject({ state: "done", error: "", findings: [] });
+    expect(await everyEvent()).toEqual(events);
+    await createDeps(env).shards.copies.sweep();
+    before = await everyRow();
   });
 
   /** How many parts hold the events of the topic. */

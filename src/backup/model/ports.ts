@@ -31,6 +31,11 @@ export interface RegisterPage {
   readonly next?: string | undefined;
   readonly lastSeq: number;
   readonly retention: { readonly ageMs: number };
+  readonly resets?: readonly LogReset[] | undefined;
+}
+/** A log that was reset gives out positions again. */
+interface LogReset {
+  readonly id: string;
 }
 export interface EventsPage {
   readonly kind: "events";
@@ -38,6 +43,7 @@ export interface EventsPage {
   readonly endSeq: number;
   readonly atEnd: boolean;
   readonly segments: readonly { readonly createdAtMs: number }[];
+  readonly resets?: readonly LogReset[] | undefined;
 }
 export interface ConsumerPage {
   readonly kind: "consumer";

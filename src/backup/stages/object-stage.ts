@@ -117,7 +117,8 @@ const PHASES: Readonly<Record<Phase, (context: PhaseContext, topic: TopicAddress
     const topics = page.atEnd && isLast ? 1 : 0;
     if (!isNews) return { next, counts: { topics } };
     const events = page.endSeq - Math.max(page.beforeSeq, end ?? 0);
-    const info = infoOf({ kind: "events", end: page.endSeq, events, newestMs: page.segments.at(-1)?.createdAtMs ?? 0 });
+    const newestMs = page.segments.at(-1)?.createdAtMs ?? 0;
+    const info = infoOf({ kind: "events", end: page.endSeq, events, newestMs, reset: lastReset(page) });
     const written = await context.parts.put(section, [JSON.stringify(page)], info);
     return { next, parts: [written.part], counts: { ...countsOf([written]), topics, events } };
   },
@@ -130,7 +131,11 @@ interface LogInfo {
   readonly events?: number;
   /** When the newest event was published. */
   readonly newestMs?: number;
+  /** The last reset of the log; undefined: there was none. */
+  readonly reset?: string | undefined;
 }
+
+const lastReset = ({ resets }: RegisterPage | EventsPage): string | undefined => resets?.at(-1)?.id;
 
 const infoOf = (info: LogInfo): string => JSON.stringify(info);
 export const logInfo = (part: Part): LogInfo => JSON.parse(part.info) as LogInfo;
@@ -145,9 +150,13 @@ function withKnown(counts: ReturnType<typeof countsOf>, known: readonly Part[]) 
   };
 }
 
-/** Parts of the earlier backup with events that are wanted and still kept. None if the log was reset meanwhile. */
+/**
+ * Parts of the earlier backup with events that are wanted and still kept. None if the log was reset meanwhile: other
+ * events may have these positions now.
+ */
 function usable({ lists, job, nowMs }: StepContext, section: string, page: RegisterPage): readonly Part[] {
   const known = lists.known(section);
+  if (known.some((part) => logInfo(part).reset !== lastReset(page))) return [];
   if (page.lastSeq < (endOf(known.at(-1)) ?? 0)) return [];
   const fromMs = Math.max(nowMs - page.retention.ageMs, job.options.eventsSince ?? 0);
   return known.filter((part) => (logInfo(part).newestMs ?? 0) >= fromMs);
