@@ -268,6 +268,38 @@ describe("expired invitations", () => {
   });
 });
 
+describe("the open invitations of an organization", () => {
+  it.each([
+    ["by mail", "PUT", ""],
+    ["by a link that an operator hands over", "POST", "/link"],
+  ])("%s are at most 500, however many are made at once", async (_, method, path) => {
+    const organization = `${tenant}-org`;
+    const numbers = `WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 498)`;
+    const open = unique("open");
+    await env.DB.batch([
+      env.DB.prepare(`${numbers} INSERT INTO user (email, name, created_at) SELECT i || ?1, '', 0 FROM n`).bind(open),
+      env.DB.prepare(
+        `${numbers} INSERT INTO organization_invitation
+           (organization, email, roles, name, language, token_hash, created_at, expires_at)
+         SELECT ?2, i || ?1, '[]', '', '', i || ?1, 0, ?3 FROM n`,
+      ).bind(open, organization, Date.now() + 86_400_000),
+    ]);
+    const make = (email: string) =>
+      request(method, `organizations/${organization}/invitations/${email}${path}`, operator, { roles: [role] });
+    const people = Array.from({ length: 6 }, () => `${unique("grace")}@acme.example`);
+    const answers = await Promise.all(people.map(make));
+    expect(answers.filter(({ status }) => status === 201).length).toBe(2);
+    const [refused] = answers.filter(({ status }) => status === 429);
+    expect(await refused!.json()).toMatchObject({ type: "insufficient_resources" });
+    expect(refused!.headers.get("retry-after")).toBe("3600");
+    const count = env.DB.prepare("SELECT count(*) AS n FROM organization_invitation WHERE organization = ?");
+    expect(await count.bind(organization).first("n")).toBe(500);
+    // Another link for somebody who is invited already adds none.
+    const invited = people[answers.findIndex(({ status }) => status === 201)]!;
+    expect((await make(invited)).ok).toBe(true);
+  });
+});
+
 describe("a link that an operator hands over", () => {
   const organization = () => `${tenant}-org`;
   const linkOn = async (platform: Pick<MailPlatform["platform"], "fetch">, body: object = { roles: [role] }) =>

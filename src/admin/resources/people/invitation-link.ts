@@ -7,6 +7,7 @@ import { actorOf } from "../../audit/record.ts";
 import { ADD_USER, INVITATION_LIMITS, schema, statements } from "./invitations.ts";
 import { paramsOf } from "./members.ts";
 import { refuseFaults } from "../shared/refusals.ts";
+import { guard, holds } from "../shared/within-organization.ts";
 
 /**
  * An invitation into an organization whose link the operator hands over. It serves the first operator of a deployment,
@@ -30,8 +31,6 @@ interface Deps {
 /** Our choice: the operator hands the link over at once, and a terminal or a log may keep it. */
 const LIFE_MS = 86_400_000;
 const sql = statements("organization");
-const OPEN = `SELECT count(*) AS open FROM (SELECT 1 FROM organization_invitation
-  WHERE organization = ?1 AND email <> ?2 LIMIT ${INVITATION_LIMITS.open})`;
 
 export const invitationLinkRoute = ({ db, random, audit, oauth }: Deps): Route =>
   defineRoute({
@@ -46,21 +45,30 @@ export const invitationLinkRoute = ({ db, random, audit, oauth }: Deps): Route =
       const given = JSON.stringify(roles);
       const refused = await refuseFaults(db.prepare(sql.faults).bind(id, given));
       if (refused !== undefined) return refused;
-      const open = await db.prepare(OPEN).bind(id, email).first<number>("open");
-      if (open !== null && open >= INVITATION_LIMITS.open)
-        return problem("insufficient_resources", `At most ${INVITATION_LIMITS.open} invitations are open at once.`);
       const token = randomSecret(random);
       const expiresAt = nowMs + LIFE_MS;
       const hash = await sha256Hex(token);
       const subject = `organizations/${id}/invitations/${email}`;
       const done = { action: "make invitation link", subject, outcome: "done", reason: "" } as const;
-      await db.batch([
-        db.prepare(ADD_USER).bind(email, name === "" ? email : name, nowMs),
-        db.prepare(sql.upsert).bind(id, email, given, name, language, hash, nowMs, expiresAt),
-        db.prepare(sql.byHand).bind(id, email),
-        audit.statement("always", { atMs: nowMs, requestId, actor: actorOf(principal), ...done }),
-      ]);
+      const fewOpen = { sql: sql.fewOpen, values: [id, email] };
+      const written = await db
+        .batch([
+          guard(db, fewOpen),
+          db.prepare(ADD_USER).bind(email, name === "" ? email : name, nowMs),
+          db.prepare(sql.upsert).bind(id, email, given, name, language, hash, nowMs, expiresAt),
+          db.prepare(sql.byHand).bind(id, email),
+          audit.statement("always", { atMs: nowMs, requestId, actor: actorOf(principal), ...done }),
+        ])
+        .catch(async (thrown: unknown) => {
+          if (await holds(db, fewOpen)) throw thrown;
+        });
+      if (written === undefined) return tooMany();
       const link = oauth.invitationLink(token, url.origin);
       return json(201, { link, expiresAt }, { "cache-control": "no-store" });
     },
+  });
+
+const tooMany = () =>
+  problem("insufficient_resources", `At most ${INVITATION_LIMITS.open} invitations are open at once.`, {
+    headers: { "retry-after": "3600" },
   });

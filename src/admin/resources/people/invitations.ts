@@ -53,12 +53,16 @@ export const schema = z.object({
 export const statements = (owner: OwnerNoun) => {
   const columns = `${owner} AS owner, email, roles, name, language, created_at, expires_at,
     (SELECT name FROM ${owner} WHERE id = ${owner}_invitation.${owner}) AS place`;
+  /** True if fewer invitations are open than the limit, besides that of the address. */
+  const fewOpen = `
+    (SELECT count(*) FROM (SELECT 1 FROM ${owner}_invitation WHERE ${owner} = ?1 AND email <> ?2 LIMIT ${INVITATION_LIMITS.open})) < ${INVITATION_LIMITS.open}`;
   return {
     faults: faultsOf(owner, "?2"),
+    fewOpen,
     /** True if fewer mails went to the address, and fewer invitations are open, than the limits. */
     withinLimits: `
       (SELECT count(*) FROM mail_link WHERE email = ?2 AND purpose = 'invitation' AND created_at > ?3) < ${INVITATION_LIMITS.ofAddress}
-      AND (SELECT count(*) FROM (SELECT 1 FROM ${owner}_invitation WHERE ${owner} = ?1 AND email <> ?2 LIMIT ${INVITATION_LIMITS.open})) < ${INVITATION_LIMITS.open}`,
+      AND ${fewOpen}`,
     upsert: `
       INSERT INTO ${owner}_invitation (${owner}, email, roles, name, language, token_hash, created_at, expires_at)
       VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
