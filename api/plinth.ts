@@ -97,7 +97,7 @@ export type TokenInfo = {
     user?: string;
     /** Addresses of the services that it is for; absent: all (RFC 8707). */
     resources?: string[];
-    /** With `details=true`: services that the tenant has by packages. */
+    /** With `details=true`: services of the packages that the tenant subscribes to. */
     allowedServices?: {
         /** The service. */
         name: string;
@@ -117,7 +117,7 @@ export type Introspection = {
     client_id?: string;
     /** For an access token. */
     token_type?: "Bearer" | "DPoP";
-    /** Who acts for the user (RFC 8693). */
+    /** The service that acts for the user (RFC 8693). */
     act?: object;
     cnf?: {
         /** The thumbprint of the key. */
@@ -127,57 +127,57 @@ export type Introspection = {
     sub?: string;
     /** The user's e-mail. */
     username?: string;
-    /** Who issued it. */
+    /** The issuer. */
     iss?: string;
     /** Its audience: the platform, or the services that it is for (RFC 8707). */
     aud?: string | string[];
-    /** When it was issued, in seconds. */
+    /** The time of issue, in seconds. */
     iat?: number;
-    /** When it expires, in seconds. */
+    /** The time of expiry, in seconds. */
     exp?: number;
     /** Its id. */
     jti?: string;
-    /** Its tenant; empty without one. */
+    /** Its tenant; empty for an organization, or without a tenant. */
     tenant?: string;
 };
 export type DeviceAuthorization = {
-    /** For `/token`. The device keeps it. */
+    /** The device's secret, for `/token`. */
     device_code: string;
-    /** The device shows it. */
+    /** The code that the device shows. */
     user_code: string;
-    /** The page where a person types it. */
+    /** The page on which a person types the code. */
     verification_uri: string;
-    /** The same with the code, for a QR code. */
+    /** The page with the code filled in, for a QR code. */
     verification_uri_complete: string;
-    /** Seconds that the person has: 600. */
+    /** Seconds until the codes expire: 600. */
     expires_in: number;
-    /** Seconds between two requests to `/token`: 5. */
+    /** The least seconds between two requests to `/token`: 5. */
     interval: number;
 };
 export type PushedRequest = {
-    /** For `/authorize`. */
+    /** The reference, for `/authorize`. */
     request_uri: string;
-    /** Seconds until it is forgotten: 90. */
+    /** Seconds until the reference expires: 90. */
     expires_in: number;
 };
 export type RegisteredClient = {
-    /** Its id. */
+    /** The client's id. */
     client_id: string;
-    /** When it was registered, in seconds. */
+    /** The time of the registration, in seconds. */
     client_id_issued_at: number;
-    /** Where its people come back to. */
+    /** The addresses to which browsers return. */
     redirect_uris: string[];
     /** `code`. */
     response_types: string[];
-    /** Its name for people. They see it with its host. */
+    /** The client's name, which people see. */
     client_name?: string;
-    /** Those that it may use. */
+    /** The grant types that the client may use. */
     grant_types: string[];
-    /** How it proves itself. */
+    /** How the client authenticates. */
     token_endpoint_auth_method: string;
-    /** Its public keys. */
+    /** The client's public keys. */
     jwks?: object;
-    /** Their address. */
+    /** The address of the public keys. */
     jwks_uri?: string;
 };
 export type JwkSet = {
@@ -204,7 +204,7 @@ export type JwkSet = {
     }[];
 };
 export type ServerMetadata = {
-    /** Who issues tokens. */
+    /** The issuer of tokens. */
     issuer: string;
     /** The address of the endpoint. */
     authorization_endpoint: string;
@@ -218,27 +218,27 @@ export type ServerMetadata = {
     revocation_endpoint: string;
     /** The address of the endpoint. */
     introspection_endpoint: string;
-    /** Where clients register themselves, if the deployment lets them. */
+    /** Where clients register themselves, if the deployment allows it. */
     registration_endpoint?: string;
     /** The address of the endpoint. */
     device_authorization_endpoint: string;
     /** The address of the endpoint. */
     pushed_authorization_request_endpoint: string;
-    /** RFC 9126. A client may be registered for it. */
+    /** False: only clients that are registered for it must push their requests (RFC 9126). */
     require_pushed_authorization_requests: boolean;
     /** The address of the endpoint. */
     end_session_endpoint: string;
     /** Clients are told when a session ends. */
     backchannel_logout_supported: boolean;
-    /** They get the session's id. */
+    /** The notice contains the session's id. */
     backchannel_logout_session_supported: boolean;
     /** Scopes of the platform itself. */
     scopes_supported: string[];
-    /** What `/authorize` gives. */
+    /** The responses of `/authorize`. */
     response_types_supported: string[];
-    /** How it returns the result. */
+    /** How `/authorize` returns its responses. */
     response_modes_supported: string[];
-    /** Ways to get a token. */
+    /** The grant types. */
     grant_types_supported: string[];
     /** PKCE. */
     code_challenge_methods_supported: string[];
@@ -254,7 +254,7 @@ export type ServerMetadata = {
     introspection_endpoint_auth_methods_supported: string[];
     /** How they sign assertions. */
     introspection_endpoint_auth_signing_alg_values_supported: string[];
-    /** How proofs of keys are signed (RFC 9449). */
+    /** How DPoP proofs are signed (RFC 9449). */
     dpop_signing_alg_values_supported: string[];
     /** RFC 9207. */
     authorization_response_iss_parameter_supported: boolean;
@@ -264,13 +264,13 @@ export type ServerMetadata = {
     subject_types_supported: string[];
     /** How ID tokens are signed. */
     id_token_signing_alg_values_supported: string[];
-    /** Claims of ID tokens. */
+    /** Claims of ID tokens and of `/userinfo`. */
     claims_supported: string[];
     /** OpenID Connect Discovery. */
     claim_types_supported: string[];
     /** OpenID Connect Discovery. */
     claims_parameter_supported: boolean;
-    /** Kinds of sign-in that `acr` names. */
+    /** Values of `acr`: kinds of sign-in. */
     acr_values_supported: string[];
     /** OpenID Connect Discovery. */
     request_parameter_supported: boolean;
@@ -286,33 +286,33 @@ export type ServerMetadata = {
     service_documentation: string;
 };
 export type UserInfo = {
-    /** The user's e-mail; an opaque text if the deployment has `SUBJECT=opaque`. */
+    /** The user's e-mail, or an opaque text if the deployment has `SUBJECT=opaque`. */
     sub: string;
     /** The user's e-mail, with the scope `email`. */
     email?: string;
-    /** True if the user used a link in a mail to that address; else absent. */
+    /** True if the user used a link in a mail to that address. Otherwise absent. */
     email_verified?: boolean;
     /** The user's name, with the scope `profile`. */
     name?: string;
-    /** The address of the user's picture, with `profile`; absent: none. */
+    /** The address of the user's picture, with the scope `profile`. Absent without a picture. */
     picture?: string;
-    /** The user's language (BCP 47), with `profile`; absent: not known. */
+    /** The user's language (BCP 47), with the scope `profile`. Absent if it is unknown. */
     locale?: string;
 };
 export type RefreshToken = {
-    /** Identifies the grant; it stays when the token is replaced. */
+    /** The id of the grant. It stays the same when the token is replaced. */
     id: string;
     /** The client that holds the token. */
     clientId: string;
     /** The client's name. */
     clientName: string;
-    /** Its tenant; empty without one. */
+    /** Its tenant; empty for an organization, or without a tenant. */
     tenant: string;
     /** Its scopes, separated by spaces. */
     scope: string;
-    /** When the user granted it. In milliseconds since 1970. */
+    /** The time at which the user granted access. In milliseconds since 1970. */
     createdAt: number;
-    /** When it was used last. In milliseconds since 1970. */
+    /** The time of the last use. In milliseconds since 1970. */
     lastUsedAt: number;
 };
 export type HealthCheck = {
@@ -2329,19 +2329,19 @@ export function getInterfaceDocument({ ifNoneMatch }: {
 export function getToken(body: {
     /** The grant type, for which the client must be registered. */
     grant_type: "client_credentials" | "authorization_code" | "refresh_token" | "password" | "urn:ietf:params:oauth:grant-type:device_code" | "urn:ietf:params:oauth:grant-type:token-exchange";
-    /** Scopes, separated by spaces. Without any, or with only the tenant's: every scope that the client lists and that can be granted now. With a code or a refresh token it narrows what was authorized. */
+    /** Scopes, separated by spaces. Without any, or with only a tenant or organization: every scope that the client lists and that can be granted now. With a code or a refresh token, it narrows the authorized scopes. */
     scope?: string;
-    /** `authorization_code`: the code. It lives 60 s and works once. */
+    /** `authorization_code`: the code. It is valid for 60 s and works once. */
     code?: string;
-    /** `authorization_code`: that of the authorization request. */
+    /** `authorization_code`: as in the authorization request; absent if it was absent there. */
     redirect_uri?: string;
     /** `authorization_code`: the verifier of the `code_challenge` (PKCE). */
     code_verifier?: string;
-    /** The exchange of tokens: the token that the gateway gave to the service (RFC 8693). */
+    /** Token exchange: the token that the gateway gave to the service (RFC 8693). */
     subject_token?: string;
-    /** The exchange of tokens: `urn:ietf:params:oauth:token-type:access_token`. */
+    /** Token exchange: `urn:ietf:params:oauth:token-type:access_token`. */
     subject_token_type?: string;
-    /** The grant of devices: the code of `/device_authorization`. */
+    /** Device grant: the `device_code` of `/device_authorization`. */
     device_code?: string;
     /** `refresh_token`: the token. A client without a secret gets a new one at each use. */
     refresh_token?: string;
@@ -2351,7 +2351,7 @@ export function getToken(body: {
     password?: string;
     /** `password`: the user's directory. */
     plat_id_provider?: "legacy_idp";
-    /** Address of a service that the token is to be for, of the platform or behind the gateway (RFC 8707). May be repeated. Without any, the token is for the whole platform, or what was authorized. */
+    /** The address of a service that may receive the token, of the platform or behind the gateway (RFC 8707). May be repeated. Without any, the token is for all services that were authorized, or for the whole platform. */
     resource?: string;
     /** The caller's name for its session, for the log. The header of the same name wins. */
     "plat-session-id"?: string;
@@ -2361,7 +2361,7 @@ export function getToken(body: {
     client_secret?: string;
     /** With `client_assertion`. */
     client_assertion_type?: "urn:ietf:params:oauth:client-assertion-type:jwt-bearer";
-    /** A signed assertion (RFC 7523), for clients registered with `private_key_jwt` or `client_secret_jwt`. Good once. */
+    /** A signed assertion (RFC 7523), for clients registered with `private_key_jwt` or `client_secret_jwt`. It works once. */
     client_assertion?: string;
 }, { platSessionId }: {
     platSessionId?: string;
@@ -2447,7 +2447,7 @@ export function revokeTokens(body: {
     client_secret?: string;
     /** With `client_assertion`. */
     client_assertion_type?: "urn:ietf:params:oauth:client-assertion-type:jwt-bearer";
-    /** A signed assertion (RFC 7523), for clients registered with `private_key_jwt` or `client_secret_jwt`. Good once. */
+    /** A signed assertion (RFC 7523), for clients registered with `private_key_jwt` or `client_secret_jwt`. It works once. */
     client_assertion?: string;
 }, opts?: Oazapfts.RequestOpts) {
     return oazapfts.fetchJson<{
@@ -2497,7 +2497,7 @@ export function introspectToken(body: {
     client_secret?: string;
     /** With `client_assertion`. */
     client_assertion_type?: "urn:ietf:params:oauth:client-assertion-type:jwt-bearer";
-    /** A signed assertion (RFC 7523), for clients registered with `private_key_jwt` or `client_secret_jwt`. Good once. */
+    /** A signed assertion (RFC 7523), for clients registered with `private_key_jwt` or `client_secret_jwt`. It works once. */
     client_assertion?: string;
 }, opts?: Oazapfts.RequestOpts) {
     return oazapfts.fetchJson<{
@@ -2537,7 +2537,7 @@ export function introspectToken(body: {
  * Begin a sign-in for a device without a browser
  */
 export function authorizeDevice(body?: {
-    /** Scopes, separated by spaces. Without any, or with only the tenant's: every scope that the client lists and that can be granted now. */
+    /** Scopes, separated by spaces. Without any, or with only a tenant or organization: every scope that the client lists and that can be granted now. */
     scope?: string;
     /** The client, unless it authenticates by HTTP Basic. */
     client_id?: string;
@@ -2545,7 +2545,7 @@ export function authorizeDevice(body?: {
     client_secret?: string;
     /** With `client_assertion`. */
     client_assertion_type?: "urn:ietf:params:oauth:client-assertion-type:jwt-bearer";
-    /** A signed assertion (RFC 7523), for clients registered with `private_key_jwt` or `client_secret_jwt`. Good once. */
+    /** A signed assertion (RFC 7523), for clients registered with `private_key_jwt` or `client_secret_jwt`. It works once. */
     client_assertion?: string;
 }, opts?: Oazapfts.RequestOpts) {
     return oazapfts.fetchJson<{
@@ -2585,43 +2585,47 @@ export function authorizeDevice(body?: {
  * Push an authorization request
  */
 export function pushAuthorizationRequest(body: {
-    /** The kind of response. Not looked at beside a `request_uri`. */
-    response_type: "code" | "token" | "id_token token" | "token id_token";
-    /** The target of the answer: exactly one of the registered ones. Optional if only one is registered. */
+    /** The kind of response. Ignored beside a `request_uri`. */
+    response_type: "code" | "token" | "id_token" | "id_token token" | "token id_token";
+    /** The target of the response, as registered. Optional if only one is registered. */
     redirect_uri?: string;
-    /** Scopes, separated by spaces. Without any, or with only the tenant's: every scope that the client lists and that can be granted now. `openid`: an ID token too. */
+    /** Scopes, separated by spaces. Without any, or with only a tenant or organization: every scope that the client lists and that can be granted now. `openid` requests an ID token too. */
     scope?: string;
-    /** Returned unchanged; binds the answer to the browser. At most 4096 characters. */
+    /** Returned unchanged. It binds the response to the browser. At most 4096 characters. */
     state?: string;
-    /** `query` for codes, `fragment` for tokens; no other value. */
+    /** `query` for codes, `fragment` for tokens, or `form_post` for either: a form that the browser posts. */
     response_mode?: string;
-    /** Repeated in the ID token; required for `id_token token`. */
+    /** Repeated in the ID token. Required for `id_token` and `id_token token`. */
     nonce?: string;
-    /** PKCE (RFC 7636); required for clients without a secret. */
+    /** PKCE (RFC 7636). Required for clients without a secret, and for those registered as requiring it. */
     code_challenge?: string;
-    /** How the challenge was derived; default `plain`. */
+    /** How the challenge was derived. The default is `plain`. */
     code_challenge_method?: "S256" | "plain";
-    /** `none`: show no page. `login`: let the user sign in again. `select_account`: show the page to a signed-in user who gets nothing here. `consent`: ask the user again, for a client of a tenant that they are no member of. */
+    /** `none`: show no page. `login`: ask the user to sign in again. `select_account`: let a signed-in user who cannot get these scopes sign in as another. `consent`: ask for consent again, for clients that need it. */
     prompt?: string;
     /** The maximum age of the sign-in in seconds. */
     max_age?: number;
-    /** `true`: the user chooses the tenant if `scope` names none and several fit, in the code flow too. */
+    /** A JSON object of requested claims (OpenID Connect Core 5.5). A claim requests its scope, `profile` or `email`; `acr` requests a kind of sign-in. */
+    claims?: string;
+    /** The requested kinds of sign-in, the preferred one first: one factor, or two. */
+    acr_values?: string;
+    /** `true`: the user chooses the tenant, also in the code flow, if `scope` names none and several fit. */
     tenant_choice?: "true" | "false";
     /** The expected user's e-mail. */
     login_hint?: string;
-    /** An ID token of this client for the expected user; nobody else gets an answer. While its session and grant live, no page is shown; the result has no refresh token, no scope beyond its grant's, and ends with it. */
+    /** An ID token of this client for the expected user. Any other user is refused. While its session and grant are valid, no page is shown. The tokens then have no scope beyond the grant's and end with the ID token, and there is no refresh token. */
     id_token_hint?: string;
     /** Languages of the page, the preferred one first (BCP 47). */
     ui_locales?: string;
-    /** Address of a service that the token is to be for, of the platform or behind the gateway (RFC 8707). May be repeated. Without any, the token is for the whole platform, or what was authorized. */
+    /** The address of a service that may receive the token, of the platform or behind the gateway (RFC 8707). May be repeated. Without any, the token is for all services that were authorized, or for the whole platform. */
     resource?: string;
-    /** The thumbprint of the key that has to redeem the code (RFC 9449). */
+    /** The thumbprint of the key that must redeem the code (RFC 9449). */
     dpop_jkt?: string;
     /** `popup`: a page for a small window. */
     display?: "page" | "popup";
     /** The identity provider: `default_idp`, `legacy_idp` (one directory), or the id of a registered provider. */
     plat_id_provider?: string;
-    /** The caller's name for its session, for the log. The tokens carry an id of the platform's own. */
+    /** The caller's name for its session, for the log. Tokens carry the platform's own session id. */
     "plat-session-id"?: string;
     /** The client, unless it authenticates by HTTP Basic. */
     client_id?: string;
@@ -2629,7 +2633,7 @@ export function pushAuthorizationRequest(body: {
     client_secret?: string;
     /** With `client_assertion`. */
     client_assertion_type?: "urn:ietf:params:oauth:client-assertion-type:jwt-bearer";
-    /** A signed assertion (RFC 7523), for clients registered with `private_key_jwt` or `client_secret_jwt`. Good once. */
+    /** A signed assertion (RFC 7523), for clients registered with `private_key_jwt` or `client_secret_jwt`. It works once. */
     client_assertion?: string;
 }, opts?: Oazapfts.RequestOpts) {
     return oazapfts.fetchJson<{
@@ -2669,17 +2673,17 @@ export function pushAuthorizationRequest(body: {
  * Register the calling client
  */
 export function registerClient(body: {
-    /** With https, or http on the person's device. */
+    /** Addresses with https, or with http on a loopback host. */
     redirect_uris: string[];
-    /** Its name for people. They see it with its host. */
+    /** The client's name, which people see. */
     client_name?: string;
-    /** `authorization_code`, and perhaps `refresh_token`. */
+    /** `authorization_code`, and optionally `refresh_token`. */
     grant_types?: string[];
     /** `none` or `private_key_jwt`. */
     token_endpoint_auth_method?: string;
-    /** Its public keys. */
+    /** The client's public keys. */
     jwks?: object;
-    /** Their address. */
+    /** The address of the public keys. */
     jwks_uri?: string;
     [key: string]: unknown;
 }, opts?: Oazapfts.RequestOpts) {
@@ -2932,7 +2936,7 @@ export function deleteRefreshToken(id: string, opts?: Oazapfts.RequestOpts) {
 /**
  * Start a sign-in for a client
  */
-export function authorize(responseType: "code" | "token" | "id_token token" | "token id_token", clientId: string, { redirectUri, scope, state, responseMode, nonce, codeChallenge, codeChallengeMethod, prompt, maxAge, tenantChoice, loginHint, idTokenHint, uiLocales, resource, dpopJkt, requestUri, display, platIdProvider, platSessionId, platSessionIdHeader }: {
+export function authorize(responseType: "code" | "token" | "id_token" | "id_token token" | "token id_token", clientId: string, { redirectUri, scope, state, responseMode, nonce, codeChallenge, codeChallengeMethod, prompt, maxAge, claims, acrValues, tenantChoice, loginHint, idTokenHint, uiLocales, resource, dpopJkt, requestUri, display, platIdProvider, platSessionId, platSessionIdHeader }: {
     redirectUri?: string;
     scope?: string;
     state?: string;
@@ -2942,6 +2946,8 @@ export function authorize(responseType: "code" | "token" | "id_token token" | "t
     codeChallengeMethod?: "S256" | "plain";
     prompt?: string;
     maxAge?: number;
+    claims?: string;
+    acrValues?: string;
     tenantChoice?: "true" | "false";
     loginHint?: string;
     idTokenHint?: string;
@@ -2966,6 +2972,8 @@ export function authorize(responseType: "code" | "token" | "id_token token" | "t
         code_challenge_method: codeChallengeMethod,
         prompt,
         max_age: maxAge,
+        claims,
+        acr_values: acrValues,
         tenant_choice: tenantChoice,
         login_hint: loginHint,
         id_token_hint: idTokenHint,
@@ -2987,39 +2995,43 @@ export function authorize(responseType: "code" | "token" | "id_token token" | "t
  * Start a sign-in for a client, with the parameters in a form
  */
 export function postAuthorize(body: {
-    /** The kind of response. Not looked at beside a `request_uri`. */
-    response_type: "code" | "token" | "id_token token" | "token id_token";
+    /** The kind of response. Ignored beside a `request_uri`. */
+    response_type: "code" | "token" | "id_token" | "id_token token" | "token id_token";
     /** The client. */
     client_id: string;
-    /** The target of the answer: exactly one of the registered ones. Optional if only one is registered. */
+    /** The target of the response, as registered. Optional if only one is registered. */
     redirect_uri?: string;
-    /** Scopes, separated by spaces. Without any, or with only the tenant's: every scope that the client lists and that can be granted now. `openid`: an ID token too. */
+    /** Scopes, separated by spaces. Without any, or with only a tenant or organization: every scope that the client lists and that can be granted now. `openid` requests an ID token too. */
     scope?: string;
-    /** Returned unchanged; binds the answer to the browser. At most 4096 characters. */
+    /** Returned unchanged. It binds the response to the browser. At most 4096 characters. */
     state?: string;
-    /** `query` for codes, `fragment` for tokens; no other value. */
+    /** `query` for codes, `fragment` for tokens, or `form_post` for either: a form that the browser posts. */
     response_mode?: string;
-    /** Repeated in the ID token; required for `id_token token`. */
+    /** Repeated in the ID token. Required for `id_token` and `id_token token`. */
     nonce?: string;
-    /** PKCE (RFC 7636); required for clients without a secret. */
+    /** PKCE (RFC 7636). Required for clients without a secret, and for those registered as requiring it. */
     code_challenge?: string;
-    /** How the challenge was derived; default `plain`. */
+    /** How the challenge was derived. The default is `plain`. */
     code_challenge_method?: "S256" | "plain";
-    /** `none`: show no page. `login`: let the user sign in again. `select_account`: show the page to a signed-in user who gets nothing here. `consent`: ask the user again, for a client of a tenant that they are no member of. */
+    /** `none`: show no page. `login`: ask the user to sign in again. `select_account`: let a signed-in user who cannot get these scopes sign in as another. `consent`: ask for consent again, for clients that need it. */
     prompt?: string;
     /** The maximum age of the sign-in in seconds. */
     max_age?: number;
-    /** `true`: the user chooses the tenant if `scope` names none and several fit, in the code flow too. */
+    /** A JSON object of requested claims (OpenID Connect Core 5.5). A claim requests its scope, `profile` or `email`; `acr` requests a kind of sign-in. */
+    claims?: string;
+    /** The requested kinds of sign-in, the preferred one first: one factor, or two. */
+    acr_values?: string;
+    /** `true`: the user chooses the tenant, also in the code flow, if `scope` names none and several fit. */
     tenant_choice?: "true" | "false";
     /** The expected user's e-mail. */
     login_hint?: string;
-    /** An ID token of this client for the expected user; nobody else gets an answer. While its session and grant live, no page is shown; the result has no refresh token, no scope beyond its grant's, and ends with it. */
+    /** An ID token of this client for the expected user. Any other user is refused. While its session and grant are valid, no page is shown. The tokens then have no scope beyond the grant's and end with the ID token, and there is no refresh token. */
     id_token_hint?: string;
     /** Languages of the page, the preferred one first (BCP 47). */
     ui_locales?: string;
-    /** Address of a service that the token is to be for, of the platform or behind the gateway (RFC 8707). May be repeated. Without any, the token is for the whole platform, or what was authorized. */
+    /** The address of a service that may receive the token, of the platform or behind the gateway (RFC 8707). May be repeated. Without any, the token is for all services that were authorized, or for the whole platform. */
     resource?: string;
-    /** The thumbprint of the key that has to redeem the code (RFC 9449). */
+    /** The thumbprint of the key that must redeem the code (RFC 9449). */
     dpop_jkt?: string;
     /** A reference from `/par`, in place of all other parameters but `client_id`. */
     request_uri?: string;
@@ -3027,7 +3039,7 @@ export function postAuthorize(body: {
     display?: "page" | "popup";
     /** The identity provider: `default_idp`, `legacy_idp` (one directory), or the id of a registered provider. */
     plat_id_provider?: string;
-    /** The caller's name for its session, for the log. The tokens carry an id of the platform's own. */
+    /** The caller's name for its session, for the log. Tokens carry the platform's own session id. */
     "plat-session-id"?: string;
 }, { platSessionId }: {
     platSessionId?: string;
@@ -3049,15 +3061,15 @@ export function signIn(body: {
     request: string;
     /** Binds the form to the browser. */
     csrf?: string;
-    /** Who signs in. */
+    /** The user's e-mail. */
     email?: string;
     /** The password. */
     password?: string;
-    /** From the page. */
+    /** The challenge of the page, for a passkey. */
     challenge?: string;
-    /** The answer of a passkey in place of address and password, as JSON: the page's script makes it. */
+    /** The answer of a passkey, as JSON from the page's script, in place of address and password. */
     credential?: string;
-    /** `address`: the form asks for the address alone, which leads to the provider of its domain. */
+    /** `address`: the form asked for the address alone. Its domain may lead to a provider. */
     step?: string;
 }, opts?: Oazapfts.RequestOpts) {
     return oazapfts.fetchText("/oauth2/v1/sign-in", oazapfts.form({
@@ -3074,13 +3086,13 @@ export function secondFactor(body: {
     request: string;
     /** A one-time code of the authenticator app. */
     code?: string;
-    /** A recovery code in its place. */
+    /** A recovery code, in place of a one-time code. */
     recovery_code?: string;
-    /** The new key, encrypted, if one is set up. */
+    /** The new secret, encrypted, if an app is set up. */
     offer?: string;
-    /** From the page. */
+    /** The challenge of the page, for a passkey. */
     challenge?: string;
-    /** The answer of a passkey, as JSON: the page's script makes it. */
+    /** The answer of a passkey, as JSON from the page's script. */
     credential?: string;
     /** Binds the form to the sign-in. */
     csrf?: string;
@@ -3099,7 +3111,7 @@ export function consent(body: {
     request: string;
     /** The person's decision. */
     decision: "allow" | "deny";
-    /** What was shown. */
+    /** The shown scopes. */
     asked?: string;
     /** Binds the form to the sign-in and the shown scopes. */
     csrf?: string;
@@ -3122,7 +3134,7 @@ export function showDevicePage(opts?: Oazapfts.RequestOpts) {
  * Enter the code of a device, with the form of its page
  */
 export function enterDeviceCode(body: {
-    /** What the device shows. */
+    /** The code as the person typed it. */
     user_code: string;
     /** Binds the form to the browser. */
     csrf?: string;
@@ -3159,7 +3171,7 @@ export function federationCallback(providerId: string, { code, state, iss, error
 export function linkIdentity(body: {
     /** The provider's claims and the request. */
     vouched: string;
-    /** The password here. */
+    /** The password on this platform. */
     password?: string;
 }, opts?: Oazapfts.RequestOpts) {
     return oazapfts.fetchText("/oauth2/v1/link-identity", oazapfts.form({
@@ -3192,13 +3204,13 @@ export function endSession({ clientId, idTokenHint, postLogoutRedirectUri, state
  * Sign the browser out, with the parameters in a form
  */
 export function postEndSession(body?: {
-    /** The client; required without an `id_token_hint`. */
+    /** The client. `post_logout_redirect_uri` needs it, or an `id_token_hint`. */
     client_id?: string;
     /** An ID token of the client, possibly expired. */
     id_token_hint?: string;
-    /** The target of the browser: one that is registered for the client. */
+    /** The address to which the browser returns, as registered for the client. */
     post_logout_redirect_uri?: string;
-    /** Comes back unchanged. */
+    /** Returned unchanged. */
     state?: string;
     /** Languages of the page (BCP 47). */
     ui_locales?: string;
@@ -3217,9 +3229,9 @@ export function forgotPassword(body?: {
     request?: string;
     /** Binds the form to the browser. */
     csrf?: string;
-    /** Who forgot the password. */
+    /** The address of the account. */
     email?: string;
-    /** The person has seen the address and wants the link. */
+    /** Present: send the link. Absent: show the page that asks for the address. */
     send?: string;
 }, opts?: Oazapfts.RequestOpts) {
     return oazapfts.fetchText("/oauth2/v1/forgot", oazapfts.form({
@@ -3240,13 +3252,13 @@ export function openResetLink(opts?: Oazapfts.RequestOpts) {
  * Choose a new password
  */
 export function resetPassword(body: {
-    /** From the link. */
+    /** The token of the link. */
     token: string;
     /** Binds the form to the browser. */
     csrf?: string;
     /** 8 to 256 characters. */
     new_password?: string;
-    /** The same. */
+    /** The new password again. */
     repeated_password?: string;
 }, opts?: Oazapfts.RequestOpts) {
     return oazapfts.fetchText("/oauth2/v1/reset", oazapfts.form({
@@ -3267,7 +3279,7 @@ export function openVerifyLink(opts?: Oazapfts.RequestOpts) {
  * Verify an address
  */
 export function verifyAddress(body: {
-    /** From the link. */
+    /** The token of the link. */
     token: string;
     /** Binds the form to the browser. */
     csrf?: string;
@@ -3290,13 +3302,13 @@ export function openInvitation(opts?: Oazapfts.RequestOpts) {
  * Accept an invitation
  */
 export function acceptInvitation(body: {
-    /** From the link. */
+    /** The token of the link. */
     token: string;
     /** Binds the form to the browser. */
     csrf?: string;
     /** 8 to 256 characters. */
     new_password?: string;
-    /** The same. */
+    /** The new password again. */
     repeated_password?: string;
 }, opts?: Oazapfts.RequestOpts) {
     return oazapfts.fetchText("/oauth2/v1/invitation", oazapfts.form({
@@ -3325,15 +3337,15 @@ export function getAccount({ uiLocales, platIdProvider }: {
 export function signInToAccount(body?: {
     /** Binds the form to the browser. */
     csrf?: string;
-    /** Who signs in. */
+    /** The user's e-mail. */
     email?: string;
     /** The password. */
     password?: string;
-    /** `address`: the form asks for the address alone. */
+    /** `address`: the form asked for the address alone. */
     step?: string;
-    /** From the page. */
+    /** The challenge of the page, for a passkey. */
     challenge?: string;
-    /** The answer of a passkey, as JSON: the page's script makes it. */
+    /** The answer of a passkey, as JSON from the page's script. */
     credential?: string;
 }, { uiLocales }: {
     uiLocales?: string;
@@ -3428,7 +3440,7 @@ export function askToVerifyAddress(body?: {
 export function endSessionOfAccount(body?: {
     /** Binds the form to the browser's session. */
     csrf?: string;
-    /** The session. */
+    /** The session's id. */
     session?: string;
 }, { uiLocales }: {
     uiLocales?: string;
@@ -3447,13 +3459,13 @@ export function endSessionOfAccount(body?: {
 export function enterAccountCode(body?: {
     /** A one-time code of the authenticator app. */
     code?: string;
-    /** A recovery code in its place. */
+    /** A recovery code, in place of a one-time code. */
     recovery_code?: string;
     /** Binds the form to the browser's session. */
     csrf?: string;
-    /** From the page. */
+    /** The challenge of the page, for a passkey. */
     challenge?: string;
-    /** The answer of a passkey, as JSON: the page's script makes it. */
+    /** The answer of a passkey, as JSON from the page's script. */
     credential?: string;
 }, { uiLocales }: {
     uiLocales?: string;
@@ -3487,11 +3499,11 @@ export function offerSecondFactor(body?: {
  * Set up a second factor
  */
 export function confirmSecondFactor(body?: {
-    /** The first code of the new key. */
+    /** The first code of the new secret. */
     code?: string;
     /** The password, if the person has one. */
     password?: string;
-    /** The new key, encrypted. */
+    /** The new secret, encrypted. */
     offer?: string;
     /** Binds the form to the browser's session. */
     csrf?: string;
@@ -3512,7 +3524,7 @@ export function confirmSecondFactor(body?: {
 export function renewRecoveryCodes(body?: {
     /** A one-time code of the authenticator app. */
     code?: string;
-    /** A recovery code in its place. */
+    /** A recovery code, in place of a one-time code. */
     recovery_code?: string;
     /** Binds the form to the browser's session. */
     csrf?: string;
@@ -3533,7 +3545,7 @@ export function renewRecoveryCodes(body?: {
 export function removeSecondFactor(body?: {
     /** A one-time code of the authenticator app. */
     code?: string;
-    /** A recovery code in its place. */
+    /** A recovery code, in place of a one-time code. */
     recovery_code?: string;
     /** Binds the form to the browser's session. */
     csrf?: string;
@@ -3571,13 +3583,13 @@ export function newPasskey(body?: {
 export function addPasskey(body?: {
     /** Binds the form to the browser's session. */
     csrf?: string;
-    /** From the page. */
+    /** The challenge of the page, for a passkey. */
     challenge?: string;
-    /** The answer of a passkey, as JSON: the page's script makes it. */
+    /** The answer of a passkey, as JSON from the page's script. */
     credential?: string;
-    /** What authenticators know the person by, encrypted. */
+    /** The id of the person for authenticators, encrypted. */
     user_handle?: string;
-    /** A name for the person, at most 60 characters. */
+    /** The person's name for the passkey, at most 60 characters. */
     name?: string;
 }, { uiLocales }: {
     uiLocales?: string;
@@ -3596,7 +3608,7 @@ export function addPasskey(body?: {
 export function renamePasskey(body?: {
     /** Binds the form to the browser's session. */
     csrf?: string;
-    /** Its id. */
+    /** The passkey's id. */
     passkey?: string;
     /** The new name. */
     name?: string;
@@ -3617,7 +3629,7 @@ export function renamePasskey(body?: {
 export function removePasskey(body?: {
     /** Binds the form to the browser's session. */
     csrf?: string;
-    /** Its id. */
+    /** The passkey's id. */
     passkey?: string;
 }, { uiLocales }: {
     uiLocales?: string;

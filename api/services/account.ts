@@ -7,17 +7,17 @@ const ACCOUNT = "Account";
 const UI_LOCALES: Parameter = { text: "Languages of the page, the preferred one first (BCP 47)." };
 const CSRF = { "csrf?": str("Binds the form to the browser's session.") };
 const TO_PAGE: AnswerEntry = {
-  text: "Back to the page with the result, or to the sign-in form if nobody is signed in any more.",
+  text: "To the page, which shows the result, or the sign-in form if nobody is signed in any more.",
   headers: ["Location"],
 };
 const CODES = {
   "code?": str("A one-time code of the authenticator app."),
-  "recovery_code?": str("A recovery code in its place."),
+  "recovery_code?": str("A recovery code, in place of a one-time code."),
   ...CSRF,
 };
 const PASSKEY = {
-  "challenge?": str("From the page."),
-  "credential?": str("The answer of a passkey, as JSON: the page's script makes it."),
+  "challenge?": str("The challenge of the page, for a passkey."),
+  "credential?": str("The answer of a passkey, as JSON from the page's script."),
 };
 const AGAIN = "A page: nothing was changed.";
 
@@ -26,7 +26,7 @@ interface More {
   readonly schema?: Schema;
   readonly example?: unknown;
   readonly again?: string;
-  /** A page that follows. */
+  /** The page of a 200 response, if there is one. */
   readonly shows?: string;
 }
 
@@ -51,14 +51,14 @@ export const account: ServiceEntries = {
     {
       name: ACCOUNT,
       description:
-        "The page where people see which applications have access to their account, revoke it, change their " +
-        "password and sign out. Pages and redirects for browsers.",
+        "The page on which people see the applications that have access to their account, end this access, and change how " +
+        "they sign in. Pages and redirects for browsers.",
     },
   ],
   parameters: {},
   schemas: {},
   entries: {
-    // The service's own address, with an empty path.
+    // The page is at the service's base, so its path is empty.
     "GET ": {
       id: "getAccount",
       tag: ACCOUNT,
@@ -77,27 +77,27 @@ export const account: ServiceEntries = {
       errors: { 400: "A page: the identity provider cannot be used." },
     },
     "POST /sign-in": form("signInToAccount", {
-      about: "Only for the page: its form holds a token that is bound to the browser.",
+      about: "Only for the page. Its form holds a token that is bound to the browser.",
       schema: obj({
         "csrf?": str("Binds the form to the browser."),
-        "email?": str("Who signs in."),
+        "email?": str("The user's e-mail."),
         "password?": str("The password.", { format: "password" }),
-        "step?": str("`address`: the form asks for the address alone."),
+        "step?": str("`address`: the form asked for the address alone."),
         ...PASSKEY,
       }),
       example: { email: "ada@demo.example", password: "…" },
       again: "The page again: wrong e-mail or password, a blocked account, or an expired form.",
     }),
-    "POST /sign-out": form("signOutOfAccount", { about: "Tokens live on." }),
+    "POST /sign-out": form("signOutOfAccount", { about: "Access and refresh tokens stay valid." }),
     "POST /remove-access": form("removeAccess", {
-      about: "Like `DELETE /refreshtokens` with a `clientId`. Missing grants count as removed.",
+      about: "Like `DELETE /refreshtokens` of that client. Withdraws the consent too. Missing grants count as removed.",
       schema: obj({ "client_id?": str("The application's client."), ...CSRF }),
       example: { client_id: "demo.shop" },
     }),
     "POST /password": form("changePassword", {
       about:
-        "The old password counts as a sign-in attempt. Every other session, token and grant of the user is " +
-        "revoked; this browser stays signed in.",
+        "A wrong old password counts like a failed sign-in. Every other session, token and grant of the user is " +
+        "revoked. This browser stays signed in.",
       schema: obj({
         "password?": str("The old password.", { format: "password" }),
         "new_password?": str("The new password: 8 to 256 characters, not a common one, and not the address.", {
@@ -111,22 +111,22 @@ export const account: ServiceEntries = {
     }),
     "POST /second-factor": form("enterAccountCode", {
       about:
-        "For a person with a second factor or a passkey, after the password. A wrong code counts as a wrong password does.",
+        "For a person with a second factor or a passkey, after the password. A wrong code counts like a wrong password.",
       schema: obj({ ...CODES, ...PASSKEY }),
       example: { code: "123456", csrf: "…" },
       again: "The page again: a wrong or used code or passkey, a blocked account, or an expired form.",
     }),
     "POST /second-factor/set-up": form("offerSecondFactor", {
       about:
-        "Stores nothing. A person who signed in at a provider long ago, and has no password, signs in again first.",
-      shows: "A page with a new key.",
+        "Stores nothing. A person without a password signs in again first, more than 15 minutes after the sign-in.",
+      shows: "A page with a new secret.",
     }),
     "POST /second-factor/confirm": form("confirmSecondFactor", {
-      about: "The password counts as a sign-in attempt. From then on a sign-in needs a code too.",
+      about: "A wrong password counts like a failed sign-in. From then on, each sign-in needs a code too.",
       schema: obj({
-        "code?": str("The first code of the new key."),
+        "code?": str("The first code of the new secret."),
         "password?": str("The password, if the person has one.", { format: "password" }),
-        "offer?": str("The new key, encrypted."),
+        "offer?": str("The new secret, encrypted."),
         ...CSRF,
       }),
       example: { code: "123456", password: "…", offer: "…", csrf: "…" },
@@ -134,7 +134,7 @@ export const account: ServiceEntries = {
       again: "The page again: a wrong code or password, a blocked account, or an expired form.",
     }),
     "POST /second-factor/recovery": form("renewRecoveryCodes", {
-      about: "The old recovery codes are void then.",
+      about: "Replaces the old recovery codes, which become void.",
       schema: obj(CODES),
       example: { code: "123456", csrf: "…" },
       shows: "A page with the new recovery codes.",
@@ -145,58 +145,62 @@ export const account: ServiceEntries = {
     }),
     "POST /passkeys/new": form("newPasskey", {
       about:
-        "Stores nothing. At most 15 minutes after a sign-in, else the person signs in again first; whoever has a passkey " +
-        "or a second factor shows it first.",
-      shows: "A page that makes a passkey, or one of those that come first.",
+        "Stores nothing. A person with a passkey or a second factor shows it first. More than 15 minutes after the " +
+        "sign-in, the person signs in again first.",
+      shows: "The page that makes a passkey, or the page for one of these steps.",
     }),
     "POST /passkeys/add": form("addPasskey", {
-      about: "Within an hour after the page was made, once. A person has at most twenty passkeys.",
+      about: "Works once, within an hour after the page was made. A person has at most twenty passkeys.",
       schema: obj({
         ...CSRF,
         ...PASSKEY,
-        "user_handle?": str("What authenticators know the person by, encrypted."),
-        "name?": str("A name for the person, at most 60 characters."),
+        "user_handle?": str("The id of the person for authenticators, encrypted."),
+        "name?": str("The person's name for the passkey, at most 60 characters."),
       }),
       example: { csrf: "…", challenge: "…", credential: "{…}", user_handle: "…", name: "Chrome, Windows" },
-      shows: "A page that comes first.",
+      shows: "The page for signing in again, or for the second factor, if it comes first.",
       again: "The page again: the passkey is not acceptable, or the page was too old.",
     }),
     "POST /passkeys/rename": form("renamePasskey", {
-      schema: obj({ ...CSRF, "passkey?": str("Its id."), "name?": str("The new name.") }),
+      schema: obj({ ...CSRF, "passkey?": str("The passkey's id."), "name?": str("The new name.") }),
       example: { csrf: "…", passkey: "q1Yb…", name: "My phone" },
       shows: "A page that asks for the passkey or the second factor first.",
     }),
     "POST /passkeys/remove": form("removePasskey", {
-      about: "Not if it is the person's only way to sign in.",
-      schema: obj({ ...CSRF, "passkey?": str("Its id.") }),
+      about:
+        "The only way to sign in cannot be removed. More than 15 minutes after the sign-in, the person signs in again first.",
+      schema: obj({ ...CSRF, "passkey?": str("The passkey's id.") }),
       example: { csrf: "…", passkey: "q1Yb…" },
       shows: "A page that asks for the passkey or the second factor first.",
     }),
     "POST /verify-address": form("askToVerifyAddress", {
       about:
-        "Sends a link to the address, which works once, for 30 minutes, in this browser: at most three an hour. Only on a " +
-        "platform that sends mail.",
+        "Sends a link to the address. It works once, within 30 minutes, in this browser. An account gets at most three an " +
+        "hour. Exists only on a platform that sends mail.",
     }),
     "POST /end-session": form("endSessionOfAccount", {
       about:
-        "Like the operator's `POST /sessions/{sessionId}/revoke`, for a session of the user. At most 15 minutes after a " +
-        "sign-in, else the person signs in again first.",
-      schema: obj({ ...CSRF, "session?": str("The session.") }),
+        "Like the operator's `POST /sessions/{sessionId}/revoke`, for a session of the user. More than 15 minutes after " +
+        "the sign-in, the person signs in again first.",
+      schema: obj({ ...CSRF, "session?": str("The session's id.") }),
       example: { csrf: "…", session: "2f1c…" },
     }),
     "POST /link": form("linkProvider", {
       about:
-        "Leads to an identity provider whose account there is linked to the user: at most 15 minutes after a sign-in, else " +
-        "to a sign-in first. Only a provider with a button, not bound to tenants, whose `domains` have the user's address.",
+        "Redirects to the identity provider, to link an account there to the user. More than 15 minutes after the sign-in, " +
+        "the person signs in again first. The provider must not be bound to tenants, its `domains` must include the " +
+        "user's, and its `linking` must not be `operator`.",
       ...PROVIDER,
     }),
     "POST /unlink": form("unlinkProvider", {
-      about: "Sign-ins by the provider end. The last way to sign in stays.",
+      about:
+        "Ends sign-ins by the provider. The only way to sign in cannot be removed. More than 15 minutes after the sign-in, " +
+        "the person signs in again first.",
       ...PROVIDER,
     }),
     "POST /end-all": form("endAllOfAccount", {
       about:
-        "Like the operator's `POST /users/{email}/revoke`. At most 15 minutes after a sign-in, else the person signs in " +
+        "Like the operator's `POST /users/{email}/revoke`. More than 15 minutes after the sign-in, the person signs in " +
         "again first.",
     }),
   },

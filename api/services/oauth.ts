@@ -16,19 +16,19 @@ const clientFields = {
     "With `client_assertion`.",
   ),
   "client_assertion?": str(
-    "A signed assertion (RFC 7523), for clients registered with `private_key_jwt` or `client_secret_jwt`. Good once.",
+    "A signed assertion (RFC 7523), for clients registered with `private_key_jwt` or `client_secret_jwt`. It works once.",
   ),
 };
 const SESSION = str("The caller's name for its session, for the log. The header of the same name wins.", {
   pattern: SESSION_ID.source,
 });
 const SCOPES =
-  "Scopes, separated by spaces. Without any, or with only the tenant's: every scope that the client " +
+  "Scopes, separated by spaces. Without any, or with only a tenant or organization: every scope that the client " +
   "lists and that can be granted now.";
 
 const RESOURCES =
-  "Address of a service that the token is to be for, of the platform or behind the gateway (RFC 8707). May be repeated. " +
-  "Without any, the token is for the whole platform, or what was authorized.";
+  "The address of a service that may receive the token, of the platform or behind the gateway (RFC 8707). May be repeated. " +
+  "Without any, the token is for all services that were authorized, or for the whole platform.";
 const RESOURCE = uri(RESOURCES);
 
 const tokenForm: Schema = obj({
@@ -43,13 +43,13 @@ const tokenForm: Schema = obj({
     ],
     "The grant type, for which the client must be registered.",
   ),
-  "scope?": str(`${SCOPES} With a code or a refresh token it narrows what was authorized.`),
-  "code?": str("`authorization_code`: the code. It lives 60 s and works once."),
-  "redirect_uri?": str("`authorization_code`: that of the authorization request."),
+  "scope?": str(`${SCOPES} With a code or a refresh token, it narrows the authorized scopes.`),
+  "code?": str("`authorization_code`: the code. It is valid for 60 s and works once."),
+  "redirect_uri?": str("`authorization_code`: as in the authorization request; absent if it was absent there."),
   "code_verifier?": str("`authorization_code`: the verifier of the `code_challenge` (PKCE)."),
-  "subject_token?": str("The exchange of tokens: the token that the gateway gave to the service (RFC 8693)."),
-  "subject_token_type?": str("The exchange of tokens: `urn:ietf:params:oauth:token-type:access_token`."),
-  "device_code?": str("The grant of devices: the code of `/device_authorization`."),
+  "subject_token?": str("Token exchange: the token that the gateway gave to the service (RFC 8693)."),
+  "subject_token_type?": str("Token exchange: `urn:ietf:params:oauth:token-type:access_token`."),
+  "device_code?": str("Device grant: the `device_code` of `/device_authorization`."),
   "refresh_token?": str("`refresh_token`: the token. A client without a secret gets a new one at each use."),
   "username?": str("`password`: the user's e-mail."),
   "password?": str("`password`: the user's password.", { format: "password" }),
@@ -62,43 +62,52 @@ const tokenForm: Schema = obj({
 /** Parameters of an authorization request, in a query or a form. */
 const authorization: Readonly<Record<string, Parameter>> = {
   response_type: {
-    text: "The kind of response. Not looked at beside a `request_uri`.",
+    text: "The kind of response. Ignored beside a `request_uri`.",
     required: true,
-    schema: { type: "string", enum: ["code", "token", "id_token token", "token id_token"] },
+    schema: { type: "string", enum: ["code", "token", "id_token", "id_token token", "token id_token"] },
     example: "code",
   },
   client_id: { text: "The client.", required: true, example: "demo.shop" },
   redirect_uri: {
-    text: "The target of the answer: exactly one of the registered ones. Optional if only one is registered.",
+    text: "The target of the response, as registered. Optional if only one is registered.",
     schema: { type: "string", format: "uri" },
     example: "https://shop.example/signed-in",
   },
-  scope: { text: `${SCOPES} \`openid\`: an ID token too.`, example: "openid plat.tenant=demo" },
-  state: { text: "Returned unchanged; binds the answer to the browser. At most 4096 characters." },
-  response_mode: { text: "`query` for codes, `fragment` for tokens; no other value." },
-  nonce: { text: "Repeated in the ID token; required for `id_token token`." },
-  code_challenge: { text: "PKCE (RFC 7636); required for clients without a secret." },
+  scope: { text: `${SCOPES} \`openid\` requests an ID token too.`, example: "openid plat.tenant=demo" },
+  state: { text: "Returned unchanged. It binds the response to the browser. At most 4096 characters." },
+  response_mode: {
+    text: "`query` for codes, `fragment` for tokens, or `form_post` for either: a form that the browser posts.",
+  },
+  nonce: { text: "Repeated in the ID token. Required for `id_token` and `id_token token`." },
+  code_challenge: {
+    text: "PKCE (RFC 7636). Required for clients without a secret, and for those registered as requiring it.",
+  },
   code_challenge_method: {
-    text: "How the challenge was derived; default `plain`.",
+    text: "How the challenge was derived. The default is `plain`.",
     schema: { type: "string", enum: ["S256", "plain"] },
   },
   prompt: {
     text:
-      "`none`: show no page. `login`: let the user sign in again. `select_account`: show the page to a " +
-      "signed-in user who gets nothing here. `consent`: ask the user again, for a client of a tenant that " +
-      "they are no member of.",
+      "`none`: show no page. `login`: ask the user to sign in again. `select_account`: let a signed-in user who " +
+      "cannot get these scopes sign in as another. `consent`: ask for consent again, for clients that need it.",
   },
   max_age: { text: "The maximum age of the sign-in in seconds.", schema: { type: "integer", minimum: 0 } },
+  claims: {
+    text:
+      "A JSON object of requested claims (OpenID Connect Core 5.5). A claim requests its scope, `profile` or `email`; " +
+      "`acr` requests a kind of sign-in.",
+  },
+  acr_values: { text: "The requested kinds of sign-in, the preferred one first: one factor, or two." },
   tenant_choice: {
-    text: "`true`: the user chooses the tenant if `scope` names none and several fit, in the code flow too.",
+    text: "`true`: the user chooses the tenant, also in the code flow, if `scope` names none and several fit.",
     schema: { type: "string", enum: ["true", "false"] },
   },
   login_hint: { text: "The expected user's e-mail." },
   id_token_hint: {
     text:
-      "An ID token of this client for the expected user; nobody else gets an answer. While its session and " +
-      "grant live, no page is shown; the result has no refresh token, no scope beyond its grant's, and ends " +
-      "with it.",
+      "An ID token of this client for the expected user. Any other user is refused. While its session and " +
+      "grant are valid, no page is shown. The tokens then have no scope beyond the grant's and end with the ID token, " +
+      "and there is no refresh token.",
   },
   ui_locales: { text: "Languages of the page, the preferred one first (BCP 47)." },
   resource: {
@@ -106,7 +115,7 @@ const authorization: Readonly<Record<string, Parameter>> = {
     schema: { type: "string", format: "uri" },
     example: "https://platform.example/media/v2",
   },
-  dpop_jkt: { text: "The thumbprint of the key that has to redeem the code (RFC 9449)." },
+  dpop_jkt: { text: "The thumbprint of the key that must redeem the code (RFC 9449)." },
   request_uri: {
     text: "A reference from `/par`, in place of all other parameters but `client_id`.",
     example: "urn:ietf:params:oauth:request_uri:J2VtYmVy",
@@ -116,15 +125,15 @@ const authorization: Readonly<Record<string, Parameter>> = {
     text: "The identity provider: `default_idp`, `legacy_idp` (one directory), or the id of a registered provider.",
   },
   "plat-session-id": {
-    text: "The caller's name for its session, for the log. The tokens carry an id of the platform's own.",
+    text: "The caller's name for its session, for the log. Tokens carry the platform's own session id.",
     schema: { type: "string", pattern: SESSION_ID.source },
   },
 };
 const logout: Readonly<Record<string, Parameter>> = {
-  client_id: { text: "The client; required without an `id_token_hint`.", example: "demo.shop" },
+  client_id: { text: "The client. `post_logout_redirect_uri` needs it, or an `id_token_hint`.", example: "demo.shop" },
   id_token_hint: { text: "An ID token of the client, possibly expired." },
-  post_logout_redirect_uri: { text: "The target of the browser: one that is registered for the client." },
-  state: { text: "Comes back unchanged." },
+  post_logout_redirect_uri: { text: "The address to which the browser returns, as registered for the client." },
+  state: { text: "Returned unchanged." },
   ui_locales: { text: "Languages of the page (BCP 47)." },
 };
 
@@ -138,16 +147,16 @@ const fieldsOf = (parameters: Readonly<Record<string, Parameter>>): Record<strin
   );
 const formOf = (parameters: Readonly<Record<string, Parameter>>): Schema => obj(fieldsOf(parameters));
 
-/** A pushed request names its client by the client's own proof, and no other request. */
+/** Parameters of a pushed request. Its client is the authenticated one, and it cannot name another pushed request. */
 const { client_id: _client, request_uri: _reference, ...PUSHED } = authorization;
 
-const TO_CLIENT = { text: "To the client with a code, tokens or an error; or to another identity provider." };
+const TO_CLIENT = { text: "To the client, with a code, tokens or an error; or to another identity provider." };
 const AUTHORIZE = {
-  200: { text: "The sign-in page, the choice of a tenant, or the page of consent.", mediaTypes: page! },
+  200: { text: "The sign-in page, the choice of a tenant, or the consent page.", mediaTypes: page! },
   302: { ...TO_CLIENT, headers: ["Location"] },
 };
 const PAGE_400 =
-  "A page: the client or the redirect URI is unknown, so nobody else is told. Other failures go to the client.";
+  "A page: the client or the redirect URI is unknown, so no redirect is safe. Other failures go to the client.";
 const metadata = (id: string, about: string): Entry => ({
   id,
   tag: TOKENS,
@@ -156,36 +165,34 @@ const metadata = (id: string, about: string): Entry => ({
 });
 const LIST_OF_TEXTS = (text: string): Schema => list({ type: "string" }, text);
 
-/** What a client says about itself (RFC 7591 2). */
+/** The metadata that a client registers (RFC 7591 2). */
 const METADATA = {
-  "client_name?": str("Its name for people. They see it with its host."),
-  "grant_types?": LIST_OF_TEXTS("`authorization_code`, and perhaps `refresh_token`."),
+  "client_name?": str("The client's name, which people see."),
+  "grant_types?": LIST_OF_TEXTS("`authorization_code`, and optionally `refresh_token`."),
   "token_endpoint_auth_method?": str("`none` or `private_key_jwt`."),
-  "jwks?": { type: "object", description: "Its public keys." },
-  "jwks_uri?": uri("Their address."),
+  "jwks?": { type: "object", description: "The client's public keys." },
+  "jwks_uri?": uri("The address of the public keys."),
 };
 
 const BASE = "https://platform.example/oauth2/v1";
 const ENDPOINT = uri("The address of the endpoint.");
 
 const NO_MAIL = "A page: the platform sends no mail.";
-/** The form behind the link of a mail that sets a password. */
+/** The form behind a link that sets a password. */
 const NEW_PASSWORD = {
   body: {
     schema: obj({
-      token: str("From the link."),
+      token: str("The token of the link."),
       "csrf?": str("Binds the form to the browser."),
       "new_password?": str("8 to 256 characters.", { format: "password" }),
-      "repeated_password?": str("The same.", { format: "password" }),
+      "repeated_password?": str("The new password again.", { format: "password" }),
     }),
     example: { token: "…", new_password: "…", repeated_password: "…" },
   },
-  answers: { 200: { text: "A page that leads on.", mediaTypes: page! } },
-  errors: {
-    400: "A page: as for the link; or the page again, if the password is not acceptable.",
-    404: NO_MAIL,
-  },
+  answers: { 200: { text: "A page with the result, which leads on.", mediaTypes: page! } },
 } as const;
+const NEW_PASSWORD_400 =
+  "A page: as for the link. The page again: the password is not acceptable, or the form is stale.";
 
 export const oauth: ServiceEntries = {
   base: "/oauth2/v1",
@@ -193,17 +200,17 @@ export const oauth: ServiceEntries = {
     {
       name: TOKENS,
       description:
-        "Issuing, checking and revoking tokens. Access tokens are JWTs (RFC 9068, ES256) that live 3600 s; " +
-        "clients treat them as opaque.",
+        "Issuing, checking and revoking tokens. Access tokens are JWTs (RFC 9068, ES256) that are valid for 3600 s. " +
+        "Clients treat them as opaque.",
     },
     {
       name: SIGN_IN,
-      description: "Pages and redirects for browsers with people.",
+      description: "Pages and redirects for people in browsers.",
     },
-    { name: GRANTS, description: "The user's claims, and the clients that hold the user's refresh tokens." },
+    { name: GRANTS, description: "The user's claims, and the calling client's refresh tokens of the user." },
   ],
   parameters: {
-    clientId: { text: "Only those of this client.", example: "demo.shop" },
+    clientId: { text: "Only tokens of this client. Another client than the token's has none.", example: "demo.shop" },
     id: { text: "The grant's id, as in the list.", example: "6f1c0e9f7a8b4c2d9e3f5a6b7c8d9e0f" },
     providerId: { text: "The identity provider's id.", example: "corporate" },
   },
@@ -227,13 +234,13 @@ export const oauth: ServiceEntries = {
     },
     RegisteredClient: {
       schema: obj({
-        client_id: str("Its id."),
-        client_id_issued_at: int("When it was registered, in seconds."),
-        redirect_uris: LIST_OF_TEXTS("Where its people come back to."),
+        client_id: str("The client's id."),
+        client_id_issued_at: int("The time of the registration, in seconds."),
+        redirect_uris: LIST_OF_TEXTS("The addresses to which browsers return."),
         response_types: LIST_OF_TEXTS("`code`."),
         ...METADATA,
-        grant_types: LIST_OF_TEXTS("Those that it may use."),
-        token_endpoint_auth_method: str("How it proves itself."),
+        grant_types: LIST_OF_TEXTS("The grant types that the client may use."),
+        token_endpoint_auth_method: str("How the client authenticates."),
       }),
       example: {
         client_id: "~Zm9yLXRoZS1leGFtcGxlLW9ubHktMzItYnl0ZXMtbG9uZw",
@@ -258,7 +265,7 @@ export const oauth: ServiceEntries = {
             proxyUrl: LIST_OF_TEXTS("Its address."),
             serviceScopes: LIST_OF_TEXTS("Its scopes."),
           }),
-          "With `details=true`: services that the tenant has by packages.",
+          "With `details=true`: services of the packages that the tenant subscribes to.",
         ),
       }),
       example: { scopes: ["plat.tenant=demo", "plat.media_view"], tenant: "demo", clientId: "demo.shop" },
@@ -269,20 +276,20 @@ export const oauth: ServiceEntries = {
         "scope?": str("Its scopes, separated by spaces."),
         "client_id?": str("Its client."),
         "token_type?": oneOf(["Bearer", "DPoP"], "For an access token."),
-        "act?": { type: "object", description: "Who acts for the user (RFC 8693)." },
+        "act?": { type: "object", description: "The service that acts for the user (RFC 8693)." },
         "cnf?": obj({ jkt: str("The thumbprint of the key.") }),
         "sub?": str("The user, as in ID tokens and `/userinfo`; otherwise the client's id."),
         "username?": str("The user's e-mail."),
-        "iss?": uri("Who issued it."),
+        "iss?": uri("The issuer."),
         "aud?": {
           type: ["string", "array"],
           items: { type: "string" },
           description: "Its audience: the platform, or the services that it is for (RFC 8707).",
         },
-        "iat?": int("When it was issued, in seconds."),
-        "exp?": int("When it expires, in seconds."),
+        "iat?": int("The time of issue, in seconds."),
+        "exp?": int("The time of expiry, in seconds."),
         "jti?": str("Its id."),
-        "tenant?": str("Its tenant; empty without one."),
+        "tenant?": str("Its tenant; empty for an organization, or without a tenant."),
       }),
       example: {
         active: true,
@@ -300,12 +307,12 @@ export const oauth: ServiceEntries = {
     },
     DeviceAuthorization: {
       schema: obj({
-        device_code: str("For `/token`. The device keeps it."),
-        user_code: str("The device shows it."),
-        verification_uri: uri("The page where a person types it."),
-        verification_uri_complete: uri("The same with the code, for a QR code."),
-        expires_in: int("Seconds that the person has: 600."),
-        interval: int("Seconds between two requests to `/token`: 5."),
+        device_code: str("The device's secret, for `/token`."),
+        user_code: str("The code that the device shows."),
+        verification_uri: uri("The page on which a person types the code."),
+        verification_uri_complete: uri("The page with the code filled in, for a QR code."),
+        expires_in: int("Seconds until the codes expire: 600."),
+        interval: int("The least seconds between two requests to `/token`: 5."),
       }),
       example: {
         device_code: "GmRhmhcxhwAzkoEqiMEg_DnyEysNkuNhszIySk9eS",
@@ -317,7 +324,10 @@ export const oauth: ServiceEntries = {
       },
     },
     PushedRequest: {
-      schema: obj({ request_uri: str("For `/authorize`."), expires_in: int("Seconds until it is forgotten: 90.") }),
+      schema: obj({
+        request_uri: str("The reference, for `/authorize`."),
+        expires_in: int("Seconds until the reference expires: 90."),
+      }),
       example: { request_uri: "urn:ietf:params:oauth:request_uri:J2VtYmVy", expires_in: 90 },
     },
     JwkSet: {
@@ -353,24 +363,26 @@ export const oauth: ServiceEntries = {
     },
     ServerMetadata: {
       schema: obj({
-        issuer: uri("Who issues tokens."),
+        issuer: uri("The issuer of tokens."),
         authorization_endpoint: ENDPOINT,
         token_endpoint: ENDPOINT,
         userinfo_endpoint: ENDPOINT,
         jwks_uri: ENDPOINT,
         revocation_endpoint: ENDPOINT,
         introspection_endpoint: ENDPOINT,
-        "registration_endpoint?": uri("Where clients register themselves, if the deployment lets them."),
+        "registration_endpoint?": uri("Where clients register themselves, if the deployment allows it."),
         device_authorization_endpoint: ENDPOINT,
         pushed_authorization_request_endpoint: ENDPOINT,
-        require_pushed_authorization_requests: bool("RFC 9126. A client may be registered for it."),
+        require_pushed_authorization_requests: bool(
+          "False: only clients that are registered for it must push their requests (RFC 9126).",
+        ),
         end_session_endpoint: ENDPOINT,
         backchannel_logout_supported: bool("Clients are told when a session ends."),
-        backchannel_logout_session_supported: bool("They get the session's id."),
+        backchannel_logout_session_supported: bool("The notice contains the session's id."),
         scopes_supported: LIST_OF_TEXTS("Scopes of the platform itself."),
-        response_types_supported: LIST_OF_TEXTS("What `/authorize` gives."),
-        response_modes_supported: LIST_OF_TEXTS("How it returns the result."),
-        grant_types_supported: LIST_OF_TEXTS("Ways to get a token."),
+        response_types_supported: LIST_OF_TEXTS("The responses of `/authorize`."),
+        response_modes_supported: LIST_OF_TEXTS("How `/authorize` returns its responses."),
+        grant_types_supported: LIST_OF_TEXTS("The grant types."),
         code_challenge_methods_supported: LIST_OF_TEXTS("PKCE."),
         token_endpoint_auth_methods_supported: LIST_OF_TEXTS("How clients authenticate there."),
         token_endpoint_auth_signing_alg_values_supported: LIST_OF_TEXTS("How they sign assertions."),
@@ -378,17 +390,17 @@ export const oauth: ServiceEntries = {
         revocation_endpoint_auth_signing_alg_values_supported: LIST_OF_TEXTS("How they sign assertions."),
         introspection_endpoint_auth_methods_supported: LIST_OF_TEXTS("How clients authenticate there."),
         introspection_endpoint_auth_signing_alg_values_supported: LIST_OF_TEXTS("How they sign assertions."),
-        dpop_signing_alg_values_supported: LIST_OF_TEXTS("How proofs of keys are signed (RFC 9449)."),
+        dpop_signing_alg_values_supported: LIST_OF_TEXTS("How DPoP proofs are signed (RFC 9449)."),
         authorization_response_iss_parameter_supported: bool("RFC 9207."),
         client_id_metadata_document_supported: bool(
           "A client's id may be the address of a document that describes it.",
         ),
         subject_types_supported: LIST_OF_TEXTS("OpenID Connect Discovery."),
         id_token_signing_alg_values_supported: LIST_OF_TEXTS("How ID tokens are signed."),
-        claims_supported: LIST_OF_TEXTS("Claims of ID tokens."),
+        claims_supported: LIST_OF_TEXTS("Claims of ID tokens and of `/userinfo`."),
         claim_types_supported: LIST_OF_TEXTS("OpenID Connect Discovery."),
         claims_parameter_supported: bool("OpenID Connect Discovery."),
-        acr_values_supported: LIST_OF_TEXTS("Kinds of sign-in that `acr` names."),
+        acr_values_supported: LIST_OF_TEXTS("Values of `acr`: kinds of sign-in."),
         request_parameter_supported: bool("OpenID Connect Discovery."),
         request_uri_parameter_supported: bool("OpenID Connect Discovery."),
         prompt_values_supported: LIST_OF_TEXTS("Values of `prompt`."),
@@ -457,24 +469,24 @@ export const oauth: ServiceEntries = {
     },
     UserInfo: {
       schema: obj({
-        sub: str("The user's e-mail; an opaque text if the deployment has `SUBJECT=opaque`."),
+        sub: str("The user's e-mail, or an opaque text if the deployment has `SUBJECT=opaque`."),
         "email?": str("The user's e-mail, with the scope `email`."),
-        "email_verified?": bool("True if the user used a link in a mail to that address; else absent."),
+        "email_verified?": bool("True if the user used a link in a mail to that address. Otherwise absent."),
         "name?": str("The user's name, with the scope `profile`."),
-        "picture?": uri("The address of the user's picture, with `profile`; absent: none."),
-        "locale?": str("The user's language (BCP 47), with `profile`; absent: not known."),
+        "picture?": uri("The address of the user's picture, with the scope `profile`. Absent without a picture."),
+        "locale?": str("The user's language (BCP 47), with the scope `profile`. Absent if it is unknown."),
       }),
       example: { sub: "ada@demo.example", email: "ada@demo.example", name: "Ada", locale: "en-GB" },
     },
     RefreshToken: {
       schema: obj({
-        id: str("Identifies the grant; it stays when the token is replaced."),
+        id: str("The id of the grant. It stays the same when the token is replaced."),
         clientId: str("The client that holds the token."),
         clientName: str("The client's name."),
-        tenant: str("Its tenant; empty without one."),
+        tenant: str("Its tenant; empty for an organization, or without a tenant."),
         scope: str("Its scopes, separated by spaces."),
-        createdAt: time("When the user granted it."),
-        lastUsedAt: time("When it was used last."),
+        createdAt: time("The time at which the user granted access."),
+        lastUsedAt: time("The time of the last use."),
       }),
       example: {
         id: "6f1c0e9f7a8b4c2d9e3f5a6b7c8d9e0f",
@@ -493,8 +505,8 @@ export const oauth: ServiceEntries = {
       id: "getToken",
       tag: TOKENS,
       about:
-        "Client credentials, a code, a refresh token, or a user's password. A client with a secret sends it " +
-        "by HTTP Basic or in the form, not both.",
+        "One of the grants of `grant_type`. A client authenticates by HTTP Basic, by its secret in the form, or by an " +
+        "assertion: only one of them.",
       security: "client",
       headers: ["Session-Id"],
       body: {
@@ -503,7 +515,7 @@ export const oauth: ServiceEntries = {
       },
       answers: { 200: { text: "The tokens.", json: ref("TokenResponse"), headers: ["Cache-Control"] } },
       errors: {
-        400: "`invalid_request`, `invalid_grant` (a blocked account too), `invalid_scope`, `unauthorized_client`, `unsupported_grant_type`.",
+        400: "`invalid_grant` (also for a blocked account), `invalid_scope`, `invalid_target`, or another error.",
         401: "`invalid_client`",
       },
     },
@@ -513,7 +525,7 @@ export const oauth: ServiceEntries = {
       parameters: {
         access_token: { text: "The token.", required: true, example: TOKEN },
         details: {
-          text: "`true`: also the services that its tenant has by packages.",
+          text: "`true`: lists the services of the packages that the tenant subscribes to.",
           schema: { type: "boolean" },
         },
       },
@@ -524,7 +536,7 @@ export const oauth: ServiceEntries = {
       id: "revokeTokens",
       tag: TOKENS,
       about:
-        "RFC 7009, and lists: at most 500 tokens, separated by commas. Revoking a refresh token revokes the " +
+        "RFC 7009, also for lists of at most 500 tokens, separated by commas. Revoking a refresh token revokes the " +
         "access tokens of its grant too. Unknown tokens count as revoked, so a repeat does no harm.",
       security: "client",
       body: {
@@ -535,20 +547,20 @@ export const oauth: ServiceEntries = {
         }),
         example: { token: TOKEN },
       },
-      answers: { 200: { text: "They are revoked.", json: ref("Empty"), headers: ["Cache-Control"] } },
+      answers: { 200: { text: "The tokens are revoked.", json: ref("Empty"), headers: ["Cache-Control"] } },
       errors: {
         400:
-          "`invalid_request`; `unauthorized_client`: another client's token was kept, the caller's own are " +
+          "`invalid_request`; `unauthorized_client`: another client's token stays valid, and the caller's own are " +
           "revoked.",
-        401: "`invalid_client`",
+        401: "`invalid_client`: wrong credentials; or none, though a token needs them. The other tokens are revoked then.",
       },
     },
     "POST /introspect": {
       id: "introspectToken",
       tag: TOKENS,
       about:
-        "RFC 7662. A client asks about its own tokens; a registered service's client and the operator about " +
-        "any. Any other token is inactive.",
+        "RFC 7662. A client may ask about its own tokens. A registered service's client and the operator client may ask " +
+        "about any. Other tokens are inactive.",
       security: "client",
       body: {
         schema: obj({
@@ -558,16 +570,22 @@ export const oauth: ServiceEntries = {
         }),
         example: { token: TOKEN },
       },
-      answers: { 200: { text: "The purpose of the key.", json: ref("Introspection"), headers: ["Cache-Control"] } },
+      answers: {
+        200: {
+          text: "The state of the token, and its claims if it is active.",
+          json: ref("Introspection"),
+          headers: ["Cache-Control"],
+        },
+      },
       errors: { 400: "`invalid_request`", 401: "`invalid_client`" },
     },
     "POST /device_authorization": {
       id: "authorizeDevice",
       tag: SIGN_IN,
       about:
-        "RFC 8628. For command lines and televisions: the device shows `user_code`, a person types it at " +
-        "`verification_uri`, signs in and decides, and the device asks `/token` again and again: `authorization_pending`, " +
-        "`slow_down`, then tokens, `access_denied` or `expired_token`.",
+        "RFC 8628. For command lines and televisions: the device shows `user_code`. A person types it at " +
+        "`verification_uri`, signs in and decides. Meanwhile the device polls `/token`, which answers " +
+        "`authorization_pending` or `slow_down`, and then tokens, `access_denied` or `expired_token`.",
       security: "client",
       body: {
         schema: obj({ "scope?": str(SCOPES), ...clientFields }),
@@ -580,11 +598,15 @@ export const oauth: ServiceEntries = {
       id: "registerClient",
       tag: TOKENS,
       about:
-        "RFC 7591, where the deployment has `UNREGISTERED_CLIENTS=registration`. The client has no secret, and no right but " +
-        "to act for people at services behind the gateway. It goes after a day if nobody has used it. Other fields are ignored.",
+        "RFC 7591, if the deployment has `UNREGISTERED_CLIENTS=registration`. The client has no secret. Its only right is " +
+        "to act for people at services behind the gateway. It is deleted after a day unless a person has used it. Other " +
+        "fields are ignored.",
       body: {
         schema: {
-          ...obj({ redirect_uris: LIST_OF_TEXTS("With https, or http on the person's device."), ...METADATA }),
+          ...obj({
+            redirect_uris: LIST_OF_TEXTS("Addresses with https, or with http on a loopback host."),
+            ...METADATA,
+          }),
           additionalProperties: true,
         },
         example: { redirect_uris: ["http://127.0.0.1/callback"], client_name: "Helper" },
@@ -594,33 +616,38 @@ export const oauth: ServiceEntries = {
       },
       errors: {
         400: "`registration_not_supported`, `invalid_redirect_uri` or `invalid_client_metadata`",
-        429: "`temporarily_unavailable`: too many clients have registered themselves, of this network or in all",
+        429: "`temporarily_unavailable`: too many clients registered themselves, from this network or altogether",
       },
     },
     "GET /device": {
       id: "showDevicePage",
       tag: SIGN_IN,
-      about: "The page where a person types the code that a device shows. With `user_code` it is filled in.",
+      about: "The page on which a person types the code of a device. The parameter `user_code` fills it in.",
       answers: { 200: { text: "The page.", mediaTypes: page! } },
-      errors: { 400: "A page: it is open in a window of its own alone." },
+      errors: { 400: "A page: a script requested it (`Sec-Fetch-Dest`). Pages only open in windows and frames." },
     },
     "POST /device": {
       id: "enterDeviceCode",
       tag: SIGN_IN,
-      about: "Only for the page. Wrong codes are counted by network.",
+      about: "Only for the page. Wrong codes count for the network.",
       body: {
-        schema: obj({ user_code: str("What the device shows."), "csrf?": str("Binds the form to the browser.") }),
+        schema: obj({
+          user_code: str("The code as the person typed it."),
+          "csrf?": str("Binds the form to the browser."),
+        }),
         example: { user_code: "WDJB-MJHT" },
       },
       answers: { 303: { text: "To `/authorize`, where the person signs in and decides.", headers: ["Location"] } },
-      errors: { 400: "The page again: no device shows this code, or there were too many wrong ones." },
+      errors: {
+        400: "The page again: no device shows this code, there were too many wrong ones, or the form is stale.",
+      },
     },
     "POST /par": {
       id: "pushAuthorizationRequest",
       tag: SIGN_IN,
       about:
-        "RFC 9126. The client authenticates as at `/token` and sends the parameters of an authorization request. " +
-        "The browser then goes to `/authorize` with `client_id` and `request_uri` alone, within 90 s. One code comes of it.",
+        "RFC 9126. The client authenticates as at `/token` and sends the parameters of an authorization request. Within " +
+        "90 s, the browser goes to `/authorize` with only `client_id` and `request_uri`. The request gives one code.",
       security: "client",
       body: {
         schema: obj({
@@ -647,7 +674,7 @@ export const oauth: ServiceEntries = {
     "GET /userinfo": {
       id: "getUserInfo",
       tag: GRANTS,
-      about: "OpenID Connect Core 5.3. Checks revocation in the database each time.",
+      about: "OpenID Connect Core 5.3. A token that was just revoked is refused at once.",
       security: "token",
       answers: { 200: { text: "The user.", json: ref("UserInfo"), headers: ["Cache-Control"] } },
       errors: { 401: "There is no valid access token, or it was not issued for a user." },
@@ -655,7 +682,8 @@ export const oauth: ServiceEntries = {
     "POST /userinfo": {
       id: "postUserInfo",
       tag: GRANTS,
-      about: "Like `GET`, for clients that send a form. A token in the form is refused.",
+      about:
+        "Like `GET`, for clients that send a form. A token in the form is ignored; beside one in the header it is a 400.",
       security: "token",
       body: { schema: { type: "object", properties: {} }, text: "No field is required.", example: {} },
       answers: { 200: { text: "The user.", json: ref("UserInfo"), headers: ["Cache-Control"] } },
@@ -675,12 +703,12 @@ export const oauth: ServiceEntries = {
     "DELETE /refreshtokens": {
       id: "deleteRefreshTokens",
       tag: GRANTS,
-      answers: { 204: { text: "Everything that the client got from the user is revoked, including access tokens." } },
+      answers: { 204: { text: "All grants of the user to the client are revoked, with their access tokens." } },
     },
     "DELETE /refreshtokens/{id}": {
       id: "deleteRefreshToken",
       tag: GRANTS,
-      answers: { 204: { text: "It is revoked, with its access tokens." } },
+      answers: { 204: { text: "The grant is revoked, with its access tokens." } },
       errors: { 404: "" },
     },
     "GET /authorize": {
@@ -708,23 +736,23 @@ export const oauth: ServiceEntries = {
     "POST /sign-in": {
       id: "signIn",
       tag: SIGN_IN,
-      about: "Only for the page: its form holds the request and a token that is bound to the browser.",
+      about: "Only for the page. Its form holds the request and a token that is bound to the browser.",
       body: {
         schema: obj({
           request: str("The authorization request, as a query."),
           "csrf?": str("Binds the form to the browser."),
-          "email?": str("Who signs in."),
+          "email?": str("The user's e-mail."),
           "password?": str("The password.", { format: "password" }),
-          "challenge?": str("From the page."),
+          "challenge?": str("The challenge of the page, for a passkey."),
           "credential?": str(
-            "The answer of a passkey in place of address and password, as JSON: the page's script makes it.",
+            "The answer of a passkey, as JSON from the page's script, in place of address and password.",
           ),
-          "step?": str("`address`: the form asks for the address alone, which leads to the provider of its domain."),
+          "step?": str("`address`: the form asked for the address alone. Its domain may lead to a provider."),
         }),
         example: { request: "response_type=code&client_id=demo.shop", email: "ada@demo.example", password: "…" },
       },
       answers: {
-        200: { text: "The form for the password, the choice of a tenant, or the page of consent.", mediaTypes: page! },
+        200: { text: "The form for the password, the choice of a tenant, or the consent page.", mediaTypes: page! },
         303: { ...TO_CLIENT, headers: ["Location"] },
       },
       errors: { 400: "The page again: wrong e-mail or password, a blocked account, or an expired form." },
@@ -733,28 +761,28 @@ export const oauth: ServiceEntries = {
       id: "forgotPassword",
       tag: SIGN_IN,
       about:
-        "Only for the page: the sign-in page's form, which asks for the address, or that page's own form. The answer is " +
-        "the same for every address. If it is one of an account with a password, a link is sent to it: at most three an " +
-        "hour. Without mail there is nothing here.",
+        "Only for the pages. A form of the sign-in page opens the page that asks for the address. The form of that page " +
+        "requests a link. The response is the same for every address. An account with a password gets at most three links " +
+        "an hour, and three more in browsers in which the person has signed in.",
       body: {
         schema: obj({
           "request?": str("The authorization request, as a query."),
           "csrf?": str("Binds the form to the browser."),
-          "email?": str("Who forgot the password."),
-          "send?": str("The person has seen the address and wants the link."),
+          "email?": str("The address of the account."),
+          "send?": str("Present: send the link. Absent: show the page that asks for the address."),
         }),
         example: { email: "ada@demo.example", send: "1" },
       },
       answers: { 200: { text: "The page.", mediaTypes: page! } },
       errors: {
-        400: "A page: the form is another site's, or the request is not valid any more.",
+        400: "A page: another site sent the form, or the request is not valid any more.",
         404: NO_MAIL,
       },
     },
     "GET /verify": {
       id: "openVerifyLink",
       tag: SIGN_IN,
-      about: "The link of a mail that the person asked for at the account page. Opening it uses nothing up.",
+      about: "The link of a mail that the person requested at the account page. Opening it changes nothing.",
       answers: { 200: { text: "The page.", mediaTypes: page! } },
       errors: {
         400: "A page: the link is unknown, used, older than 30 minutes, or of another browser.",
@@ -764,36 +792,34 @@ export const oauth: ServiceEntries = {
     "POST /verify": {
       id: "verifyAddress",
       tag: SIGN_IN,
-      about: "Only for the page. The claim `email_verified` is true from now on.",
+      about: "Only for the page. Verifies the address: from then on the claim `email_verified` is true.",
       body: {
-        schema: obj({ token: str("From the link."), "csrf?": str("Binds the form to the browser.") }),
+        schema: obj({ token: str("The token of the link."), "csrf?": str("Binds the form to the browser.") }),
         example: { token: "…" },
       },
-      answers: { 200: { text: "A page that leads on.", mediaTypes: page! } },
+      answers: { 200: { text: "A page with the result, which leads on.", mediaTypes: page! } },
       errors: { 400: "A page: as for the link.", 404: NO_MAIL },
     },
     "GET /invitation": {
       id: "openInvitation",
       tag: SIGN_IN,
-      about: "The link of an operator's invitation. Opening it uses nothing up.",
+      about: "The link of an operator's invitation. Opening it changes nothing.",
       answers: { 200: { text: "The page.", mediaTypes: page! } },
-      errors: {
-        400: "A page: the invitation is unknown, accepted, withdrawn, or older than a week.",
-        404: NO_MAIL,
-      },
+      errors: { 400: "A page: the invitation is unknown, accepted, withdrawn or expired." },
     },
     "POST /invitation": {
       id: "acceptInvitation",
       tag: SIGN_IN,
       about:
-        "Only for the page. Makes the person a member, verifies the address, and sets the password of a person who cannot " +
-        "sign in yet. It works once.",
+        "Only for the page. Makes the person a member, and sets the password of a person who cannot sign in yet. The link " +
+        "of a mail also verifies the address. It works once.",
       ...NEW_PASSWORD,
+      errors: { 400: NEW_PASSWORD_400 },
     },
     "GET /reset": {
       id: "openResetLink",
       tag: SIGN_IN,
-      about: "The link of a mail: asks for a new password. Opening it uses nothing up.",
+      about: "The link of a mail, which asks for a new password. Opening it changes nothing.",
       answers: { 200: { text: "The page.", mediaTypes: page! } },
       errors: {
         400: "A page: the link is unknown, used, older than 30 minutes, or of another browser.",
@@ -805,29 +831,30 @@ export const oauth: ServiceEntries = {
       tag: SIGN_IN,
       about:
         "Only for the page. Sets the password, uses the link, and ends every session, grant and token of the person. It " +
-        "works once, in the browser that asked for the link.",
+        "works once, in the browser that requested the link.",
       ...NEW_PASSWORD,
+      errors: { 400: NEW_PASSWORD_400, 404: NO_MAIL },
     },
     "POST /second-factor": {
       id: "secondFactor",
       tag: SIGN_IN,
       about:
         "Only for the page that asks for a second factor, or that sets one up. Its form holds the request, and a token " +
-        "that is bound to the sign-in. A wrong code counts as a wrong password does.",
+        "that is bound to the sign-in. A wrong code counts like a wrong password.",
       body: {
         schema: obj({
           request: str("The authorization request, as a query."),
           "code?": str("A one-time code of the authenticator app."),
-          "recovery_code?": str("A recovery code in its place."),
-          "offer?": str("The new key, encrypted, if one is set up."),
-          "challenge?": str("From the page."),
-          "credential?": str("The answer of a passkey, as JSON: the page's script makes it."),
+          "recovery_code?": str("A recovery code, in place of a one-time code."),
+          "offer?": str("The new secret, encrypted, if an app is set up."),
+          "challenge?": str("The challenge of the page, for a passkey."),
+          "credential?": str("The answer of a passkey, as JSON from the page's script."),
           "csrf?": str("Binds the form to the sign-in."),
         }),
         example: { request: "response_type=code&client_id=demo.shop", code: "123456" },
       },
       answers: {
-        200: { text: "A page: the recovery codes, the sign-in, or what else the request needs.", mediaTypes: page! },
+        200: { text: "A page: the recovery codes, the sign-in, or another step of the request.", mediaTypes: page! },
         303: { ...TO_CLIENT, headers: ["Location"] },
       },
       errors: { 400: "The page again: a wrong or used code, a blocked account, or an expired form." },
@@ -836,21 +863,21 @@ export const oauth: ServiceEntries = {
       id: "consent",
       tag: SIGN_IN,
       about:
-        "Only for the page of consent, which a person sees before a client of a tenant that they are no " +
-        "member of gets anything. Its form holds the request, the shown scopes, and a token that is bound to " +
-        "both and to the sign-in.",
+        "Only for the consent page, which appears for clients of other tenants and third parties, for devices, and for " +
+        "clients that no operator registered. Its form holds the request, the shown scopes, and a token that is bound to " +
+        "these scopes and to the sign-in.",
       body: {
         schema: obj({
           request: str("The authorization request, as a query."),
           decision: oneOf(["allow", "deny"], "The person's decision."),
-          "asked?": str("What was shown."),
+          "asked?": str("The shown scopes."),
           "csrf?": str("Binds the form to the sign-in and the shown scopes."),
         }),
         example: { request: "response_type=code&client_id=demo.shop", decision: "deny" },
       },
       answers: {
         200: {
-          text: "The page again, if more is requested now than was shown; or the sign-in page.",
+          text: "The page again, if the request has other scopes than were shown; or the sign-in page.",
           mediaTypes: page!,
         },
         303: { ...TO_CLIENT, headers: ["Location"] },
@@ -866,40 +893,40 @@ export const oauth: ServiceEntries = {
         state: { text: "The state that the platform sent." },
         iss: { text: "The provider (RFC 9207)." },
         error: { text: "The provider's error." },
-        error_description: { text: "Its description." },
+        error_description: { text: "The description of the error." },
       },
       answers: {
         200: {
-          text: "The page for linking the account there, the choice of a tenant, or the page of consent.",
+          text: "The page that links the provider's account, the choice of a tenant, or the consent page.",
           mediaTypes: page!,
         },
         302: AUTHORIZE[302],
       },
-      errors: { 400: "A page: the sign-in has ended, or the provider's answer belongs to another browser." },
+      errors: { 400: "A page: the sign-in has ended, or the response belongs to another browser." },
     },
     "POST /link-identity": {
       id: "linkIdentity",
       tag: SIGN_IN,
-      about: "Only for the page: its form holds the provider's claims, sealed for the browser.",
+      about: "Only for the page. Its form holds the provider's claims, sealed for the browser.",
       body: {
         schema: obj({
           vouched: str("The provider's claims and the request."),
-          "password?": str("The password here.", { format: "password" }),
+          "password?": str("The password on this platform.", { format: "password" }),
         }),
         example: { vouched: "…", password: "…" },
       },
       answers: {
-        200: { text: "The choice of a tenant, or the page of consent.", mediaTypes: page! },
+        200: { text: "The choice of a tenant, or the consent page.", mediaTypes: page! },
         303: { ...TO_CLIENT, headers: ["Location"] },
       },
       errors: {
-        400: "The page again: wrong password or a blocked account; or a page that says that the sign-in has ended.",
+        400: "The page again: a wrong password, or a blocked account. A page: the sign-in has ended.",
       },
     },
     "GET /end_session": {
       id: "endSession",
       tag: SIGN_IN,
-      about: "OpenID Connect RP-Initiated Logout. Tokens stay valid.",
+      about: "OpenID Connect RP-Initiated Logout. Access and refresh tokens stay valid.",
       parameters: logout,
       answers: {
         200: { text: "A page with the result.", mediaTypes: page! },
@@ -917,20 +944,26 @@ export const oauth: ServiceEntries = {
       answers: {
         200: { text: "A page with the result.", mediaTypes: page! },
         302: { text: "To `post_logout_redirect_uri`.", headers: ["Location"] },
-        303: { text: "From another site: repeats it by GET, with the browser's cookies.", headers: ["Location"] },
+        303: {
+          text: "For a form of another site: repeats the request by GET, with the browser's cookies.",
+          headers: ["Location"],
+        },
       },
       errors: { 400: "A page: wrong input changes nothing." },
     },
   },
 };
 
-/** RFC 8414 wants this document at the root. */
+/** RFC 8414 requires this document at the root. */
 export const wellKnown: ServiceEntries = {
   base: "/.well-known/oauth-authorization-server",
   tags: [],
   parameters: {},
   schemas: { ServerMetadata: oauth.schemas["ServerMetadata"]! },
   entries: {
-    "GET /oauth2/v1": metadata("getServerMetadata", "RFC 8414. At the root, with the path prefix behind it."),
+    "GET /oauth2/v1": metadata(
+      "getServerMetadata",
+      "RFC 8414. The address is at the root, and ends with the path prefix and `/oauth2/v1`.",
+    ),
   },
 };
