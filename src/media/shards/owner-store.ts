@@ -27,6 +27,8 @@ const PENDING = `tenant = '' AND erasure_id IS NULL`;
 const STILL_CLOSED = `EXISTS (SELECT 1 FROM closing WHERE kind = 'client' AND name = ?3 AND change = ?4)`;
 /** SQL: files of the client that have left and not arrived; an index has only these. */
 const LEAVING = `row IS NOT NULL AND moved_at >= 0 AND row ->> 'client' = ?1`;
+/** SQL: marks owners of pending files during the transaction of a change. */
+const CHANGED = `'changed ' || ?4`;
 /** SQL: ids of the owners of pending files of this client. */
 const pendingOf = (client: string): string => `SELECT id FROM owner WHERE client = ${client} AND ${PENDING}`;
 const requesterOf = (client: string): string => `(SELECT id FROM requester WHERE client = ${client})`;
@@ -67,6 +69,15 @@ const SQL = {
   renamePending: `UPDATE owner SET client = ?2 WHERE client = ?1 AND ${PENDING}`,
   renameRequester: `UPDATE requester SET client = ?2 WHERE client = ?1`,
   renameLeaving: `UPDATE moved_file SET row = json_set(row, '$.client', ?2) WHERE ${LEAVING}`,
+  retire: `UPDATE owner SET erasure_id = ${CHANGED} WHERE client = ?1 AND ${PENDING}`,
+  renew: `INSERT INTO owner (client, tenant, visibility)
+    SELECT client, tenant, visibility FROM owner WHERE erasure_id = ${CHANGED}`,
+  keepNew: `UPDATE file INDEXED BY file_pending SET owner_id = (SELECT new.id FROM owner AS new
+      WHERE new.client = ?1 AND new.tenant = '' AND new.erasure_id IS NULL
+        AND new.visibility = (SELECT visibility FROM owner WHERE owner.id = file.owner_id))
+    WHERE state = 'pending' AND owner_id IN (SELECT id FROM owner WHERE erasure_id = ${CHANGED})
+      AND created_at >= (SELECT begun_at FROM closing WHERE kind = 'client' AND name = ?3 AND change = ?4)`,
+  deleteRetired: `DELETE FROM owner WHERE erasure_id = ${CHANGED}`,
 } as const;
 
 const FORGETTING = [SQL.deletePending, SQL.deleteRequester, SQL.deleteLeaving];
@@ -79,6 +90,8 @@ const RENAMING = [
   SQL.renameRequester,
   SQL.renameLeaving,
 ];
+/** A client that changes its tenant loses its pending files, except those made since the change began. */
+const CHANGING_TENANT = [SQL.retire, SQL.renew, SQL.keepNew, SQL.deleteRetired];
 
 /** Lists of the ids that lie under a client's name in a shard, as JSON. Ids are never reused. */
 export type Rest = string;
@@ -98,7 +111,7 @@ export function createOwnerStore(db: D1Database, isDirectory: boolean) {
     if (now === undefined) return each(FORGETTING, name, null);
     return [
       ...(now.name === name ? [] : each(RENAMING, name, now.name)),
-      ...(now.tenant === tenant ? [] : each([SQL.deletePending], now.name, null)),
+      ...(now.tenant === tenant ? [] : each(CHANGING_TENANT, now.name, null)),
     ];
   }
 

@@ -69,20 +69,27 @@ async function renamable(of?: string) {
 
 const closings = () => everywhere.prepare("SELECT count(*) AS n FROM closing").first<number>("n");
 const endLeft = () => createDeps(env).media.sweep(Date.now() + 3_600_000 / 2);
-/** Renames a client. The PUT breaks off after its write in the directory, so that no shard carries it out. */
-async function breakOff(put: (bindings: object, name: string) => Promise<Response>, name: string): Promise<void> {
+/** Runs a PUT that breaks off after its write in the directory, so that no shard carries it out. */
+async function breakOff(
+  put: (bindings: object) => Promise<Response>,
+  column: "name" | "tenant",
+  value: string,
+): Promise<void> {
+  const written = env.DB.prepare(`SELECT 1 FROM client WHERE ${column} = ?`).bind(value);
   const failing = ({ number, db }: Shard): Shard => ({
     number,
     db: databaseWith(db, {
       async batch(statements) {
-        if ((await env.DB.prepare(NAME).bind(name).first()) !== null) throw new Error("injected");
+        if ((await written.first()) !== null) throw new Error("injected");
         return db.batch(statements);
       },
     }),
   });
-  expect((await put(bindingsOf(shardsOf(env).map(failing)), name)).status).toBe(200);
+  expect((await put(bindingsOf(shardsOf(env).map(failing)))).status).toBe(200);
   expect(await closings()).toBe(4);
 }
+const breakOffName = (put: (bindings: object, name: string) => Promise<Response>, name: string) =>
+  breakOff((bindings) => put(bindings, name), "name", name);
 
 const RECORD = "SELECT name, tenant FROM client WHERE id = ?1";
 const NAME = "SELECT 1 FROM client WHERE name = ?1";
@@ -220,7 +227,7 @@ describe("a client whose files lie in another shard than the directory", () => {
   it("keeps the files and reports that it makes under a new name before the sweep ends a rename that broke off", async () => {
     const { tenant, client, file, put } = await renamable();
     const reports = [await report(client)];
-    await breakOff(put, `${tenant}.${unique("n")}`);
+    await breakOffName(put, `${tenant}.${unique("n")}`);
     const files = [file, await pending(client)];
     reports.push(await report(client));
     await endLeft();
@@ -233,7 +240,7 @@ describe("a client whose files lie in another shard than the directory", () => {
     const { tenant, client, file, put } = await renamable();
     const files = [file];
     for (let renames = 0; renames < 2; renames++) {
-      await breakOff(put, `${tenant}.${unique("n")}`);
+      await breakOffName(put, `${tenant}.${unique("n")}`);
       files.push(await pending(client));
     }
     await endLeft();
@@ -241,9 +248,26 @@ describe("a client whose files lie in another shard than the directory", () => {
     for (const one of files) expect(await commit(one, client)).toBe(202);
   });
 
+  it.each([false, true])(
+    "keeps only the new files if its change of tenant breaks off (also renamed: %s)",
+    async (and) => {
+      const { client, file } = await renamable();
+      // A platform's clock moves on between two requests.
+      await scheduler.wait(2);
+      const tenant = await makeTenantIn(1);
+      const name = and ? `${tenant}.${unique("n")}` : client.clientId;
+      const json = { ...GRANTS, tenant, name };
+      const put = (bindings: object) => operate(bindings, "PUT", `clients/${client.clientId}`, json);
+      await breakOff(put, "tenant", tenant);
+      const made = await pending(client);
+      await endLeft();
+      expect([await closings(), await commit(file, client), await commit(made, client)]).toEqual([0, 404, 202]);
+    },
+  );
+
   it("takes the name of a client whose rename broke off: each has its own files", async () => {
     const [one, other] = [await renamable(), await renamable(await makeTenantIn(2))];
-    await breakOff(one.put, `${one.tenant}.${unique("n")}`);
+    await breakOffName(one.put, `${one.tenant}.${unique("n")}`);
     expect((await other.put({}, one.client.clientId)).status).toBe(200);
     await endLeft();
     expect(await commit(one.file, other.client)).toBe(404);
