@@ -64,7 +64,7 @@ describe("the rules of a breaker", () => {
     expect(admit(probe.state, 1000 + BREAKER.firstWaitMs).admitted).toBe(false);
   });
 
-  it("doubles the wait after each failed probe, up to a minute, and starts anew after an answer", () => {
+  it("doubles the wait after each failed probe, up to a minute, and resets it after an answer", () => {
     let state = failing(CLOSED, 0);
     const waits: number[] = [];
     let nowMs = 0;
@@ -173,7 +173,7 @@ describe("a service's own breaker", () => {
 
   const first = passOf(attempt(open, callerNamed("slow")));
 
-  it("admits others while a probe hangs: one a caller, a share for each tenant, and a limited number in all", () => {
+  it("admits probes while one hangs: one per caller, a share for each tenant, and a limited number in all", () => {
     expect(attempt(first.state, callerNamed("slow")).admitted).toBe(false);
     const other = passOf(attempt(first.state, callerNamed("other")));
     expect(end(other.state, other.ticket, "answered")).toMatchObject({ kind: "closed" });
@@ -199,7 +199,7 @@ describe("a service's own breaker", () => {
     const other = passOf(attempt(first.state, callerNamed("other")));
     const failed = end(other.state, first.ticket, "failed");
     expect(failed.kind).toBe("probing");
-    // The caller whose probe failed waits; others need not.
+    // Only the caller whose probe failed waits.
     expect(attempt(failed, callerNamed("slow")).admitted).toBe(false);
     expect(attempt(failed, callerNamed("third")).admitted).toBe(true);
     expect(end(failed, other.ticket, "answered").kind).toBe("closed");

@@ -123,7 +123,7 @@ describe("the target of a request", () => {
         if (!target.ok) return;
         const { href, pathname } = new URL(target.value);
         expect(href).toBe(`https://private.example:8443/v1${asked.pathname.slice(2)}${asked.search}`);
-        // As a server reads it that decodes first and then resolves.
+        // The path as a server reads it that decodes it before it resolves dots.
         const decoded = pathname.replaceAll(/%2e/gi, ".").replaceAll(/%2f|%5c/gi, "/");
         expect(new URL(decoded.replaceAll(/\/+/g, "/"), "https://private.example").pathname).toMatch(/^\/v1(\/|$)/);
       }),
@@ -283,7 +283,7 @@ describe("a request to a service", () => {
   // shows: gateway/towards-the-service/authorization-the-caller-s-own-tenant
   // shows: gateway/towards-the-service/plat-tenant-plat-client-plat-scopes
   // shows: gateway/towards-the-service/those-of-the-caller
-  it("names the caller by its token, and passes on no claim of the caller", async () => {
+  it("names the caller by its token, and never by the caller's own headers", async () => {
     const service = await makeService();
     const headers = await headersAt(service, {
       "plat-tenant": "forged",
@@ -319,7 +319,7 @@ describe("a request to a service", () => {
   });
 
   // shows: gateway/towards-the-service/plat-session-id
-  it("has the caller's session id, else a new one each time, also in place of an invalid one", async () => {
+  it("has the caller's session id, or a new one if that is missing or invalid", async () => {
     const service = await makeService();
     const idFor = async (given: string | undefined): Promise<string> => {
       const headers: Record<string, string> = given === undefined ? {} : { "plat-session-id": given };
@@ -559,7 +559,7 @@ describe("the response to a caller", () => {
     expect((await requestsTo(`${source}/`))[0]!.method).toBe("OPTIONS");
   });
 
-  it("is the whole body if a range of a rewritten one was requested, and the range of any other body", async () => {
+  it("is the whole body for a range of a rewritten one, and the range of any other body", async () => {
     const { path, source, token } = await makeService();
     const range = { range: "bytes=0-3", "if-range": '"x"' };
     const part = { status: 206, headers: { "content-type": "application/json", "content-range": "bytes 0-3/60" } };
@@ -579,7 +579,7 @@ describe("the response to a caller", () => {
       ["GET", {}],
       ["POST", range],
     ] as const) {
-      // A service that sends ranges without a request.
+      // The service sends a range that nobody requested.
       await answerAt(`${source}/parts`, { ...part, body: `"htt` });
       const refused = await call(`${path}/parts`, { method, token, headers });
       expect(await expectJson(refused, 503)).toMatchObject({ type: "service_temporarily_unavailable" });
@@ -632,7 +632,7 @@ describe("the response to a caller", () => {
     expect(await requestsTo(`${source}/gone`)).toHaveLength(3);
   });
 
-  it("is not blocked for others by statuses that callers of one tenant or network chose", async () => {
+  it("is not blocked for others if callers of one tenant or network choose the status", async () => {
     const { path, source } = await makeService({ essential: true, access: "public" });
     await answerAt(`${source}/status/521`, { status: 521 });
     const tenant = await makeTenant({ subscribed: false });

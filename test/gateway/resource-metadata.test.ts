@@ -5,7 +5,7 @@ import { put } from "../support/platform/operator.ts";
 import { makeTenant } from "../support/platform/tenants.ts";
 import { unique } from "../support/platform/unique.ts";
 
-/** What a client learns about a service behind the gateway that it has no token for (RFC 9728). */
+/** The metadata of a service behind the gateway, which a client without a token reads (RFC 9728). */
 const WELL_KNOWN = "/.well-known/oauth-protected-resource";
 const ISSUER = `${ORIGIN}/oauth2/v1`;
 let path: string;
@@ -29,11 +29,11 @@ beforeAll(async () => {
   open = await make("public");
 });
 
-describe("A service that wants a token", () => {
+describe("A service that requires a token", () => {
   it.each([
     ["no token", {}],
-    ["a token that is none", { authorization: "Bearer x" }],
-    ["a proof without a token of ours", { authorization: "DPoP x" }],
+    ["an invalid token", { authorization: "Bearer x" }],
+    ["an invalid token of the scheme DPoP", { authorization: "DPoP x" }],
   ])("names the address of its metadata in the 401 for %s", async (_, headers) => {
     const response = await call(`${path}/`, { headers });
     expect(response.status).toBe(401);
@@ -43,7 +43,7 @@ describe("A service that wants a token", () => {
     await response.text();
   });
 
-  it("says who issues tokens for it, and which scopes a client can name", async () => {
+  it("has metadata with the issuer of its tokens and the scopes that a client can request", async () => {
     const response = await call(`${WELL_KNOWN}${path}`);
     expect(response.headers.get("access-control-allow-origin")).toBe("*");
     expect(response.headers.get("cache-control")).toBe("public, max-age=300");
@@ -60,7 +60,7 @@ describe("A service that wants a token", () => {
     expect((await expectJson(await call(server), 200)).issuer).toBe(metadata.authorization_servers[0]);
   });
 
-  it("says nothing where there is nothing to say: no scopes, no empty list", async () => {
+  it("has no list of scopes in its metadata if it has no scopes", async () => {
     const name = unique("mcp-");
     const service = { sourceUrl: `https://${name}.example.com`, proxyPath: `/${name}/v1`, scopes: [], access: "token" };
     await put(`services/${name}`, { ...service, tenant: await makeTenant({ subscribed: false }) });
@@ -70,7 +70,7 @@ describe("A service that wants a token", () => {
   });
 
   it.each(["/sse", "/deeper/still", "/a%20b"])(
-    "is described for the address %s below it too, by that",
+    "has metadata for the address %s below it, which name that address",
     async (below) => {
       const response = await call(`${WELL_KNOWN}${path}${below}`);
       expect(await expectJson(response, 200)).toEqual({
@@ -80,15 +80,15 @@ describe("A service that wants a token", () => {
     },
   );
 
-  it("is described at its own path and below alone, by GET", async () => {
+  it("has metadata only for its own path and below, and only by GET", async () => {
     for (const wrong of [`${path}more`, path.slice(0, -1), "/", "/nobody/v1", "/media/v2", `${open}/more`])
       expect((await call(`${WELL_KNOWN}${wrong}`)).status).toBe(404);
     expect((await call(`${WELL_KNOWN}${path}`, { method: "POST" })).status).toBe(405);
   });
 });
 
-describe("A service that the public may use", () => {
-  it("has no metadata, and names none", async () => {
+describe("A public service", () => {
+  it("has no metadata, and its 401 names none", async () => {
     expect((await call(`${WELL_KNOWN}${open}`)).status).toBe(404);
     const refused = await call(`${open}/`, { headers: { authorization: "Bearer x" } });
     expect(refused.status).toBe(401);

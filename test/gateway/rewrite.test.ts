@@ -12,7 +12,7 @@ const escapeSlashes = (text: string): string => text.replaceAll("/", String.raw`
 
 /**
  * The same rule as a regular expression on the whole text: characters before, spellings of the source, characters
- * behind. Letters of both cases are written out, since in V8 `(?i:0(?:2c|5[b-e]))` does not match `05C`.
+ * after. Letters of both cases are written out, since in V8 `(?i:0(?:2c|5[b-e]))` does not match `05C`.
  */
 const BEFORE = String.raw`(?<=^|[^a-zA-Z0-9+.\-/?#]|\\[bfnrt]|\\u(?!00(?:2[3bBdDeEfF]|3[\dfF]|[46][1-9a-fA-F]|[57][0-9aA]))[\da-fA-F]{4})`;
 const AFTER = String.raw`(?=$|[\x00-\x20"#'),/<>?[\]^\x60{|}\x7f]|\\(?!u)|\\u00(?:[01][\da-fA-F]|2[02379cCfF]|3[cCeEfF]|5[b-eB-E]|60|7[bBcCdDfF])|&(?:quot|apos|lt|gt|#0?(?:34|39|60|62|96)|#[xX]0?(?:22|27|3[cCeE]|60));)`;

@@ -120,7 +120,7 @@ describe("a service of another tenant", () => {
   });
 
   // shows: gateway/towards-the-service/authorization-another-tenant
-  it("gets a token that ends with the caller's, and the same one for half a minute", async () => {
+  it("gets a token that expires no later than the caller's, and the same one for half a minute", async () => {
     const service = await makeService();
     const [one, two] = [await makeCustomer([service]), await makeCustomer([service])];
     const [mine, yours] = [await tokenFor(one), await tokenFor(two)];
@@ -157,7 +157,7 @@ describe("a service of another tenant", () => {
   });
 
   // shows: gateway/towards-the-service/forwardauthorization
-  it("gets the caller's token if the operator says so, until a PUT without it", async () => {
+  it("gets the caller's token if the operator allows it, until a PUT that leaves this out", async () => {
     const service = await makeService({ forwardAuthorization: true });
     const token = await tokenFor(await makeCustomer([service]));
     expect(await tokenSeenBy(service, token)).toBe(token);
@@ -167,7 +167,7 @@ describe("a service of another tenant", () => {
     expect(await tokenSeenBy(service, token)).not.toBe(token);
   });
 
-  it("never gets a token that can change the platform", async () => {
+  it("never gets a token with operator scopes", async () => {
     const service = await makeService({ forwardAuthorization: true, essential: true });
     const token = await tokenFor(OPERATOR);
     expect(decodeJwt(await tokenSeenBy(service, token))).toMatchObject({ aud: service.name, scope: "" });
@@ -219,7 +219,7 @@ describe("a service of the caller's own tenant", () => {
     }
   });
 
-  it("learns nothing of a client if the caller is anonymous", async () => {
+  it("gets no header about a client if the caller is anonymous", async () => {
     const service = await makeService({ access: "public" });
     for (const headers of [{}, { authorization: "Basic YTpi", "plat-client-authenticated": "true" }]) {
       expect((await call(`${service.path}/`, { headers: headers as Record<string, string> })).status).toBe(200);

@@ -103,7 +103,7 @@ describe("a WebSocket opened with a token", () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  it("is closed if a side sends more than may wait for the other, but not if it takes its time", async () => {
+  it("is closed if a side sends more than a burst, but not if it keeps to the rate", async () => {
     const { caller, far } = open();
     const piece = new Uint8Array(LIMITS.webSocketBytesPerSec);
     const took: Promise<unknown>[] = [];

@@ -48,7 +48,7 @@ function expectSafe({ headers }: Answered, isOpen: boolean): void {
     expect(headers.has(name), name).toBe(false);
 }
 
-/** Pages stay as they are: proxies rewrite addresses and scripts otherwise. */
+/** Pages must stay unchanged: without `no-transform`, some proxies rewrite addresses and scripts. */
 const PAGE = "no-store, no-transform";
 
 /** `no-store` stands alone or beside `private`. */
@@ -58,7 +58,7 @@ const isStored = ({ headers }: Answered): boolean =>
 function expectPage(answer: Answered, route?: Route): void {
   const { headers } = answer;
   expect(headers.get("content-type")).toBe("text/html; charset=utf-8");
-  // Nobody's page is kept; documentation and console are everybody's, and asked for again each time.
+  // Pages are not stored. Documentation and console are the same for everybody, and revalidated each time.
   const isAsset = /^\/(docs|console)\b/.test(route?.path ?? "") && route?.path !== "/docs/errors";
   const isSite = isAsset && answer.status < 400;
   expect(headers.get("cache-control")).toBe(isSite ? SITE : PAGE);
@@ -124,7 +124,7 @@ describe("every route, for refused requests", () => {
   });
 
   // shows: platform/errors-of-every-service/preflight-any-header
-  it("allow every header that a preflight asks for, and nothing that is no list of names", async () => {
+  it("allow every header that a preflight asks for, and no value that is not a list of names", async () => {
     const ask = async (asked: string) => {
       const headers = { ...FOREIGN, "access-control-request-method": "POST", "access-control-request-headers": asked };
       const answer = await call("/oauth2/v1/token", { method: "OPTIONS", headers });

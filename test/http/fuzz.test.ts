@@ -227,7 +227,7 @@ const LONG: readonly (readonly [string, string])[] = [
   ["line breaks", "\r\n".repeat(31_000)],
   ["Chinese, emoji and Hebrew", "漢🙂\u05d0".repeat(6_000)],
 ];
-/** Far more than a request takes on a busy machine, less than half such a text would take without limits. */
+/** Far more than a request takes on a busy machine, and less than half of the time of such a text without limits. */
 const BUDGET_MS = 500;
 async function expectQuick(what: string, path: string, init: Parameters<typeof call>[1]): Promise<void> {
   let tookMs = Infinity;
@@ -271,7 +271,7 @@ describe("a long text in any field", () => {
   const HEADERS = ["accept", "accept-language", "cookie", "content-disposition", "if-none-match", "range", "origin"];
   const ascii = (long: string): string => long.replaceAll(/[^\x20-\x7e]/g, "~").slice(0, SHORTER);
 
-  /** Every field of the route at once; of a form only this field, with the others that lead to it. */
+  /** A request with the text in every field; in a form only in one field, with the others that the request needs. */
   function requestOf(route: Route, long: string, at: number): { query: string; body?: BodyInit; type: string } {
     const fields = [...new Set([...QUERY, ...namesOf(route.query)])];
     const [first = ""] = [...new Intl.Segmenter().segment(long.slice(0, SHORTER / 10))].map(({ segment }) => segment);
@@ -307,7 +307,7 @@ describe("a long text in any field", () => {
     const at = everyRoute.findIndex((one) => one.route === route);
     const ofForm = route.path === "/token" ? FORM.length : 6;
     const count = route.body.kind === "form" ? ofForm : 2;
-    // Two texts for all fields at once. In `npm test` one of them, from route to route.
+    // A search tries two texts for all fields at once; `npm test` tries one of the two, in turn from route to route.
     const stride = route.body.kind === "form" ? 1 : strideOf(2);
     for (let n = at % stride; n < count; n += stride) {
       const [what, long] = n % 2 === 0 ? LONG[0]! : LONG[1 + ((at + n) % (LONG.length - 1))]!;

@@ -82,7 +82,7 @@ describe("readJson", () => {
   });
 
   // shows: platform/errors-of-every-service/empty-body-labelled-json
-  it("takes an empty body of any type as no body", async () => {
+  it("treats an empty body of any type as no body", async () => {
     const read = await readJson(post(""), 10);
     expect(read).toEqual({ ok: true, value: undefined });
   });
@@ -135,7 +135,7 @@ describe("validate", () => {
   });
 
   // shows: platform/errors-of-every-service/details-missing_field-invalid_field
-  it("calls a field of any schema missing", () => {
+  it("reports a missing field for any schema", () => {
     const each = {
       enum: z.enum(["a", "b"]),
       literal: z.literal("a"),

@@ -7,7 +7,7 @@ import { makeClient } from "../support/platform/clients.ts";
 import { OPERATOR } from "../support/platform/operator.ts";
 import { basic } from "../support/platform/tokens.ts";
 
-/** The variable MAINTENANCE: only the operator is served, and nothing is done by itself. */
+/** A platform with the variable MAINTENANCE: only the operator is served, and cron and queue rest. */
 const resting = isolate({ MAINTENANCE: "true" });
 const grant = (authorization: string) => ({
   method: "POST",
@@ -34,7 +34,7 @@ describe("a platform under maintenance", () => {
     expect((await resting.fetch(path)).status).toBe(200);
   });
 
-  it("gives the operator a token that works, and nobody else one", async () => {
+  it("gives a working token to the operator, and no token to others", async () => {
     const answer = await resting.fetch("/oauth2/v1/token", grant(basic(OPERATOR)));
     expect(answer.status).toBe(200);
     const { access_token: token } = (await answer.json()) as { access_token: string };

@@ -163,7 +163,7 @@ const pageRoutes = everyRoute.filter(
 );
 
 describe("pages on a separate host", () => {
-  it("are named there by the metadata; issuer and other endpoints stay at the service", async () => {
+  it("have addresses at their host in the metadata; issuer and other endpoints stay at the service", async () => {
     const answer = await pagesApart.fetch(`${SERVICE}${PREFIX}/oauth2/v1/.well-known/openid-configuration`);
     expect(await expectJson(answer, 200)).toMatchObject({
       issuer: `${SERVICE}${PREFIX}/oauth2/v1`,

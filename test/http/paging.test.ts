@@ -20,7 +20,7 @@ const linksOf = (asked: Paging, page: Parameters<typeof pageLinks>[2]): Record<s
   );
 
 describe("the links of a page", () => {
-  it("lead on by next unchanged, for any sort keys of any length on any page", () => {
+  it("carry the cursor in next unchanged, for sort keys of any length on any page", () => {
     // The media index keeps 280 bytes of a text at most. JSON writes a control character in six characters.
     const longest = "\u0001".repeat(280);
     const text = fc.oneof(fc.string({ unit: "binary", maxLength: 70 }), fc.constant(longest));

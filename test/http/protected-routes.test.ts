@@ -13,9 +13,9 @@ import { everyRoute, fill, named, pageRoutes } from "../support/route-table.ts";
 import { shardBinding, shardsOf } from "../../src/platform/storage/shards.ts";
 
 /**
- * Every route of every service, from the mounted tables: without a token, with a broken, revoked or expired one, too
- * weak. A new route is tested without a new line here. The tests of each service show that other clients and tenants
- * see nothing.
+ * Calls every route of the mounted tables without a token, with a broken, revoked or expired one, and with one that
+ * lacks the scope. A new route is tested without a new line here. The tests of each service show that other clients and
+ * tenants see nothing.
  */
 const protectedRoutes = everyRoute.filter(({ route }) => route.access.kind !== "public");
 
@@ -173,7 +173,7 @@ async function preflightOf(path: string, method: string): Promise<Response> {
 describe("every route", () => {
   // shows: platform/other-origins-caches-headers/pages
   it.each(named(everyRoute.filter(({ route }) => pageRoutes.has(route))))(
-    "%s: answers people with a page, and no script of another origin",
+    "%s: answers people with a page, and refuses scripts of other origins",
     async (_, base, route) => {
       const path = fill(base + route.path);
       const preflight = await preflightOf(path, route.method);

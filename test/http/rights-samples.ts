@@ -8,9 +8,9 @@ export interface Sample {
   readonly params?: Readonly<Record<string, string>>;
   readonly query?: Readonly<Record<string, string>>;
   readonly init?: CallInit;
-  /** The owner's status, if any success is not enough. */
+  /** The status for the owner, unless any success will do. */
   readonly owner?: number;
-  /** The resource is made anew for each caller who may change it. */
+  /** True if each caller who may change the resource gets a new one. */
   readonly changes?: boolean;
 }
 
@@ -59,7 +59,7 @@ export async function makeOwned({ own, app }: Pick<World, "own" | "app">): Promi
   };
 }
 
-/** Input of a sample: the world, the owned resources, and if the route is one of public files. */
+/** Input of a sample: the world, the owned resources, and whether the route is for public or private files. */
 export interface Asked {
   readonly world: World;
   readonly owned: Owned;
@@ -126,7 +126,7 @@ export const SAMPLES: Partial<Record<Operation, (asked: Asked) => Sample | Promi
     return { params: { ...topic(asked), subscriberId: id }, changes: true };
   },
   listDeliveries: (asked) => ({ params: subscribed(asked) }),
-  // Nothing was delivered yet: callers learn so of their own subscription, and nothing of others.
+  // Nothing was delivered yet, so the owner gets 404 too.
   redeliverEvent: (asked) => ({ params: { ...subscribed(asked), eventId: "0000000000000000-0" }, owner: 404 }),
   rotateSigningSecret: (asked) => ({ params: subscribed(asked), changes: true }),
   // The limit is one a second for each subscription.

@@ -9,14 +9,14 @@ import { unique } from "../support/platform/unique.ts";
 import { makeApp, signInThrough, type TestApp } from "../support/sign-in.ts";
 import { makeUser, type TestUser } from "../support/users.ts";
 
-/** A token got in the way of its kind, and its column in the table. */
+/** A token of a kind, and its column in the table. */
 export interface HeldToken {
   readonly how: string;
   readonly column: Column;
   readonly token: string;
 }
 
-/** A client with a person of its tenant, and all others who might ask for its resources. */
+/** A client with a person of its tenant, and all other callers that might request its resources. */
 export interface World {
   readonly app: TestApp;
   readonly user: TestUser;

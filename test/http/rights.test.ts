@@ -82,7 +82,7 @@ describe("every operation with a token of every kind", () => {
   let owned: Owned;
   /** A batch of the shared topic that the owner holds. */
   let ownersLock: string;
-  /** What the client had before anybody asked. */
+  /** The client's resources before the first call. */
   let before: unknown;
 
   beforeAll(async () => {
@@ -92,7 +92,7 @@ describe("every operation with a token of every kind", () => {
     before = await snapshot();
   });
 
-  // To compare after every operation takes half the time of this file. `-t` finds the operation.
+  // Compares once: after every operation, it would take half the time of this file. `-t` finds the operation.
   afterAll(async () => {
     expect(await snapshot(), "an operation changed what another caller has").toEqual(before);
   });
@@ -103,7 +103,7 @@ describe("every operation with a token of every kind", () => {
   };
 
   let askedSoFar = 0;
-  /** A token of each kind, and each time the next way to get one. A search tries all of them with every operation. */
+  /** A token of each kind, each time by the next way to get one. A search tries all ways with every operation. */
   const tokens = (): readonly HeldToken[] => {
     if (isSearch) return world.tokens;
     askedSoFar++;

@@ -18,10 +18,10 @@ import { makeUser } from "../support/users.ts";
 
 /** Copies of an isolate are old after 5 s without a request, those of clients and tenants after 30 s. */
 const OLD_MS = 31_000;
-/** Not the directory, so that its waits can be told from those for the tenant's shard or the person's home. */
+/** A shard other than the directory, so that the waits for each can be told apart. */
 const SHARD = 1;
 
-/** Sends a request, and notes how often it waits. What is beside an answer does not count. */
+/** Sends a request, and notes how often it waits. Work after the response does not count. */
 type Ask = (operation: string, address: string, init: RequestInit, status: number) => Promise<Response>;
 
 const withJson = (token: string, body: unknown) => ({
@@ -77,7 +77,7 @@ async function liveOfASignIn(
   await ask("userinfo", "/oauth2/v1/userinfo", { headers }, 200);
 }
 
-/** How often each operation waits for the directory, for its shard and for objects. */
+/** Returns how often each operation waits for the directory, for its shard and for objects. */
 async function waitsOfLives(passes: () => void): Promise<Record<string, readonly [number, number, number]>> {
   const { hold, rounds } = inRounds({ withObjects: true });
   const { env: counted } = counting(env, hold);
@@ -92,7 +92,7 @@ async function waitsOfLives(passes: () => void): Promise<Record<string, readonly
     const context = createExecutionContext();
     const response = await app.fetch(new Request(new URL(address, ORIGIN), init), counted, context);
     const waits = rounds.slice(before);
-    // A round that goes to the directory as well waits for it, since the directory is the farthest.
+    // A round that includes the directory counts as a wait for it, since the directory is the farthest.
     const to = (is: (round: readonly Place[]) => boolean) => waits.filter(is).length;
     const isDirectory = (round: readonly Place[]) => round.includes(0);
     const isShard = (round: readonly Place[]) => !isDirectory(round) && round.some((place) => place !== "object");
@@ -106,7 +106,7 @@ async function waitsOfLives(passes: () => void): Promise<Record<string, readonly
   };
   const eventType = unique("type");
   await app.fetch(
-    new Request(`${ORIGIN}/pubsub/v1/topics`, withJson(token, { eventType, numShards: 1 })),
+    new Request(`${ORIGIN}/pubsub/v1/topics`, withJson(token, { eventType, shards: 1 })),
     counted,
     createExecutionContext(),
   );
@@ -123,7 +123,7 @@ async function waitsOfLives(passes: () => void): Promise<Record<string, readonly
     await liveOfAnEvent(ask, client, token, eventType);
     await liveOfAFile(ask, client, token);
   };
-  // Then the isolate knows the keys, the clients and where the files lie.
+  // The first life fills the caches of the isolate: keys, clients, and the shards of tenants.
   await live();
   isWarm = true;
   await live();

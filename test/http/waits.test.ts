@@ -11,9 +11,9 @@ import { tokenFor } from "../support/platform/tokens.ts";
 import { unique } from "../support/platform/unique.ts";
 
 /**
- * How often a request waits for D1, one wait after the other. Far from the database each is some 0.3 s.
+ * Counts how often a request waits for D1, one wait after the other. Far from the database, each takes some 0.3 s.
  *
- * An isolate knows nothing at first, later the keys; its copy of the revocations is old after 5 s without a request.
+ * A new isolate knows nothing, and later the keys. Its copy of the revocations is old after 5 s without a request.
  */
 const OLD_MS = 6_000;
 
@@ -42,7 +42,7 @@ function newIsolate() {
 
 const makeTopic = async (owner: TestClient, token: string): Promise<string> => {
   const eventType = unique("type");
-  expect((await call("/pubsub/v1/topics", { token, json: { eventType, numShards: 1 } })).status).toBe(201);
+  expect((await call("/pubsub/v1/topics", { token, json: { eventType, shards: 1 } })).status).toBe(201);
   return `/pubsub/v1/topics/${owner.clientId}/${eventType}/publish`;
 };
 
@@ -59,7 +59,7 @@ describe("a request through the gateway", () => {
     expect(await newIsolate().ask(path, token)).toEqual([200, [2, 1]]);
   });
 
-  it("reads the tenant beside the revocations if the keys are known", async () => {
+  it("reads the tenant together with the revocations if the keys are known", async () => {
     const [known, other] = [await makeServiceWithCustomer(), await makeServiceWithCustomer()];
     const isolate = newIsolate();
     await isolate.ask(known.path, known.token);
@@ -77,7 +77,7 @@ async function twoTopics() {
 }
 
 describe("a request for a topic", () => {
-  it("reads the topic beside the revocations if the keys are known", async () => {
+  it("reads the topic together with the revocations if the keys are known", async () => {
     const { token, known, other, isolate } = await twoTopics();
     expect(await isolate.ask(known, token, { payload: "first" })).toEqual([201, [1, 1]]);
     letTimePass(OLD_MS);

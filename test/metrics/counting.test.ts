@@ -96,7 +96,7 @@ describe("Counts of isolates", () => {
       expect(await read(by.tenant, "hour", `request_time events ${bucket}`)).toEqual([count]);
   });
 
-  it("have the same sums by minute, hour and day, whatever comes in which order", async () => {
+  it("have the same sums by minute, hour and day, in any order of the messages", async () => {
     const { clock, isolate, read } = world();
     const start = clock.ms;
     const isolates = [isolate(), isolate(), isolate()];
@@ -141,7 +141,7 @@ describe("A meter", () => {
   const count = (counts: ByMinute, tenant: string = EVERYBODY): number =>
     [...counts.values()].reduce((sum, tenants) => sum + (tenants.get(tenant)?.get(NAME) ?? 0), 0);
 
-  it("sends beside the first answer, and then ten seconds apart at the most often", async () => {
+  it("sends after the first response, and then at most once in ten seconds", async () => {
     const { clock, batches, beside, meter, answer } = sending();
     for (let n = 0; n < 25; n++) {
       meter.add("requests", REQUESTS);
@@ -186,7 +186,7 @@ describe("A meter", () => {
     ]);
   });
 
-  it("counts for everybody alone once a batch has its tenants", async () => {
+  it("counts further tenants only for everybody once a batch is full", async () => {
     const { batches, meter } = sending();
     for (let n = 0; n <= LIMITS.batchTenants; n++) meter.add("requests", { ...REQUESTS, tenant: `t${n}` });
     await meter.flush();
@@ -222,7 +222,7 @@ async function countedOnce(meter: ReturnType<ReturnType<typeof world>["isolate"]
 }
 
 describe("A collector", () => {
-  it("passes on by its alarm what its isolates sent", async () => {
+  it("passes the counts of its isolates on by its alarm", async () => {
     const { collector, isolate, clock } = world();
     const tenant = await countedOnce(isolate());
     expect(await runDurableObjectAlarm(collector)).toBe(true);
@@ -234,7 +234,7 @@ describe("A collector", () => {
     });
   });
 
-  it("is woken by its first alarm, also if it was evicted before each batch", async () => {
+  it("is woken by its first alarm, even if it is evicted before each batch", async () => {
     const { collector, isolate } = world();
     const alarmMs = () => runInDurableObject(collector, (_, { storage }) => storage.getAlarm());
     const meter = isolate();
@@ -250,7 +250,7 @@ describe("A collector", () => {
     expect(alarms).toEqual([alarms[0], alarms[0], alarms[0]]);
   });
 
-  it("has another alarm while a store does not take what it passes on", async () => {
+  it("sets another alarm if a store does not answer", async () => {
     const { collector, isolate, read } = world();
     const tenant = await countedOnce(isolate());
     const away = vi.spyOn(MetricsStore.prototype, "put").mockImplementation(() => {
@@ -268,7 +268,7 @@ describe("A collector", () => {
     const tenant = await countedOnce(isolate());
     const sealed = await runInDurableObject(collector, async (object, { storage: { sql } }) => {
       await object.passOn();
-      // The number of the next message goes on from here.
+      // The next message gets the number after this one.
       return sql.exec<{ seq: number }>(`SELECT seq FROM sqlite_sequence WHERE name = 'message'`).one().seq;
     });
     expect(sealed).toBe(2);

@@ -4,12 +4,12 @@ import { OPERATOR } from "../support/platform/operator.ts";
 import { tokenFor } from "../support/platform/tokens.ts";
 
 /**
- * What the metrics have now: everything that the Worker counted, read by another isolate, which has nothing of its own
- * and lets all collectors pass on.
+ * The metrics now: all counts of the Worker, read by another isolate, which has no counts of its own and makes all
+ * collectors pass theirs on.
  */
 export async function readMetrics(query = ""): Promise<any> {
   const token = await tokenFor(OPERATOR);
-  // The Worker sends what it counted before it reads.
+  // The Worker sends its counts before it reads.
   await expectJson(await call("/admin/v1/metrics?metric=job_age", { token }), 200);
   const response = await isolate().fetch(`/admin/v1/metrics${query}`, {
     headers: { authorization: `Bearer ${token}` },

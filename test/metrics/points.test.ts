@@ -11,7 +11,7 @@ const COLUMNS = [...page.matchAll(/^\| `((?:index|blob|double)\d)` +\| (.*?) +\|
   is: is!,
 }));
 
-/** Analytics Engine takes no more of a point. */
+/** Limits of Analytics Engine for a point. */
 const MOST = { indexes: 1, indexBytes: 96, blobs: 20, blobBytes: 16 * 1024, doubles: 20 };
 
 // shows: operator/metrics/points
@@ -96,7 +96,7 @@ it("Each request is a point of Analytics Engine, with the columns that the docum
   ]);
   expect(points[1]!.doubles![4]).toBeGreaterThan(500);
   for (const { indexes = [], blobs = [], doubles = [] } of points) {
-    // No column is without a row in the table.
+    // Each column has a row in the table.
     expect(indexes.length + blobs.length + doubles.length).toBe(COLUMNS.length);
     expect([indexes.length, blobs.length <= MOST.blobs, doubles.length <= MOST.doubles]).toEqual([1, true, true]);
     expect(JSON.stringify(indexes[0]).length).toBeLessThanOrEqual(MOST.indexBytes);

@@ -9,7 +9,7 @@ import { OPERATOR } from "../support/platform/operator.ts";
 import { tokenFor } from "../support/platform/tokens.ts";
 import { env } from "cloudflare:workers";
 
-/** What a set of requests in isolates of their own adds to the metrics. */
+/** The counts that requests in isolates of their own add to the metrics. */
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 
@@ -41,10 +41,10 @@ describe("GET /admin/v1/metrics/tenants", () => {
     expectJson(await call(`/admin/v1/metrics/tenants${query}`, { token: operator }), 200);
 
   // shows: operator/metrics/busiest-tenants
-  it("has the tenants that did the most, wherever their counts are stored, the busiest first", async () => {
+  it("lists the busiest tenants first, whichever object stores their counts", async () => {
     const own = isolate();
     const clients = await Promise.all(Array.from({ length: 4 }, () => makeClient()));
-    // More than any other test asks of the same services for one tenant.
+    // More requests than any other test makes for one tenant.
     for (const [index, client] of clients.entries()) {
       const token = await tokenFor(client);
       for (let n = 0; n <= index; n++) await own.fetch("/admin/v1/metrics", bearer(token));
@@ -65,7 +65,7 @@ describe("GET /admin/v1/metrics/tenants", () => {
     expect((await top(`?from=${Date.now() - 9 * HOUR}&to=${Date.now() - 8 * HOUR}`)).tenants).toEqual([]);
   });
 
-  it("shows a peak as its largest value, and adds nothing up", async () => {
+  it("shows the largest value of a peak, not a sum", async () => {
     const { kind, unit } = await top("?metric=consumer_lag");
     expect([kind, unit]).toEqual(["peak", "1"]);
   });
@@ -92,7 +92,7 @@ describe("GET /admin/v1/metrics", () => {
   });
 
   // shows: operator/metrics/exact
-  it("has exactly what isolates answered and refused, by tenant and by service", async () => {
+  it("counts answers and refusals of isolates exactly, by tenant and by service", async () => {
     const [first, second] = [isolate(), isolate()];
     const of = `&tenant=${client.tenant}`;
     const before = await sumOf("requests events 4xx");
@@ -106,13 +106,13 @@ describe("GET /admin/v1/metrics", () => {
     expect(await sumOf("requests events 2xx", of)).toBe(5);
     expect(await sumOf("requests admin 4xx", of)).toBe(1);
     expect(await sumOf("refusals admin insufficient_permissions", of)).toBe(1);
-    // Without a token nobody is known.
+    // Without a token the tenant is not known.
     expect(await sumOf("requests events 4xx", of)).toBe(0);
     expect((await sumOf("requests events 4xx")) - before).toBe(1);
     expect(await sumOf("refusals platform element_resource_non_existing")).toBeGreaterThan(0);
   });
 
-  it("asks D1 nothing for counting, and an object once in ten seconds", async () => {
+  it("needs no call of D1 for counting, and one call of an object in ten seconds", async () => {
     const counted = counting(env);
     let sends = 0;
     const METRICS_COLLECTOR = new Proxy(env.METRICS_COLLECTOR, {
@@ -142,14 +142,14 @@ describe("GET /admin/v1/metrics", () => {
   });
 
   // shows: operator/metrics/empty
-  it("has no series where nothing happened", async () => {
+  it("has no series without values", async () => {
     const empty = await read("?tenant=nobodyhere");
     expect(empty.series).toEqual([]);
     expect(empty).toMatchObject({ step: "minute", tenant: "nobodyhere", stepMs: MINUTE });
     expect(empty.to - empty.from).toBeGreaterThanOrEqual(HOUR);
   });
 
-  it("has a value for each step of the time asked for, whole steps", async () => {
+  it("has a value for each whole step of the requested period", async () => {
     const to = Date.now();
     const {
       from,
@@ -166,7 +166,7 @@ describe("GET /admin/v1/metrics", () => {
     }
   });
 
-  it("estimates the share of requests that took at most so long", async () => {
+  it("estimates percentiles of the time of requests", async () => {
     const { series } = await read("?metric=request_time&service=events&step=hour");
     expect(series).toHaveLength(1);
     const [{ values, mean, p50, p99 }] = series;
@@ -193,7 +193,7 @@ describe("GET /admin/v1/metrics", () => {
     expect(JSON.stringify(refused)).toContain(why);
   });
 
-  it("takes hours for a week and days for a year, unless a step is named", async () => {
+  it("uses hours for a week and days for a year, unless a step is given", async () => {
     const to = Date.now();
     expect((await read(`?from=${to - 7 * 24 * HOUR}`)).step).toBe("hour");
     expect((await read(`?from=${to - 365 * 24 * HOUR}`)).step).toBe("day");
@@ -205,7 +205,7 @@ describe("GET /admin/v1/metrics/prometheus", () => {
   // shows: operator/metrics/prometheus
   it("is the text format 0.0.4 of Prometheus, with sums that only grow", async () => {
     const scrape = async () => {
-      // Each asks by an isolate of its own: one isolate lets collectors pass on once in two seconds.
+      // Each request needs an isolate of its own: an isolate makes collectors pass on only once in two seconds.
       const response = await isolate().fetch("/admin/v1/metrics/prometheus", bearer(operator));
       expect(response.headers.get("content-type")).toBe("text/plain; version=0.0.4; charset=utf-8");
       return parse(await response.text());
@@ -225,12 +225,12 @@ describe("GET /admin/v1/metrics/prometheus", () => {
           if (key.startsWith(name)) expect(second.samples.get(key), key).toBeGreaterThanOrEqual(value);
   });
 
-  it("is for operators alone", async () => {
+  it("is only for operators", async () => {
     expect((await call("/admin/v1/metrics/prometheus")).status).toBe(401);
   });
 });
 
-/** Reads the text format and refuses what `promtool check metrics` refuses. */
+/** Reads the text format. Throws if `promtool check metrics` would refuse it. */
 function parse(text: string): { types: Map<string, string>; samples: Map<string, number> } {
   const [types, samples, helped] = [new Map<string, string>(), new Map<string, number>(), new Set<string>()];
   const buckets = new Map<string, { le: number; value: number }[]>();

@@ -12,7 +12,7 @@ import { basic, tokenFor } from "../support/platform/tokens.ts";
 import { unique } from "../support/platform/unique.ts";
 import { metricOf, readMetrics } from "./metrics-support.ts";
 
-/** What each service counts, by tenant. */
+/** The counts of each service, by tenant. */
 describe("The OAuth service counts", () => {
   it("tokens by grant for their tenant, and refused requests by error", async () => {
     const client = await makeClient();
@@ -119,7 +119,7 @@ describe("The gateway counts", () => {
     expect(await metricOf("requests gateway 2xx", tenant)).toBe(1);
     expect(await metricOf("sent_bytes gateway", tenant)).toBe(text.length);
 
-    // The service's own errors are its answers; an answer that nobody asked for is none.
+    // An error of the service is an answer. A range that nobody requested is a failure.
     await answerAt(`${source}/`, [
       { status: 500 },
       { status: 206, headers: { "content-range": "bytes 0-0/1" }, body: "x" },

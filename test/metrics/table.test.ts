@@ -18,7 +18,7 @@ describe("docs/operate/grafana.json", () => {
   );
   const queries = dashboard.panels.flatMap(({ targets }) => targets.map(({ expr }) => expr));
 
-  it.each(queries)("asks for a metric and labels that there are: %s", (query) => {
+  it.each(queries)("asks for an existing metric and labels: %s", (query) => {
     const names = query.match(/plinth_\w+/g) ?? [];
     expect(names.length).toBeGreaterThan(0);
     for (const name of names) {

@@ -10,7 +10,7 @@ import { OPERATOR } from "../support/platform/operator.ts";
 import { tokenFor } from "../support/platform/tokens.ts";
 import { metricOf, readMetrics } from "./metrics-support.ts";
 
-/** What a tenant used in a month, from which its bill is made. */
+/** The use of a tenant in a month, from which its bill is made. */
 const HOUR = 3_600_000;
 const thisMonth = (): string => new Date().toISOString().slice(0, 7);
 
@@ -34,7 +34,7 @@ describe("GET /admin/v1/tenants/{id}/usage?month=", () => {
   });
 
   // shows: operator/metrics/usage
-  it("is what the tenant did, in all and by day", async () => {
+  it("has the use of the tenant, in total and by day", async () => {
     const { used, files } = await usageOf(client.tenant);
     expect(files).toBe(1);
     expect(used).toMatchObject({
@@ -63,14 +63,14 @@ describe("GET /admin/v1/tenants/{id}/usage?month=", () => {
       mostFiles: 1,
       mostBytes: sizeBytes,
     });
-    // Not the next hour: before midnight it would be of tomorrow, which nobody reads today.
+    // The previous hour: in the last hour of a day, the next one is of tomorrow and not read.
     await metrics.sample(hourMs - HOUR);
     expect(await metricOf("stored_byte_hours media", client.tenant)).toBe(2 * sizeBytes);
     expect(await metricOf("stored_bytes media")).toBeGreaterThanOrEqual(sizeBytes);
   });
 
   // shows: operator/metrics/stored-now
-  it("has what is stored now in the step that is not over, before any full hour", async () => {
+  it("has the files and bytes stored now in the current step, before any full hour", async () => {
     const uploader = await makeClient();
     const token = await tokenFor(uploader);
     const ofNow = async (tenant: string, query = ""): Promise<(number | null)[][]> =>
@@ -113,7 +113,7 @@ describe("GET /admin/v1/tenants/{id}/usage?month=", () => {
     expect(sum(await of("zbroken"))).toBe(7);
   });
 
-  it("has a complete month an hour after its end, and nothing of it before", async () => {
+  it("is complete an hour after the end of the month, and not before", async () => {
     const month = thisMonth();
     const nextMonth = Date.UTC(Number(month.slice(0, 4)), Number(month.slice(5)), 1);
     const { metrics } = createDeps(env);
@@ -121,7 +121,7 @@ describe("GET /admin/v1/tenants/{id}/usage?month=", () => {
     expect(await metrics.monthOfUse(client.tenant, month, nextMonth + HOUR)).toMatchObject({ isComplete: true });
   });
 
-  it("is there for a tenant that is gone, and 404 for one that never was", async () => {
+  it("is there for a deleted tenant, and 404 for one that never existed", async () => {
     const token = await tokenFor(OPERATOR);
     const gone = await makeClient();
     await tokenFor(gone);

@@ -9,7 +9,7 @@ import { basic, tokenFor } from "../support/platform/tokens.ts";
 import { unique } from "../support/platform/unique.ts";
 import { noteRequest, noteSecret } from "../support/secrets.ts";
 
-/** The watch over the tests' logs finds secrets. */
+/** Tests of the watch that looks for secrets in the logs of all tests. */
 const log = createLog("info");
 const TOKEN = `eyJhbGciOiJFUzI1NiJ9.eyJzdWIiOiJhZGEifQ.${"s".repeat(40)}`;
 

@@ -25,7 +25,7 @@ const LIST_ADDRESS = `https://assets.invalid${FILTER_PATH}`;
 const sealKey = (id: string, byte: number) => ({ id, bytes: new Uint8Array(32).fill(byte) });
 
 describe("encoding", () => {
-  it("round-trips bytes, and takes only one spelling of them", () => {
+  it("round-trips bytes, and accepts only one spelling of them", () => {
     fc.assert(
       fc.property(fc.uint8Array(), (given) => {
         const bytes = new Uint8Array(given);
@@ -57,7 +57,7 @@ describe("sealing", () => {
     expect(await sealer.seal("secret ✓", "row:1")).not.toBe(sealed);
   });
 
-  it("opens texts of a replaced key as long as that is configured", async () => {
+  it("opens texts of a replaced key as long as the key is configured", async () => {
     const sealed = await createSealer([sealKey("k1", 1)], systemRandom).seal("x", "c");
     expect(await createSealer([sealKey("k2", 2), sealKey("k1", 1)], systemRandom).open(sealed, "c")).toBe("x");
     expect(await createSealer([sealKey("k2", 2)], systemRandom).open(sealed, "c")).toBeUndefined();
@@ -152,7 +152,7 @@ describe("equalDigests", () => {
 });
 
 describe("retryOnce", () => {
-  it("repeats a failed call once, after a pause that chance doubles at most", async () => {
+  it("repeats a failed call once, after a random pause", async () => {
     for (const [byte, pauseMs] of [
       [0, REPEAT_AFTER_MS],
       [255, 2 * REPEAT_AFTER_MS],
@@ -310,7 +310,7 @@ describe("a new password", () => {
     expect(refused).toBeLessThan(10);
   });
 
-  it("is not set while the list cannot be read, and is once it can", async () => {
+  it("is refused while the list cannot be read, and accepted once it can", async () => {
     const answers = [new Response("", { status: 404 }), new Response("short"), env.ASSETS.fetch(LIST_ADDRESS)];
     const failing = createCommonPasswords({ fetch: async () => answers.shift() ?? new Response("", { status: 500 }) });
     for (const _ of ["missing", "cut"]) await expect(failing.has("password")).rejects.toThrow(StoreUnavailable);

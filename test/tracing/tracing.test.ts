@@ -131,7 +131,7 @@ describe("spans of a request", () => {
     );
   });
 
-  it("are not made where the share is 0, whatever the caller wants, nor without an endpoint", async () => {
+  it("are not made if the share is 0, whatever the caller wants, nor without an endpoint", async () => {
     for (const bindings of [{ TRACE_SAMPLE: "0" }, { OTLP_ENDPOINT: "" }]) {
       const { own, open, spans } = traced(bindings);
       await open();
@@ -140,7 +140,7 @@ describe("spans of a request", () => {
     }
   });
 
-  it("are lost where the endpoint fails, and no caller sees it; the log does, once a minute", async () => {
+  it("are lost if the endpoint fails: callers do not notice it, and the log reports it once a minute", async () => {
     const { own, address, spans } = traced();
     const said = vi.spyOn(console, "warn").mockReturnValue();
     await answerAt(address, { status: 500, body: "no" });
@@ -161,7 +161,7 @@ describe("a caller's trace", () => {
   };
 
   // shows: platform/traces/through-the-gateway
-  it("goes on to the service behind the gateway, with the span of the call where there is one", async () => {
+  it("continues at the service behind the gateway, with the span of the call if there is one", async () => {
     const plainOwn = isolate();
     expect(await ask(plainOwn, { traceparent: TRACEPARENT, tracestate: "a=1" })).toMatchObject({
       traceparent: TRACEPARENT,
@@ -176,7 +176,7 @@ describe("a caller's trace", () => {
     expect(call.attributes).toMatchObject({ "http.response.status_code": 200 });
   });
 
-  it("is not passed on where it is invalid", async () => {
+  it("is not passed on if it is invalid", async () => {
     const got = await ask(isolate(), { traceparent: `00-${"0".repeat(32)}-${PARENT}-01`, tracestate: "a=1" });
     expect(got).not.toHaveProperty("traceparent");
     expect(got).not.toHaveProperty("tracestate");
@@ -213,7 +213,7 @@ describe("an attempt to push", () => {
     );
 
   // shows: platform/traces/push
-  it("is a trace of its own, which the endpoint is told, with the event's id", async () => {
+  it("is a trace of its own, which its request names, with the event's id", async () => {
     const endpoint = { url: `https://${unique("otlp-")}.example/v1/traces`, headers: {} };
     const hook = `https://${unique("hook-")}.example.com/x`;
     await answerJson(endpoint.url, {});
@@ -239,7 +239,7 @@ describe("an attempt to push", () => {
     expect(untold!.headers).not.toHaveProperty("traceparent");
   });
 
-  it("has a link to its publish, and spans whenever the publish has, the next attempt too", async () => {
+  it("has a link to its publish, and is sampled if the publish is, like the next attempt", async () => {
     const endpoint = { url: `https://${unique("otlp-")}.example/v1/traces`, headers: {} };
     const hook = `https://${unique("hook-")}.example.com/x`;
     await answerJson(endpoint.url, {});
@@ -292,7 +292,7 @@ describe("limits", () => {
     expect(await spansAt(endpoint.url)).toHaveLength(LIMITS.exports + LIMITS.waiting);
   });
 
-  it("count no message that was under way longer than it may be", async () => {
+  it("do not count a message that is under way for longer than its time limit", async () => {
     let aheadMs = 0;
     const { endpoint, tracing } = made(1, { nowMs: () => Date.now() + aheadMs });
     const held = Array.from({ length: LIMITS.exports }, () => ({ held: true }) as const);
@@ -309,7 +309,7 @@ describe("limits", () => {
     await Promise.all(sending);
   });
 
-  it("are the share that was asked for, by a draw of our own", async () => {
+  it("hold for the share of requests, by the platform's own random numbers", async () => {
     let drawn = 0;
     const random = { bytes: (length: number) => new Uint8Array(length).fill(drawn) };
     const endpoint = { url: `https://${unique("otlp-")}.example/v1/traces`, headers: {} };

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { FreshCache } from "../../../src/platform/copies/fresh-cache.ts";
 import { VirtualTime, virtualIsolate } from "../../../tools/bench/herd/virtual-time.ts";
 
-/** A cache of texts whose loads land when a test says so. Time stands until the test moves it. */
+/** A cache of texts. The test decides when a load ends, and moves the clock. */
 function make(limits: Partial<ConstructorParameters<typeof FreshCache<string, string>>[0]> = {}) {
   const time = new VirtualTime();
   const cache = new FreshCache<string, string>({ ttlMs: 30_000, maxEntries: 100, ...limits }, virtualIsolate(time));
@@ -53,7 +53,7 @@ describe("FreshCache", () => {
     expect(await cache.get("9", 0, async () => "9")).toBe("9");
   });
 
-  it("loads a key once for all requests that ask for it, and other keys beside it", async () => {
+  it("loads a key once for all requests that ask for it, and other keys at the same time", async () => {
     const { get, loads, runFor } = make();
     const outcomes = Array.from({ length: 50 }, () => get());
     const other = get("other");
@@ -67,7 +67,7 @@ describe("FreshCache", () => {
     expect(loads).toHaveLength(2);
   });
 
-  it("loads a key that is asked for again before it is old, and nobody waits", async () => {
+  it("reloads a key before it is old if a request asks for it, and no request waits", async () => {
     const { get, loads, runFor } = make();
     get();
     loads[0]!.land("old");
@@ -83,7 +83,7 @@ describe("FreshCache", () => {
     expect([next(), loads.length]).toEqual(["new", 2]);
   });
 
-  it("lets each request load by itself what is not kept", async () => {
+  it("lets each request load a value that is not kept", async () => {
     const { get, loads, runFor } = make({ keeps: (value) => value !== "nothing" });
     const outcomes = [get(), get(), get()];
     loads[0]!.land("nothing");
@@ -97,7 +97,7 @@ describe("FreshCache", () => {
 
   it("does not strand the others if the request that loads is cancelled", async () => {
     const { get, loads, runFor } = make();
-    // What the runtime ends says nothing more.
+    // The runtime ends this request, which then neither succeeds nor fails.
     get();
     await runFor(1_000);
     const waiting = get();
@@ -160,7 +160,7 @@ describe("FreshCache", () => {
     expect(loads).toHaveLength(5);
   });
 
-  it("uses an older value where it may, while the source does not respond, and else none", async () => {
+  it("uses an older value while the source does not respond, up to its maximum age", async () => {
     for (const [withoutSourceMs, expected] of [
       [60_000, "kept"],
       [30_000, "the last loads failed"],
@@ -184,7 +184,7 @@ describe("FreshCache", () => {
     }
   });
 
-  it("takes another isolate's copy while its own loads back off, and backs off with one that gets no answer", async () => {
+  it("uses another isolate's copy while its loads back off, and backs off if that isolate gets no answer", async () => {
     const { time, cache, runFor } = make();
     let copy: string | undefined;
     let asked = 0;
@@ -215,7 +215,7 @@ describe("FreshCache", () => {
     expect([copied(), asked]).toEqual(["of another isolate", 0]);
   });
 
-  it("counts an entry as old if the clock was set back, and keeps what is loaded then", async () => {
+  it("counts an entry as old if the clock was set back, and keeps the value that it then loads", async () => {
     const { time, get, loads, runFor } = make();
     time.set(1_000_000);
     get();

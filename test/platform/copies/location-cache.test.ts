@@ -28,7 +28,7 @@ const NOW_MS = Date.now();
 let names = 0;
 const newName = () => `record ${++names}`;
 
-/** The real cache of the runtime, and what went through it. */
+/** The real cache of the runtime, and the calls of it. */
 function make(changes: Partial<TextCache> = {}) {
   const real = textCacheOf(caches.default);
   const written = new Map<string, string>();
@@ -50,7 +50,7 @@ function make(changes: Partial<TextCache> = {}) {
 }
 
 const within = (nowMs = NOW_MS, sinceMs = Number.NEGATIVE_INFINITY) => ({ nowMs, maxAgeMs: 10_000, sinceMs });
-/** Reads through the cache; counts the reads of what is behind it. */
+/** Reads through the cache, and counts the reads of the source behind it. */
 function reader(location: LocationCache, name: string) {
   let reads = 0;
   const sourceAt = (nowMs: number) =>
@@ -79,7 +79,7 @@ describe("The cache of a location", () => {
     expect(await read(NOW_MS + 10_000)).toEqual({ value: "value 2", readAtMs: NOW_MS + 10_000 });
   });
 
-  it("hides no change of the isolate that asks, and trusts no copy of the future", async () => {
+  it("uses no copy from before a change of the isolate that asks, and none from the future", async () => {
     const { location, settled } = make();
     const { read, reads } = reader(location, newName());
     await read(NOW_MS);
@@ -91,7 +91,7 @@ describe("The cache of a location", () => {
     expect(reads()).toBe(3);
   });
 
-  it("shows nobody what is in a copy, or which records there are", async () => {
+  it("reveals neither the content of copies nor the names of records", async () => {
     const { location, written, settled } = make();
     const { read } = reader(location, "client and tenant:acme.app");
     await read(NOW_MS);
@@ -102,7 +102,7 @@ describe("The cache of a location", () => {
     expect(text).not.toContain("value");
   });
 
-  it("takes a copy that was changed, or moved from another name, for none", async () => {
+  it("ignores a copy that was changed, or moved from another name", async () => {
     const { location, written, settled } = make();
     const [one, two] = [newName(), newName()];
     location.put(one, { value: "forged", readAtMs: NOW_MS }, 10_000);
@@ -116,7 +116,7 @@ describe("The cache of a location", () => {
     expect(await location.find(one, within())).toBeUndefined();
   });
 
-  it("lets one isolate ask for a record, and the next at once where no copy comes", async () => {
+  it("lets one isolate ask for a record, and the next one at once if no copy comes", async () => {
     const { location, settled } = make();
     const claim = (name: string, nowMs: number) => location.claim(name, { nowMs, forMs: 2_000 });
     const name = newName();
@@ -131,14 +131,14 @@ describe("The cache of a location", () => {
     expect(await claim(name, NOW_MS + 2_001)).toBe(true);
   });
 
-  it("lets one of several isolates probe that come at the same moment", async () => {
+  it("lets only one isolate probe if several come at the same moment", async () => {
     const { location } = make();
     const name = newName();
     const claims = [0, 1, 2].map((ms) => location.claim(name, { nowMs: NOW_MS + ms, forMs: 4_000, isAlone: true }));
     expect((await Promise.all(claims)).filter((isMine) => isMine)).toHaveLength(1);
   });
 
-  it("is a miss where it fails", async () => {
+  it("counts as a miss if it fails", async () => {
     const broken = () => Promise.reject(new Error("no cache here"));
     const { location, warnings, settled } = make({ get: broken, put: broken });
     const { read } = reader(location, newName());
@@ -164,7 +164,7 @@ describe("A copy of a record in an isolate", () => {
     expect(reads()).toBe(2);
   });
 
-  it("comes from the isolate that asks first, and is waited for once", async () => {
+  it("comes from the isolate that asks first, unless that one keeps no copy", async () => {
     const { location, isolate, settled } = make();
     const name = newName();
     let reads = 0;
@@ -251,7 +251,7 @@ describe("Keys and revocations", () => {
     await two.ensure(NOW_MS + 1_000, "recent");
     expect([reads, two.isRevoked(token("first"))]).toEqual([1, true]);
 
-    // The first isolate brings what is new to the location, also for one that has an older copy, and for a new one.
+    // The first isolate brings the change to the location, for one with an older copy and for a new one.
     await store.revoke([{ kind: "token", key: "second", expiresSec }], []);
     await one.ensure(NOW_MS + 5_001, "recent");
     await settled();
@@ -270,7 +270,7 @@ describe("Keys and revocations", () => {
     expect(reads).toBe(before + 1);
   });
 
-  it("are asked of D1 itself after a change whose outcome is unknown, and where an answer must be of now", async () => {
+  it("are read from D1 after a change whose outcome is unknown, and if an answer must be current", async () => {
     const { location, isolate, settled } = make();
     const store = createTrustStore(env.DB);
     let reads = 0;
@@ -287,7 +287,7 @@ describe("Keys and revocations", () => {
 });
 
 describe("A new isolate of a deployed platform", () => {
-  it("issues and checks a token without D1 where another isolate of its location did", async () => {
+  it("issues and checks a token without D1 if another isolate of its location did so before", async () => {
     const client = await makeClient();
     const ask = async () => {
       const counted = counting(env);

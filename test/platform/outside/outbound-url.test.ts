@@ -7,7 +7,7 @@ import { LOOPBACK, REASONS, REFUSED, TAKEN } from "../../support/endpoint-spelli
 const taken = (address: string, allowLoopback = false): boolean => parseOutboundUrl(address, allowLoopback).ok;
 
 describe("an outbound URL", () => {
-  it.each(TAKEN)("takes %s", (address) => {
+  it.each(TAKEN)("accepts %s", (address) => {
     expect(parseOutboundUrl(address, false)).toEqual({ ok: true, value: new URL(address) });
     expect(taken(address, true)).toBe(true);
   });
@@ -18,7 +18,7 @@ describe("an outbound URL", () => {
   });
 
   // shows: platform/deployment-variables/allow_loopback
-  it.each(LOOPBACK)("takes %s only if loopback is allowed", (address) => {
+  it.each(LOOPBACK)("accepts %s only if loopback is allowed", (address) => {
     expect(taken(address, true)).toBe(true);
     expect(taken(address, false)).toBe(false);
   });

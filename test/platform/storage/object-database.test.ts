@@ -25,7 +25,7 @@ async function withTables(db: D1Database): Promise<D1Database> {
   return db;
 }
 
-/** What a caller sees of an outcome. */
+/** The outcome as a caller sees it. */
 async function outcome(work: () => Promise<unknown>): Promise<unknown> {
   try {
     return await work();
@@ -39,7 +39,7 @@ const seen = ({ results, meta }: D1Result) => {
   return { results, changes, read, written, last };
 };
 
-/** Each runs on a database of D1 and in an object, one after the other on the same tables. */
+/** Steps that run one after the other on the same tables, in a database of D1 and in an object. */
 const STEPS: readonly (readonly [name: string, run: (db: D1Database) => Promise<unknown>])[] = [
   [
     "a batch writes, and tells changes with those of triggers, rows and numbers",
@@ -138,7 +138,7 @@ describe("a database in an object", () => {
     expect((await list(inObject())).results).toEqual((await list(env.DB)).results);
   });
 
-  it("of an older release gets what is missing with the first statement of a newer one, and keeps its rows", async () => {
+  it("gets the missing tables with the first statement of a newer release, and keeps its rows", async () => {
     const name = unique("old");
     await stubOf(name).migrate(migrations.slice(0, -1));
     expect(await stubOf(name).execute(NEWEST_MIGRATION, [])).toEqual({ kind: "older" });
@@ -147,11 +147,11 @@ describe("a database in an object", () => {
     const db = inObject(name);
     expect(await db.prepare("SELECT count(*) AS n FROM moved_file").first("n")).toBe(0);
     expect(await db.prepare("SELECT name FROM organization").first("name")).toBe("o");
-    // The release before it goes on.
+    // The previous release continues to work.
     expect(await stubOf(name).execute(migrations.at(-2)!.name, [])).toMatchObject({ kind: "done" });
   });
 
-  it("applies a migration wholly or not, and each once, also for many at once", async () => {
+  it("applies each migration once, wholly or not at all, also for many calls at once", async () => {
     const name = unique("half");
     const broken = [...migrations.slice(0, 3), { name: "0004_broken.sql", sql: "CREATE TABLE half (id); SELEC 1" }];
     expect(await stubOf(name).migrate(broken)).toContain("syntax error");
@@ -173,7 +173,7 @@ describe("a database in an object", () => {
     await expect(many.bind(MOST_ANSWER_BYTES / 100_000 + 1).all()).rejects.toThrow("the answer has more than");
   });
 
-  it("is asked again if it only was to read and the object restarted, and never to write", async () => {
+  it("gets a statement again after a restart only if the statement does not write", async () => {
     const name = unique("restarting");
     await inObject(name).prepare("SELECT 1").run();
     let calls = 0;

@@ -36,7 +36,7 @@ async function makeNewer(stub: DurableObjectStub, { table }: ObjectSchema): Prom
   });
   await evictDurableObject(stub);
 }
-/** The newer release is deployed again. */
+/** Gives the rows the version of this release again, as if it could read them. */
 async function makeOurs(stub: DurableObjectStub, { table, version }: ObjectSchema): Promise<void> {
   await runInDurableObject(
     stub,
@@ -100,7 +100,7 @@ describe("An object that a newer release has written", () => {
     });
   });
 
-  it("makes publishing, reading and committing answer 503 with a time to come again, and loses nothing", async () => {
+  it("makes publishing, reading and committing answer 503 with Retry-After, and loses nothing", async () => {
     errors();
     const client = await makeClient();
     const { clientId: owner } = client;
@@ -128,7 +128,7 @@ describe("An object that a newer release has written", () => {
     expect((await commit()).status).toBe(200);
   });
 
-  it("makes sign-in answer 503, and lets in nobody who should be counted", async () => {
+  it("makes sign-in answer 503, so that nobody signs in without being counted", async () => {
     errors();
     const { email: username, password } = await makeUser();
     const form = { grant_type: "password", plat_id_provider: "legacy_idp", username, password };
@@ -145,7 +145,7 @@ function* methodsOf(prototype: object): Generator<string> {
 }
 
 describe("An object that still runs an older release", () => {
-  it("makes a method that it lacks answer 503 with a time to come again", async () => {
+  it("makes a method that it lacks answer 503 with Retry-After", async () => {
     const stub = env.TOPIC_LOG.getByName("older") as unknown as { methodOfTomorrow(): Promise<never> };
     const ports = { log: heardLog } as Parameters<typeof withRetryAfter>[0];
     const answer = await withRetryAfter(ports, () => stub.methodOfTomorrow());
@@ -181,7 +181,7 @@ describe("A schema of objects", () => {
     expect(await rows()).toEqual([{ schema_version: 3, name: "a", colour: "red" }]);
   });
 
-  it("takes no step in part", async () => {
+  it("takes each step wholly or not at all", async () => {
     await make(1);
     const fails = () => {
       throw new Error("no");
@@ -190,25 +190,25 @@ describe("A schema of objects", () => {
     expect(await rows()).toEqual([{ schema_version: 1, name: "a" }]);
   });
 
-  it("knows a version that it does not make", async () => {
+  it("accepts a version that it does not create", async () => {
     await make(1);
     expect(await run((storage) => openSchema(storage, thing(2)))).toBeUndefined();
     expect(await rows()).toEqual([{ schema_version: 1, name: "a" }]);
   });
 
-  it("says which version is newer than its own", async () => {
+  it("reports a version that is newer than its own", async () => {
     await make(4);
     expect(await run((storage) => openSchema(storage, thing(3, steps)))).toBe(4);
   });
 
-  it("forgets a table without rows, whose version nobody knows", async () => {
+  it("drops a table without rows, whose version is unknown", async () => {
     await make(4);
     await run(({ sql }) => void sql.exec(`DELETE FROM thing`));
     expect(await run((storage) => openSchema(storage, thing(1)))).toBeUndefined();
     await expect(rows()).rejects.toThrow("no such table");
   });
 
-  it("takes a table without versions for version 1", async () => {
+  it("treats a table without versions as version 1", async () => {
     await run(({ sql }) => {
       sql.exec(`CREATE TABLE thing (name TEXT)`);
       sql.exec(`INSERT INTO thing VALUES ('a')`);

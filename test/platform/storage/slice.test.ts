@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { RUN_MS, sliceAt } from "../../../src/platform/storage/slice.ts";
 
-describe("The parts of a table that the cron walks through", () => {
+describe("The slices of a table that the cron reads", () => {
   it("hold each key exactly once in a round, whenever the round begins", () => {
     const key = fc.stringMatching(/^[0-9a-f]{64}$/);
     fc.assert(

@@ -15,7 +15,7 @@ describe("dates of HTTP (RFC 9110 section 5.6.7)", () => {
         const fixed = httpDate(ms);
         const [, weekday, day, month, year, time] = /^(\w+), (\d+) (\w+) (\d+) (\S+) GMT$/.exec(fixed)!;
         const long = WEEKDAYS.find((name) => name.startsWith(weekday!))!;
-        // Two digits mean the nearest year.
+        // The form with two digits of the year is read in the same year, so it means this century.
         for (const text of [
           fixed,
           `${long}, ${day}-${month}-${year!.slice(2)} ${time} GMT`,
