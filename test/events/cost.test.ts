@@ -11,8 +11,8 @@ import { eventsApp } from "./support/events-app.ts";
 import { makeTopic } from "./support/test-topic.ts";
 import { objectsOf } from "./support/topic-objects.ts";
 
-/** ARCHITECTURE.md, "What an operation may cost": what one request does in the steady state. */
-it("read, commit and publish ask D1 nothing and call one object; a read with nothing ahead calls two", async () => {
+/** The cost of a request in the steady state (ARCHITECTURE.md, "What an operation may cost"). */
+it("read, commit and publish call one object and not D1; a read without events in memory calls two objects", async () => {
   const counted = counting(env);
   const app = eventsApp(counted.env);
   const topic = await makeTopic(app);
@@ -53,7 +53,7 @@ it("read, commit and publish ask D1 nothing and call one object; a read with not
   });
 });
 
-it("a consumer keeps at most 1 MiB of events ahead: what is farther is asked for again", async () => {
+it("a consumer keeps at most 1 MiB of events in memory, and reads later events again", async () => {
   const counted = counting(env);
   const app = eventsApp(counted.env);
   const topic = await makeTopic(app);
@@ -62,7 +62,7 @@ it("a consumer keeps at most 1 MiB of events ahead: what is farther is asked for
     await topic.put(Array.from({ length: 14 }, () => ({ payload: "x".repeat(100 * 1024) })));
   const { consumer } = await objectsOf(topic);
   await runInDurableObject(consumer, (instance) => void ((instance as unknown as { env: object }).env = counted.env));
-  // All of it comes from the log, 5 MiB are handed out.
+  // All of it comes from the log, and 5 MiB are returned.
   const first = await topic.read({ numEvents: 1000 });
   await topic.commit(first.token);
   expect(first.events.length).toBe(51);
@@ -73,7 +73,7 @@ it("a consumer keeps at most 1 MiB of events ahead: what is farther is asked for
   expect(counted.tally.objectCalls["TOPIC_LOG.read"]).toBe(1);
 });
 
-it("a read behind a new place takes a segment or so from the log, and reading on takes more at a time", async () => {
+it("a read at a new position takes about a segment from the log, and later reads take more at a time", async () => {
   const counted = counting(env);
   const topic = await makeTopic(eventsApp(counted.env));
   for (let at = 0; at < 15; at++) await topic.put({ payload: "x".repeat(30 * 1024) });
@@ -91,7 +91,7 @@ it("a read behind a new place takes a segment or so from the log, and reading on
   expect(looks).toEqual([0, 3, 12]);
 });
 
-it("each read and each commit writes one row, a batch of small events one", async () => {
+it("each read, each commit and each batch of small events writes one row", async () => {
   const app = eventsApp();
   const topic = await makeTopic(app);
   await topic.put({ payload: "first" });
@@ -130,7 +130,7 @@ it("each read and each commit writes one row, a batch of small events one", asyn
   expect(await rowsWritten(consumer as unknown as DurableObjectStub, () => topic.commit(token))).toBe(1);
 });
 
-it("through the whole platform, token and rights included, publish, read and commit ask D1 nothing", async () => {
+it("publish, read and commit do not call D1, token and rights included", async () => {
   const counted = counting(env);
   const { fetch, token } = isolate(counted.env);
   const serving = await makeTenant();

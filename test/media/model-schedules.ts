@@ -85,7 +85,7 @@ type Step = { readonly fates: readonly Fate[] } & (
       readonly calls: readonly Intent[];
       readonly delivery?: Delivery | undefined;
       readonly sweeps: boolean;
-      /** Tenants that move go on beside the calls, for so many steps until the isolate ends. */
+      /** Number of steps that moves of tenants make during the calls, until the isolate ends. */
       readonly moves?: number | undefined;
     }
   | { readonly do: "move"; readonly tenant: number; readonly to: number }
@@ -282,7 +282,7 @@ const step: fc.Arbitrary<Step> = weighted<Step>(
   [1, fc.record({ do: fc.constantFrom("compare" as const, "repair" as const), fates })],
 );
 
-/** In each of them a tenant moves, early enough that something happens meanwhile. */
+/** A tenant moves in each schedule, early enough that other steps happen meanwhile. */
 export const schedule: fc.Arbitrary<readonly Step[]> = fc
   .tuple(fc.array(step, { minLength: 10, maxLength: 24, size: "max" }), moveStep, fc.nat(9))
   .map(([steps, move, at]) => steps.toSpliced(at, 0, move));
@@ -302,10 +302,10 @@ export async function runSchedule(steps: readonly Step[]): Promise<void> {
 
 class Run {
   readonly #driver = new Driver();
-  /** Several only within a step, until a look shows which one is real. */
+  /** The possible worlds: several only within a step, until a look shows which one is real. */
   #worlds: World[] = [{ nowMs: START_MS, files: [], erasures: [] }];
   #latest: Call | undefined;
-  /** Acknowledged, and to come once more. */
+  /** Acknowledged messages that come once more. */
   #again: MediaJob[] = [];
   #compared: string | undefined;
 
@@ -375,7 +375,7 @@ class Run {
     const [seen, delivered] = await Promise.all([
       Promise.all(calls.map((one) => this.#driver.call(one))),
       message === undefined ? undefined : this.#deliver(message),
-      // It fails where a fault is drawn for it; the next one repeats what was left undone.
+      // The sweep fails if a fault is planned for it. The next sweep repeats its work.
       sweeps ? app.media.sweep(app.clock.nowMs).catch(() => {}) : undefined,
       moveCalls === undefined ? undefined : moving.run(moveCalls),
     ]);
@@ -398,7 +398,7 @@ class Run {
     this.#worlds = afterAll(this.#worlds, events, isShaky);
   }
 
-  /** Each shard has its own sweep, and some may fail. Only what expires now has a choice: the rest stays as it is. */
+  /** The expiries that may happen now. Each shard has its own sweep, and some may fail. Nothing else changes. */
   #expiries(): ((world: World) => void)[] {
     const swept = structuredClone(this.#world);
     expirePending(swept);
@@ -409,7 +409,7 @@ class Run {
     });
   }
 
-  /** Possible states of the message's variant. */
+  /** Delivers a message. Returns the possible states of its variant. */
   async #deliver({ which, to, again }: Delivery): Promise<((world: World) => void)[] | undefined> {
     const { bindings, makings } = this.#driver;
     const waiting = [...this.#again, ...bindings.messages];
@@ -434,7 +434,7 @@ class Run {
     return to === "both" ? [made, become("failed")] : [to === "dead" ? become("failed") : made];
   }
 
-  /** The one of the possible states that is real. */
+  /** Finds the possible world that is real. */
   async #look(): Promise<void> {
     const shown = await this.#driver.look(new Set(this.#world.files.map(({ id }) => id)));
     const fitting = this.#worlds.filter((world) => JSON.stringify(showOf(world)) === JSON.stringify(sorted(shown)));
@@ -442,7 +442,7 @@ class Run {
     this.#worlds = fitting.slice(0, 1);
   }
 
-  /** Without faults: does all work that is due, however long it waits. */
+  /** Does all work that is due without faults, however long it waits. */
   async rest(): Promise<void> {
     const { bindings, app } = this.#driver;
     bindings.plan([]);
@@ -464,7 +464,7 @@ class Run {
     await this.#look();
   }
 
-  /** Afterwards the state equals the model. */
+  /** Checks that the state equals the model. */
   async checkAll(): Promise<void> {
     const { files, erasures } = this.#world;
     const committed = files.filter(({ state }) => state === "committed");
@@ -505,7 +505,7 @@ class Run {
     this.#worlds = afterAll(this.#worlds, [{ call: asked, seen }], false);
   }
 
-  /** By every address; removed files by none. */
+  /** Reads a file at every address. A removed file is readable at none. */
   async #readAll(file: ModelFile): Promise<void> {
     const by = CALLERS.findIndex(({ client }) => client === file.client);
     const on = { by, file: file.id, visibility: file.visibility };
@@ -525,7 +525,7 @@ class Run {
     }
   }
 
-  /** Page after page, unsorted and sorted. */
+  /** Lists all pages, unsorted and sorted. */
   async #listAll(by: number): Promise<void> {
     const ask = async (asked: Omit<Call & { do: "list" }, "do" | "by" | "q" | "types" | "pageSize" | "pageNumber">) => {
       const all: Call = { do: "list", by, q: "", types: [], pageSize: 1000, pageNumber: 1, ...asked };
@@ -551,7 +551,7 @@ class Run {
     expect(types).toHaveLength(committed.length);
   }
 
-  /** Every deletion is verified, with exact counts. */
+  /** Checks that every deletion is verified, with exact counts. */
   async #checkErasures(): Promise<void> {
     const open = await rows(
       `SELECT * FROM erasure WHERE verified_at IS NULL OR deleted_at IS NULL OR deleted_files <> files
@@ -560,7 +560,7 @@ class Run {
     expect(open).toEqual([]);
   }
 
-  /** The consistency report finds nothing. */
+  /** Checks that the consistency report finds nothing. */
   async #compare(): Promise<void> {
     const { app, bindings } = this.#driver;
     const { consistency } = app.media;
@@ -574,7 +574,7 @@ class Run {
     expect(done.checked).toEqual({ files, variants: makings, objects: files + makings });
   }
 
-  /** A deletion then finds every key with bytes at once. */
+  /** Deletes all files. The deletions must find every key with bytes at once, and none late. */
   async deleteAll(): Promise<void> {
     const before = await lateObjects();
     for (const by of [0, 2])
@@ -652,8 +652,8 @@ type Event = { readonly call: Call; readonly seen: Answer } | { readonly becomes
 
 /**
  * Checks the answers to parallel calls: some order of events must allow each of them. A change without an answer may
- * have happened or not; with faults so may any other work. What happened stands as bits; orders and choices that lead
- * to the same world with the same events left go on as one, so there are few, however many orders there are.
+ * have happened or not; with faults so may any other work. Bits of a number stand for the events that happened. Orders
+ * and choices that lead to the same world with the same remaining events are joined, so few are left of many orders.
  */
 function afterAll(worlds: readonly World[], events: readonly Event[], withFaults: boolean): World[] {
   const complaints: { readonly call: Call; readonly seen: Answer; readonly expected: Answer }[] = [];

@@ -11,7 +11,7 @@ const PICTURE = await encodePng(gradient(8, 8));
 const DAY_MS = 86_400_000;
 const METADATA = { order: "o-4711", color: "red", price: 129.9 };
 
-it("a file is deleted with 12 rows, and proven gone with two rows and three questions to R2", async () => {
+it("a file is deleted with 12 rows, and proven gone with two rows and three calls of R2", async () => {
   const { env: bindings, tally, reset } = counting(env);
   const app = mediaApp({ db: bindings.DB, bucket: bindings.MEDIA });
   const as = principal();

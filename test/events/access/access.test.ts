@@ -113,7 +113,7 @@ describe("a client's own token with a scope that names topics of its own, withou
       expect((await expectJson(refused, 403)).message).toContain("plat.pubsub_publish");
   });
 
-  it("touches nobody else's topics, whether they exist or not", async () => {
+  it("has no access to topics of others, whether they exist or not", async () => {
     const { client, eventType } = await makeOwner();
     const { token } = await tokenWith({}, () => "*");
     for (const type of [eventType, "none"])
@@ -128,8 +128,8 @@ describe("a client's own token with a scope that names topics of its own, withou
   });
 });
 
-describe("a scope whose * stands in the owner's name", () => {
-  it("covers that owner alone: by name, in a token, in the list of topics", async () => {
+describe("a scope with * within the owner's name", () => {
+  it("covers only that owner: by name, in a token, in the list of topics", async () => {
     const tenant = await makeTenant();
     const owner = await makeTopicOf(`${tenant}.shop`, tenant);
     const other = await makeTopicOf(`${tenant}.shopping`, await makeTenant());
@@ -153,7 +153,7 @@ describe("a scope whose * stands in the owner's name", () => {
 
 describe("publishing for another tenant", () => {
   // shows: events/publish-subscribe-operations/tenant
-  it("is refused to a client that could not name it; a token that names its own tenant publishes for that", async () => {
+  it("is refused to a client that cannot act for it; a token that names its own tenant publishes for it", async () => {
     const { publish, client, path } = await makeOwner();
     const other = await makeTenant();
     const refused = await expectJson(await publish([{ payload: "x" }, { payload: "y", tenant: other }]), 403);
@@ -222,7 +222,7 @@ const tokenBy = async (form: Record<string, string>, headers?: Record<string, st
   (await expectJson(await call("/oauth2/v1/token", { form, ...(headers && { headers }) }), 200)).access_token;
 
 describe("a person's token at the topic's owner", () => {
-  it("is not the owner's: without a role and without a tenant nothing is found (Zoe of orgb)", async () => {
+  it("gives no owner's rights: without a role or a tenant, it finds nothing (Zoe of orgb)", async () => {
     const { app, ownerToken, path } = await makeVictim("password");
     const zoe = await makeUser({ scopes: [] });
     const form = (user: TestUser) => passwordForm(user, { client_id: app.clientId, scope: "plat.no_tenant" });
@@ -244,11 +244,11 @@ describe("a person's token at the topic's owner", () => {
     expect(left).toMatchObject([{ name: "warehouse" }]);
   });
 
-  it("is not the owner's by the implicit flow or the code flow", async () => {
+  it("gives no owner's rights by the implicit flow or the code flow", async () => {
     const zoe = await makeUser({ scopes: [] });
     const scope = "plat.no_tenant";
     const implicit = await makeVictim("implicit");
-    // A stranger has to allow it on a page, and does.
+    // A stranger must give consent on a page, and does.
     const signIn = async (app: TestApp, changes: Record<string, string>) => {
       const browser = new Browser();
       return browser.submit(await signInThrough(browser, app, zoe, changes), { decision: "allow" });
@@ -271,7 +271,7 @@ describe("a person's token at the topic's owner", () => {
     }
   });
 
-  it("publishes nothing, creates and deletes nothing with every scope of its role and the client's id alone", async () => {
+  it("publishes, creates and deletes nothing with every scope of its role and only the client's id", async () => {
     const { app, ownerToken, path } = await makeVictim("password");
     const eve = await makeUser({ tenant: app.tenant, scopes: ["plat.pubsub_publish"] });
     const asked = { scope: "plat.pubsub_publish" };

@@ -13,7 +13,7 @@ export interface Stolen {
 }
 
 /**
- * A second tenant beside a topic: it tries every operation with every token that it can get or steal. Each answer is as
+ * A second tenant that attacks a topic with every operation and every token that it can get or steal. Each answer is as
  * if the topic did not exist; with the scope for its own tenant's events it finds none. The model of the real readers
  * proves that nothing of the topic changes.
  */
@@ -61,7 +61,7 @@ export interface Adversary {
   readonly consumers: readonly string[];
 }
 
-/** Goes on over all schedules, so that every token meets every operation at many moments. */
+/** Counts on over all schedules, so that every token is tried with every operation at many moments. */
 let next = 0;
 
 /** No body, no events, or a topic without counts. */

@@ -4,8 +4,8 @@ import { shardFor } from "../../../src/events/model/topic.ts";
 
 /**
  * The model of a topic and its readers: a list of events, and for each reader the events that are done, the batch that
- * it holds and the end of its lock. It knows nothing of cursors, epochs, segments or memory. `answer` says whether an
- * answer to a call may be given in this world, and how the world is afterwards.
+ * it holds and the end of its lock. It knows nothing of cursors, epochs, segments or memory. `answer` checks if the
+ * world allows an answer to a call, and changes the world.
  */
 export interface World {
   readonly shards: number;
@@ -23,7 +23,7 @@ export interface Stored {
   readonly payload: string;
   readonly shard: number;
   readonly atMs: number;
-  /** Retention took it. */
+  /** True if retention removed it. */
   trimmed: boolean;
 }
 
@@ -36,11 +36,11 @@ export interface Reader {
   batches: number;
   /** Ends of locks, the latest last. */
   readonly ends: Map<string, string>;
-  /** Every token that it ever got, of topics that are gone too. */
+  /** Every token that it ever got, also from deleted topics. */
   tokens: readonly string[];
-  /** Shards that it saw; of the others it lost nothing. */
+  /** Shards that it has read. It lost nothing of the others. */
   readonly begun: Set<number>;
-  /** The topic knows it. */
+  /** True if the topic has registered it. */
   isKnown: boolean;
 }
 
@@ -77,8 +77,8 @@ export type Call = { readonly by: number } & (
 );
 
 /**
- * An event that is much larger than its name in the model: it fills a shard's part of an answer, and no more than five
- * of them, which is what a schedule's reads ask for, fill an answer.
+ * Makes an event much larger than its name in the model, so that it fills a shard's part of an answer. An answer has
+ * room for five, the most that the reads of a schedule request.
  */
 export const enlarged = (payload: string): string =>
   payload.startsWith(LARGE) ? payload.padEnd(256 * 1024, "\u0001") : payload;
@@ -101,7 +101,7 @@ export type Answer =
   | { readonly is: "empty"; readonly more: boolean; readonly lost: number }
   | { readonly is: "stored"; readonly ids: readonly string[] }
   | { readonly is: "done" }
-  /** The problem's detail or type; a lock's with the seconds that it lasts. */
+  /** The problem's detail or type; of a lock with the seconds until it expires. */
   | { readonly is: "refused"; readonly why: string };
 
 /** Number of ended locks, and ended batches, that an object remembers. */
@@ -128,7 +128,7 @@ export const newWorld = (shards: number, readers: number, nowMs: number): World 
   readers: Array.from({ length: readers }, () => newReader([])),
 });
 
-/** The topic goes, with all that belongs to it; clients remember their tokens. */
+/** Removes the topic with everything that belongs to it. Clients keep their tokens. */
 export function forget(world: World): void {
   Object.assign(world, { exists: false, events: [], keys: new Map() });
   world.readers = world.readers.map((reader) => newReader(reader.tokens));
@@ -136,7 +136,7 @@ export function forget(world: World): void {
 
 export const isLocked = (world: World, reader: Reader): boolean => world.nowMs < (reader.held?.untilMs ?? 0);
 
-/** Checks an answer; the world is then as after the call. */
+/** Checks an answer, and brings the world to its state after the call. */
 function answer(world: World, call: Call, seen: Answer): void {
   if (!world.exists) return refused(seen, "no_topic");
   const reader = world.readers[call.by]!;
@@ -218,13 +218,13 @@ function read(world: World, reader: Reader, call: Call & Read, seen: Answer): vo
   }
   const undone = world.events.filter((event) => !reader.done.has(event.id));
   const within = undone.filter((event) => !event.trimmed && !world.failing.includes(event.shard));
-  // A reader that the topic does not know gets nothing while it cannot be told; a seek that failed may have told it.
+  // An unregistered reader gets nothing while shard 0 cannot be reached. A failed seek may have registered it.
   const mayBeUnknown = !reader.isKnown && world.failing.includes(0);
   if (seen.is === "empty") {
     if (!mayBeUnknown) expect(within).toEqual([]);
     expect(seen.more).toBe(world.failing.length > 0);
     if (world.failing.length > 0) return;
-    // Nothing is left, so all that there is was lost.
+    // Nothing is left, so everything undone was lost.
     expect(seen.lost).toBe(undone.length);
     reader.isKnown = true;
     for (let shard = 0; shard < world.shards; shard++) reader.begun.add(shard);
@@ -241,7 +241,7 @@ function read(world: World, reader: Reader, call: Call & Read, seen: Answer): vo
   const passed = passedBy(undone, events);
   expect(lost).toBe(passed.length - batch.length);
   const known = Math.max(0, ...events.slice(0, 1).map(({ id }) => reader.handed.get(id) ?? 0));
-  // With many batches the count is kept a little less finely.
+  // With many batches the count is less exact.
   if (reader.batches < REMEMBERED) expect(attempt).toBe(known + 1);
   else expect(attempt).toBeGreaterThan(known);
 

@@ -29,9 +29,9 @@ import { ownIsolate } from "../../support/runtime/own-isolate.ts";
 const RETENTION_MS = 3_000;
 
 /**
- * The operations of events on the real objects, with neither HTTP nor D1 in between: some ten times faster. One
- * reader. The schedule runs inside its consumer's object, whose methods are called as they are; it loses its memory by
- * being made anew on the same storage. The logs, and consumers of a topic that was created again, are called like any.
+ * The operations of events on the real objects, without HTTP and D1: some ten times faster. There is one reader. The
+ * schedule runs inside the object of its consumer, and calls its methods directly. A new instance on the same storage
+ * stands for the loss of its memory. Logs, and consumers of a topic that was created again, are called as usual.
  */
 export async function onTopic(shards: number, run: (driver: Driver) => Promise<void>): Promise<void> {
   const reader = someClient();
@@ -163,7 +163,7 @@ function refusal(failure: Failure): Answer {
   }
 }
 
-/** D1's part: which topic of the one name there is. */
+/** Replaces D1: stores the current topic of the one name. */
 function memoryStore() {
   let row: Topic | undefined;
   const all: Topic[] = [];
@@ -190,7 +190,7 @@ function memoryStore() {
     pushSubscriptions: env.PUSH_SUBSCRIPTION,
   });
   return {
-    /** All that were ever made. */
+    /** All topics that were ever created. */
     all,
     get topic() {
       return row;

@@ -39,7 +39,7 @@ afterEach(() => {
 
 const pass = (ms: number) => void vi.setSystemTime(Date.now() + ms);
 
-/** Four events, in turns on two shards, each a millisecond after the other. */
+/** A topic with four events, a millisecond apart, in turn on two shards. */
 async function fourEvents(): Promise<TestTopic> {
   const topic = await makeTopic(app, { shards: 2 });
   const tenants = [inShard(0, 2, "tenant"), inShard(1, 2, "tenant")];
@@ -70,7 +70,7 @@ async function rest(topic: TestTopic): Promise<string[]> {
 const whyNot = async (response: Response) => faults(await expectProblem(response, 409, "topic_not_locked"));
 const seen = (read: ReadAnswer) => [read.events, read.token, read.response.headers.get("plat-delivery-attempt")];
 
-/** An operation, what has to be there before it, and what a client does that got no answer to it. */
+/** An operation, its preparation, and its repeat by a client that got no answer. */
 interface Scene {
   readonly name: string;
   readonly method: "read" | "commit" | "extend" | "release" | "seek";
@@ -85,7 +85,7 @@ const doneOr = async (response: Response, ...reasons: string[]) => {
   if (response.status !== 200) expect(reasons.map((why) => [`${why} token`])).toContainEqual(await whyNot(response));
 };
 
-/** Without a key: the same events at once when nothing had happened yet, else when the lock has expired. */
+/** Repeats a read without a key. It gets the events at once if nothing had happened, else after the lock expired. */
 async function readAgain(topic: TestTopic, expected = ["p1", "p2"]): Promise<readonly string[]> {
   let read = await readTwo(topic);
   if (read.status === 409) {
@@ -262,7 +262,7 @@ describe("the object ends between two steps of", () => {
       const steps = await abortAtStep(topic, last);
       const response = await scene.run(topic, held);
       if (steps() <= last) {
-        // It took all of its steps.
+        // The operation took all of its steps.
         expect(response.status).toBeLessThan(300);
         break;
       }
@@ -271,11 +271,11 @@ describe("the object ends between two steps of", () => {
       const left = await scene.again(topic, held);
       expect(await rest(topic)).toEqual(left);
     }
-    // A statement or a call: it can end before and behind it.
+    // An operation has a statement or a call, and can end before and after it.
     expect(ends).toBeGreaterThanOrEqual(2);
   });
 
-  it.each(SCENES)("$name and its answer, when all is on disk", async (scene) => {
+  it.each(SCENES)("$name and its answer, with everything on disk", async (scene) => {
     const topic = await fourEvents();
     const held = await scene.before?.(topic);
     const real = TopicConsumer.prototype[scene.method] as (...args: unknown[]) => unknown;
@@ -344,7 +344,7 @@ describe.each(FAULTS)("a log that %s", (_, fault, said) => {
       expect(response.status).toBe(204);
       expect(response.headers.get("link")).toContain('rel="more"');
     } else {
-      // The other shard has events: they come, and no lock is on what could not be seen.
+      // The events of the other shard come, and the lock is only on them.
       const body = (await response.json()) as { token: string; events: { payload: string }[] };
       expect(body.events.map((event) => event.payload)).toEqual(shard === 0 ? ["p2", "p4"] : ["p1", "p3"]);
       expect((await topic.post("release", { token: body.token })).status).toBe(200);
@@ -354,7 +354,7 @@ describe.each(FAULTS)("a log that %s", (_, fault, said) => {
     expect(await rest(topic)).toEqual(left);
   });
 
-  it("in a read: of every shard; a client that follows rel=more gets there when they are back", async () => {
+  it("in a read of every shard: a client that follows rel=more gets the events when the logs are back", async () => {
     const topic = await fourEvents();
     let answers = 0;
     const { consumer } = await objectsOf(topic);
@@ -379,7 +379,7 @@ describe.each(FAULTS)("a log that %s", (_, fault, said) => {
 
   // shows: events/read-and-commit/204-with-rel-more
   it.each(["read", "addConsumer"] as const)(
-    "in %s, for good: following rel=more ends in 503, and what is there comes when they are back",
+    "in %s, permanently: following rel=more ends in 503, and the events come when the logs are back",
     async (call) => {
       const topic = await fourEvents();
       const { consumer } = await objectsOf(topic);

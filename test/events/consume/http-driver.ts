@@ -58,7 +58,7 @@ export async function overHttp(shards: number, run: (driver: Driver) => Promise<
       return answer;
     },
     async evict(what) {
-      // An object that does not run has nothing to lose, nor one of a topic that is gone.
+      // An object that does not run, or whose topic is gone, has nothing to lose.
       const found = await objectsOf(made, clients["reader" in what ? what.reader : 0]).catch(() => undefined);
       if (found === undefined) return;
       const object = "reader" in what ? found.consumer : found.logs[what.shard]!;

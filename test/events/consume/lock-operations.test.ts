@@ -116,7 +116,7 @@ describe("POST …/release", () => {
   });
 
   // shows: events/read-and-commit/post-release
-  it("commits the events up to commitThrough and frees the rest; a repeat is told so", async () => {
+  it("commits the events up to commitThrough and frees the rest; a repeat gets already_committed", async () => {
     const topic = await makeTopic(app);
     await topic.put(texts("a", "b", "poison", "d"));
     const { token, events } = await topic.read({ numEvents: 4 });
@@ -135,7 +135,7 @@ describe("POST …/release", () => {
     expect(rest.response.headers.get("plat-delivery-attempt")).toBe("2");
   });
 
-  it("commits on several shards the events handed out up to that event, whatever its shard", async () => {
+  it("commits the delivered events up to that event on all shards", async () => {
     const topic = await makeTopic(app, { shards: 4 });
     const tenants = ["tenant1", "tenant2", "tenant3", "tenant5"];
     for (const tenant of tenants) app.actsFor.add(`${topic.owner.clientId} ${tenant}`);
@@ -251,7 +251,7 @@ describe("POST …/seek", () => {
     expect(faults(refused)).toEqual([expected]);
   });
 
-  it("says in a 400 which fields it takes", async () => {
+  it("names its fields in a 400", async () => {
     const topic = await makeTopic(app);
     for (const to of ["latest", null, {}, true]) {
       const { message } = await expectProblem(await topic.post("seek", { to }), 400, "validation_violation");

@@ -90,7 +90,7 @@ describe("thousands of events", () => {
       while (seen.length < total) {
         const read = await topic.read({ numEvents: upTo(400) });
         if (read.status === 204) {
-          // Calls within one process alone would keep its timers waiting.
+          // Without this wait, calls within one process would keep its timers from running.
           await scheduler.wait(1);
           continue;
         }

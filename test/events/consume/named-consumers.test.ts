@@ -6,7 +6,7 @@ import { someClient } from "../support/some-client.ts";
 import { makeTopic, payloads, type TestTopic } from "../support/test-topic.ts";
 import { objectsOf } from "../support/topic-objects.ts";
 
-/** Consumers of one client under names of their own: the header `Consumer`. */
+/** Consumers of one client with names of their own, by the header `Consumer`. */
 const app = eventsApp();
 afterEach(() => void vi.useRealTimers());
 const as = (consumer: string) => ({ headers: { consumer } });
@@ -44,7 +44,7 @@ describe("a named consumer", () => {
     expect(payloads(await topic.read())).toEqual(["a"]);
   });
 
-  it("is another one for every client", async () => {
+  it("is a different one for each client", async () => {
     const topic = await makeTopic(app);
     await topic.put({ payload: "a" });
     const scopes = [topic.path.replace(/^.*topics\/(.*)\/(.*)$/, "plat.pubsub.topic=$1.$2")];
@@ -77,7 +77,7 @@ describe("a named consumer", () => {
 });
 
 describe("a caller's named consumers", () => {
-  it("are listed by name once they read or moved, and removed with cursor and lock", async () => {
+  it("are listed by name after their first read or seek, and removed with cursor and lock", async () => {
     const topic = await makeTopic(app);
     await topic.put({ payload: "a" });
     expect(await listed(topic)).toEqual([]);
@@ -91,7 +91,7 @@ describe("a caller's named consumers", () => {
     expect(await listed(topic)).toEqual([{ name: "one" }, { name: "two" }]);
   });
 
-  it("are at most 100 on a topic, however many ask at once; a known one goes on", async () => {
+  it("are at most 100 on a topic, also with parallel requests; existing ones continue", async () => {
     const topic = await makeTopic(app);
     await topic.put({ payload: "a" });
     const names = Array.from({ length: READ.namedConsumers + 5 }, (_, at) => `c${at}`);
@@ -106,7 +106,7 @@ describe("a caller's named consumers", () => {
     expect((await topic.read()).status).toBe(200);
   });
 
-  it("go with their topic", async () => {
+  it("are removed with their topic", async () => {
     const topic = await makeTopic(app);
     await topic.put({ payload: "a" });
     await topic.read({}, as("one"));

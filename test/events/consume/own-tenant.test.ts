@@ -111,7 +111,7 @@ describe("a reader of its own tenant's events", () => {
     expect(payloads(await topic.read({ numEvents: 3 }, { as }))).toEqual(["3"]);
   });
 
-  it("learns no position: neither from ids, nor from another's event by the id that others know", async () => {
+  it("learns no position: neither from ids, nor from the id of another tenant's event", async () => {
     const topic = await topicOf();
     const as = readerOf();
     const ids = await topic.put([event("mine", "1"), ...FOREIGN, event("mine", "2")]);
@@ -128,7 +128,7 @@ describe("a reader of its own tenant's events", () => {
       await expectProblem(await topic.post("release", { token, commitThrough }, { as }), 400, "validation_violation");
   });
 
-  it("is not told that retention took events, since nobody knows whose they were", async () => {
+  it("gets no number of lost events, since it is not known whose they were", async () => {
     vi.useFakeTimers({ toFake: ["Date"] });
     const topic = await topicOf();
     const as = readerOf();
@@ -161,7 +161,7 @@ describe("a reader of its own tenant's events", () => {
     expect(await (await app.call(topic.path, { as: topic.owner })).json()).toMatchObject({ storedEvents: 21 });
   });
 
-  it("neither seeks nor subscribes: both take the scope of all events, which the refusal names", async () => {
+  it("neither seeks nor subscribes: both need the scope of all events, which the refusal names", async () => {
     const topic = await topicOf();
     const as = readerOf();
     const pushConfig = { endpoint: "https://hooks.example.com/x", basicAuth: { username: "u", password: "p" } };
@@ -194,7 +194,7 @@ describe("a reader of its own tenant's events", () => {
     expect(listed).toMatchObject([{ topicOwnerClient: owner, eventType: type }]);
   });
 
-  it("passes over a bounded number of others' events in one call, then is asked to come again, which ends", async () => {
+  it("skips a bounded number of others' events in one call and gets rel=more; following it terminates", async () => {
     const topic = await topicOf();
     const as = readerOf();
     const payload = "x".repeat(256 * 1024);

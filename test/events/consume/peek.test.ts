@@ -35,7 +35,7 @@ async function lookAtAll(topic: TestTopic, limit: number): Promise<string[]> {
 
 describe("GET …/events", () => {
   // shows: events/publish-subscribe-operations/get-events
-  it("returns the oldest sixteen as a read gives them, and moves nothing", async () => {
+  it("returns the oldest sixteen as a read does, and moves no cursor", async () => {
     const topic = await makeTopic(app);
     await topic.put(Array.from({ length: 20 }, (_, at) => ({ payload: `p${at}`, metadata: { at: `${at}` } })));
     const held = await topic.read({ numEvents: 3 });
@@ -52,7 +52,7 @@ describe("GET …/events", () => {
     const topic = await makeTopic(app, { shards });
     const tenants = ["tenant1", "tenant2", "tenant3", "tenant5"];
     for (const tenant of tenants) app.actsFor.add(`${topic.owner.clientId} ${tenant}`);
-    // Batches share their time, so events of several shards tie.
+    // The events of a batch have the same time, so events of several shards tie.
     for (let batch = 0; batch < 6; batch++)
       await topic.put(Array.from({ length: 7 }, (_, at) => ({ payload: `p${batch}-${at}`, tenant: tenants[at % 4] })));
     const all = (await peek(topic, "?limit=1000")).events;
@@ -155,7 +155,7 @@ describe("GET …/events", () => {
     expect(rest.events.map((event) => event.payload)).toEqual(["late", "later"]);
   });
 
-  it("returns nothing behind the newest event, and continues from there when there is more", async () => {
+  it("returns nothing after the newest event, and continues from there if more events come", async () => {
     const topic = await makeTopic(app);
     expect(await peek(topic)).toEqual({ events: [], next: null });
     const [id] = await topic.put([{ payload: "a" }]);

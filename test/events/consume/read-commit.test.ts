@@ -22,7 +22,7 @@ const texts = (count: number, from = 1) => Array.from({ length: count }, (_, at)
 const names = (count: number, from = 1) => texts(count, from).map((event) => event.payload);
 const statuses = (answers: readonly { status: number }[]) =>
   answers.map((answer) => answer.status).toSorted((a, b) => a - b);
-/** Asks the consumer's object itself. */
+/** A request for the consumer's object itself. */
 const requestOf = ({ owner }: TestTopic, record: Topic, given: { numEvents: number; autoCommit: boolean }) => ({
   topic: { ...record },
   consumer: owner.clientId,
@@ -197,7 +197,7 @@ describe("POST …/read", () => {
       });
     });
 
-    it("asks the one shard that has more a second time, and none when the first look fills the answer", async () => {
+    it("asks only the shard with more events a second time, and none if the first look fills the answer", async () => {
       const topic = await makeTopic(app, { shards: 16 });
       await topic.put(Array.from({ length: 900 }, () => ({ payload: "x".repeat(1024) })));
       const asked: number[] = [];
@@ -327,7 +327,7 @@ describe("POST …/read", () => {
           sql.exec(`DELETE FROM segment WHERE last_seq <= ?`, upTo);
         });
       const lost = (read: ReadAnswer) => read.response.headers.get("plat-events-lost");
-      /** Lets the objects forget what they hold in memory. */
+      /** Evicts the objects, so that they lose their memory. */
       const evict = async (topic: TestTopic) => {
         const { consumer, logs } = await objectsOf(topic);
         for (const object of [consumer, ...logs]) await evictDurableObject(object).catch(() => undefined);
@@ -367,7 +367,7 @@ describe("POST …/read", () => {
         expect([payloads(first), lost(first), payloads(second), lost(second)]).toEqual([["p2"], null, ["p5"], "2"]);
       });
 
-      it("tells the loss with 204 too, when all was removed and nothing published since", async () => {
+      it("reports the loss with 204 too, if all events were removed and none was published since", async () => {
         const topic = await makeTopic(app);
         await topic.put(texts(3));
         await topic.commit((await topic.read()).token);
@@ -400,7 +400,7 @@ describe("POST …/read", () => {
         expect([none.status, lost(none)]).toEqual([204, null]);
       });
 
-      it("tells a client that found nothing what it missed since", async () => {
+      it("reports the events lost since a read that found nothing", async () => {
         const topic = await makeTopic(app);
         expect((await topic.read()).status).toBe(204);
         await topic.put(texts(2));
@@ -466,7 +466,7 @@ describe("POST …/read", () => {
     });
 
     // shows: events/lock-on-a-topic/unlocked-read-204
-    it("has a Link when a shard is slow, for all who wait for it at once", async () => {
+    it("has a Link if a shard is slow, for all reads that wait for it", async () => {
       const topic = await makeTopic(app);
       await topic.put(texts(1));
       const mend = await breakLog(topic, 0, () => new Promise(() => {}));
@@ -475,7 +475,7 @@ describe("POST …/read", () => {
       const outcomes = await runInDurableObject(consumer, async (instance: TopicConsumer) => {
         vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
         const reads = Promise.all(Array.from({ length: 5 }, () => instance.read(request)));
-        // Two looks: the first read's, and one that began when all the others had come.
+        // Two looks: that of the first read, and one for all the other reads.
         for (let look = 0; look < 2; look++) {
           while (vi.getTimerCount() === 0) await Promise.resolve();
           vi.advanceTimersByTime(5000);
@@ -490,7 +490,7 @@ describe("POST …/read", () => {
       expect((await topic.read()).status).toBe(200);
     });
 
-    it("has a Link when the shard that keeps the readers is slow, for all first reads at once", async () => {
+    it("has a Link if the shard that registers readers is slow, for all first reads", async () => {
       const topic = await makeTopic(app, { shards: 2 });
       const tenant = inShard(1, 2, "tenant");
       app.actsFor.add(`${topic.owner.clientId} ${tenant}`);
@@ -510,7 +510,7 @@ describe("POST …/read", () => {
         const settled = { all: false };
         void reads.then(() => (settled.all = true));
         while (!settled.all) {
-          // One alone: the other shard has answered.
+          // A single timer: the other shard has answered.
           if (vi.getTimerCount() === 1) {
             looks += 1;
             vi.advanceTimersByTime(5000);
@@ -521,7 +521,7 @@ describe("POST …/read", () => {
         return reads;
       });
       expect(outcomes).toEqual(Array.from({ length: 4 }, () => ({ kind: "empty", more: true, lost: 0 })));
-      // The first read's look, and its registration, which began when all the others had come.
+      // The look of the first read, and its registration, which began after all the other reads.
       expect(looks).toBe(2);
       await mend();
       expect(payloads(await topic.read())).toEqual(["p1"]);
@@ -733,7 +733,7 @@ describe("POST …/read", () => {
       expect(answers.map((answer) => answer.events.length)).toEqual(Array(12).fill(5));
     });
 
-    it("lets parallel reads with autoCommit use what another one fetched and did not take", async () => {
+    it("lets parallel reads with autoCommit use events that another one fetched and did not return", async () => {
       const topic = await makeTopic(app);
       const payload = "x".repeat(256 * 1024);
       for (let at = 0; at < 4; at++) await topic.put(Array.from({ length: 12 }, () => ({ payload })));
@@ -750,7 +750,7 @@ describe("POST …/commit", () => {
   // shows: events/lock-on-a-topic/locked-commit-with-the-read-s-token
   // shows: events/endpoints/post-commit
   // shows: platform/errors-of-every-service/no-body-no-content-type
-  it("answers 200 without a body, and the next read goes on behind the batch", async () => {
+  it("answers 200 without a body, and the next read continues after the batch", async () => {
     const topic = await makeTopic(app);
     await topic.put(texts(3));
     const { token } = await topic.read({ numEvents: 2 });
@@ -830,7 +830,7 @@ describe("POST …/commit", () => {
     // shows: events/lock-on-a-topic/unlocked-commit-with-an-unknown-or-used-token
     // shows: events/errors/409-commit
     // shows: events/read-and-commit/409-topic_not_locked
-    it("says unknown_token for a token that was never issued, with any characters, on a topic read or not", async () => {
+    it("says unknown_token for a token of any characters that was never issued, also before the first read", async () => {
       const topic = await makeTopic(app);
       const odd = ["x", "1.x", "\u0000", "\ud800", "__proto__", "1".repeat(10_000)];
       for (const token of odd) expect(await refused(await topic.commit(token))).toEqual(["unknown_token token"]);
@@ -914,7 +914,7 @@ describe("failures", () => {
   it.each([
     ["went away under the request", Object.assign(new Error("restarting"), { retryable: true })],
     ["is reset", Object.assign(new Error("aborted"), { durableObjectReset: true })],
-    // As workerd says it after an abort, of the object's next life.
+    // The error of workerd after an abort, for the next instance of the object.
     ["finds its storage still held", new Error("database is locked: SQLITE_BUSY")],
   ])("answers 503 with Retry-After when the object %s", async (_, gone) => {
     const consumers = { getByName: () => ({ read: () => Promise.reject(gone), commit: () => Promise.reject(gone) }) };
@@ -981,7 +981,7 @@ describe("/events", () => {
   });
 });
 
-/** Lets the consumer of the topic's owner meet a log whose `read` does this; gives what mends it. */
+/** Replaces `read` of the log for the consumer of the topic's owner. Returns a function that restores it. */
 async function breakLog(
   topic: TestTopic,
   shard: number,

@@ -28,7 +28,7 @@ const seen = (read: ReadAnswer) => ({
   attempt: header(read, "plat-delivery-attempt"),
   lost: header(read, "plat-events-lost"),
 });
-/** The events up to a position are gone, as if their time had come. */
+/** Removes the events up to a position, as if their time had come. */
 const trim = async (topic: TestTopic, upTo: number) =>
   runInDurableObject((await objectsOf(topic)).logs[0]!, (_, { storage }) => {
     storage.sql.exec(`UPDATE log SET trimmed_seq = ?, trimmed_at = 1`, upTo);
@@ -67,7 +67,7 @@ describe("POST …/read with Idempotency-Key", () => {
       expect(new Set(reads.map((read) => JSON.stringify(seen(read)))).size).toBe(1);
       expect(seen(reads[0]!)).toMatchObject({ attempt: "1" });
       expect(payloads(reads[0]!)).toEqual(names(7));
-      // Both shards once for the batch; its own once for all who repeat.
+      // Both shards once for the batch, and its own shard once for all repeats.
       expect(asked).toBe(3);
       expect((await topic.commit(reads[0]!.token)).status).toBe(200);
       expect(payloads(await topic.read({ numEvents: 1 }))).toEqual(["p8"]);
@@ -94,7 +94,7 @@ describe("POST …/read with Idempotency-Key", () => {
       expect(payloads(await topic.read({ numEvents: 100 }, once("k")))).toEqual(payloads(first));
     });
 
-    it("treats the same request in other words as the same", async () => {
+    it("treats the same request in another spelling as the same", async () => {
       const topic = await makeTopic(app);
       await topic.put(texts(2));
       const first = await topic.read(undefined, once("k"));
@@ -136,7 +136,7 @@ describe("POST …/read with Idempotency-Key", () => {
       expect([await read(), await read(), await read()]).toEqual([["p1"], ["p2"], []]);
     });
 
-    it("keeps a key to its client", async () => {
+    it("keeps the keys of clients apart", async () => {
       const topic = await makeTopic(app);
       await topic.put(texts(2));
       const as = someClient({ scopes: ["plat.pubsub.topic=*"] });
@@ -146,7 +146,7 @@ describe("POST …/read with Idempotency-Key", () => {
       expect(theirs.token).not.toBe(mine.token);
     });
 
-    it("returns the rest of the batch, and the number lost, after retention took a part", async () => {
+    it("returns the rest of the batch, and the number of lost events, after retention removed a part", async () => {
       const topic = await makeTopic(app);
       for (const event of texts(5)) await topic.put(event);
       const first = await topic.read({ numEvents: 4 }, once("k"));
@@ -159,7 +159,7 @@ describe("POST …/read with Idempotency-Key", () => {
     });
 
     // shows: events/read-and-commit/idempotency-key-of-a-read
-    it("returns the same token and no events after retention took all; the next ones follow the commit", async () => {
+    it("returns the same token and no events after retention removed all; the next ones follow the commit", async () => {
       const topic = await makeTopic(app);
       for (const event of texts(4)) await topic.put(event);
       const first = await topic.read({ numEvents: 3 }, once("k"));
@@ -200,7 +200,7 @@ describe("POST …/read with Idempotency-Key", () => {
     });
   });
 
-  it("remembers nothing after 204: the same key gets the event that comes", async () => {
+  it("stores nothing after 204: the same key gets the next event", async () => {
     const topic = await makeTopic(app);
     expect((await topic.read({}, once("k"))).status).toBe(204);
     await topic.put(texts(1));
@@ -260,7 +260,7 @@ describe("POST …/read with Idempotency-Key", () => {
     });
   });
 
-  it("does not hand out again a batch that is committed while its repeat waits for the log", async () => {
+  it("does not deliver a batch again that is committed while its repeat waits for the log", async () => {
     const topic = await makeTopic(app);
     await topic.put(texts(2));
     const first = await topic.read({}, once("k"));
@@ -278,7 +278,7 @@ describe("POST …/read with Idempotency-Key", () => {
     expect(payloads(await repeat)).toEqual(["p2"]);
   });
 
-  it("answers 404 when the topic goes while its repeat waits for the log", async () => {
+  it("answers 404 if the topic is deleted while its repeat waits for the log", async () => {
     const topic = await makeTopic(app);
     await topic.put(texts(1));
     await topic.read({}, once("k"));
@@ -308,7 +308,7 @@ describe("POST …/release with commitThrough", () => {
     await expectProblem(await topic.post("release", { token, commitThrough: id }), 400, "validation_violation");
   });
 
-  it("answers 503 when the log cannot be asked; nothing is committed", async () => {
+  it("answers 503 if the log cannot be reached; nothing is committed", async () => {
     vi.spyOn(console, "warn").mockReturnValue();
     const topic = await makeTopic(app);
     const [id] = await topic.put(texts(2));

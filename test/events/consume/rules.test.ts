@@ -32,12 +32,12 @@ type Step =
       readonly autoCommit: boolean;
       readonly key: string | undefined;
     }
-  /** `back` 0 is the latest token that was handed out. */
+  /** `back` 0 is the latest token that was issued. */
   | { readonly do: "commit" | "extend"; readonly back: number }
-  /** Commits the first `keep` events; -1 none and names none; one too many is not in the batch. */
+  /** Commits the first `keep` events. -1 names no event; one too many names an event outside the batch. */
   | { readonly do: "release"; readonly back: number; readonly keep: number }
   | { readonly do: "seek"; readonly to: number }
-  /** Less than none: the clock was set back. */
+  /** Below 0, the clock is set back. */
   | { readonly do: "wait"; readonly ms: number };
 
 interface Batch {
@@ -69,7 +69,7 @@ describe("the lock's rules", () => {
       fc.property(fc.array(step, { maxLength: 60, size: "max" }), (steps) => {
         let state: ConsumerState = seek(unread(1), [0], MAX_OUTCOMES);
         let nowMs = 1000;
-        // The model: up to where it is committed, who holds how much until when, and what every token came to.
+        // The model: the end of the committed events, the held batch and its lock, and the fate of every token.
         let committed = 0;
         let held: (Batch & { readonly by: Step }) | undefined;
         const ends = new Map<string, Outcome["end"]>();
@@ -84,7 +84,7 @@ describe("the lock's rules", () => {
           if (next.do === "wait") nowMs += next.ms;
           const locked = held !== undefined && nowMs >= held.fromMs && nowMs < held.untilMs;
           expect(lockedForMs(state, nowMs)).toBe(locked ? held!.untilMs - nowMs : 0);
-          // A lock that is over stays until somebody takes its place: a clock that was set back may come to it again.
+          // An expired lock stays until another one replaces it: if the clock is set back, it is valid again.
           if (!locked && held !== undefined && (next.do === "read" || next.do === "seek")) finish("lock_expired", 0);
 
           if (next.do === "read") {
@@ -134,7 +134,7 @@ describe("the lock's rules", () => {
               expect(outcome.kind).toBe("not_locked");
               const why = outcome.kind === "not_locked" ? outcome.why : undefined;
               if (token === held?.token) expect(why).toBe("lock_expired");
-              // The last few are remembered; older ones may be forgotten.
+              // The last few are kept; older ones may be dropped.
               else if (why !== "unknown_token")
                 expect(why).toBe(
                   ends.get(token) === "released"
@@ -258,7 +258,7 @@ describe("delivery counts", () => {
 });
 
 describe("the prefetch buffer", () => {
-  /** A log's answer that ends behind its last segment. */
+  /** Appends a log's answer that ends after its last segment. */
   const append = (ahead: PrefetchBuffer, shard: number, segments: Segment[]) =>
     ahead.append(shard, segments, segments.at(-1)!.lastSeq);
   const limits = { maxEvents: 100, maxPayloadBytes: 1000, maxChars: 1000 };
@@ -298,7 +298,7 @@ describe("the prefetch buffer", () => {
   });
 
   // shows: events/read-and-commit/5-mib
-  it("returns one event over the limits alone, and stops before the next", () => {
+  it("returns an event over the limits by itself, and stops before the next", () => {
     const ahead = new PrefetchBuffer();
     ahead.align([0]);
     append(ahead, 0, [segment(1, ["1", "2"], 0, 5000)]);
@@ -314,7 +314,7 @@ describe("the prefetch buffer", () => {
     expect(ahead.take(limits)).toMatchObject({ texts: ["6", "7"], batch: [[0, 7]], lost: 3 });
   });
 
-  it("begins where the log does in a shard that was never looked at: nothing was lost there before", () => {
+  it("begins at the start of the log in a shard that was never read: nothing was lost there", () => {
     const ahead = new PrefetchBuffer();
     const { cursor } = unread(3);
     ahead.align(cursor);
@@ -325,12 +325,12 @@ describe("the prefetch buffer", () => {
     expect(ahead.align(cursor)).toBe(true);
     expect(ahead.align([5, 9, -1])).toBe(true);
     expect(ahead.take(limits)).toMatchObject({ texts: ["6"], batch: [[0, 6]], lost: 0 });
-    // A batch that was not written down: from the beginning, and now that is known to be elsewhere.
+    // The batch was not stored, so the cursor is still at the beginning, which the buffer has left.
     expect(ahead.align(cursor)).toBe(false);
     expect(ahead.endOf(0)).toBe(0);
   });
 
-  it("counts events removed behind the last one when none is left", () => {
+  it("counts events removed after the last one if none is left", () => {
     const ahead = new PrefetchBuffer();
     ahead.align([2, 4]);
     ahead.append(0, [], 7);

@@ -8,26 +8,26 @@ export interface Driver {
   readonly readers: number;
   /** Retention of events; undefined if it is longer than a schedule. */
   readonly retentionMs: number | undefined;
-  /** One of two isolates, which may be behind about what exists. */
+  /** `isolate`: one of two, whose copies of records may be old. */
   call(call: Call, isolate: number): Promise<Answer>;
-  /** An object loses its memory: a reader's, or a shard's log. */
+  /** Evicts an object, so that it loses its memory: a reader's, or a shard's log. */
   evict(what: { readonly reader: number } | { readonly shard: number }): Promise<void>;
   /** Delay of the next answers of logs to readers, in turns of the event loop. */
   delay(turns: readonly number[]): void;
-  /** From now on readers cannot reach these shards. Gives those that it can do that to. */
+  /** Makes these shards unreachable for readers from now on. Returns those for which that is possible. */
   fail(shards: readonly number[]): readonly number[];
-  /** A shard removes expired events. */
+  /** Removes the expired events of a shard. */
   trim(shard: number): Promise<void>;
   delete(isolate: number): Promise<void>;
-  /** False: it is there. */
+  /** Creates the topic. False if it exists. */
   create(isolate: number): Promise<boolean>;
 }
 
-/** One that was never issued. */
+/** A token that was never issued. */
 const NO_TOKEN = "1.none";
 const TENANTS = ["tenant1", "tenant2", "tenant3", "tenant5"];
 
-/** A call before it is known which tokens and events there are; numbers choose among them. */
+/** A call before its tokens and events are known; numbers choose among them. */
 type Intent = { readonly by: number; readonly isolate: number } & (
   | {
       readonly do: "publish";
@@ -46,7 +46,7 @@ type Intent = { readonly by: number; readonly isolate: number } & (
     }
   /** `back`: 0 is the latest token. */
   | { readonly do: "commit" | "extend"; readonly back: number }
-  /** `keep`: how many of the batch are committed; 0: none is named; more than there are: another event is named. */
+  /** `keep`: number of committed events of the batch. 0 names no event; a number too large names another event. */
   | { readonly do: "release"; readonly back: number; readonly keep: number }
   | { readonly do: "seek"; readonly to: "oldest" | "newest" | { readonly event: number; readonly plusMs: number } }
 );
@@ -81,7 +81,7 @@ function intent(maxTenants: number): fc.Arbitrary<Intent> {
   );
   return weighted(
     [4, of("publish", { tenants, key, isLarge: fc.constant(false) })],
-    // As many as one request may bring; seldom, since each costs as much as a hundred others.
+    // As many as a request may have, but rarely, since each costs as much as a hundred others.
     [
       1,
       of("publish", {
@@ -128,7 +128,7 @@ export const schedule = fc.array(step, { minLength: 4, maxLength: 26, size: "max
 
 /** Runs a schedule step by step on the objects and the model; at the end every reader gets all remaining events. */
 export async function runSchedule(driver: Driver, shards: number, steps: readonly Step[]): Promise<void> {
-  // Several worlds are possible if the answers do not tell the order.
+  // Several worlds are possible if the answers do not show the order.
   let worlds = [newWorld(shards, driver.readers, Date.now())];
   const asked: { publish?: Call; read?: Call } = {};
   const pass = (ms: number) => {
@@ -170,13 +170,13 @@ export async function runSchedule(driver: Driver, shards: number, steps: readonl
         break;
       }
       case "fail":
-        // An isolate that is behind learns from the logs that a topic is gone.
+        // An isolate with an old copy learns from the logs that a topic is gone.
         mend(exists ? next.shards.filter((shard) => shard < shards) : []);
         break;
       case "trim": {
         const shard = next.shard % shards;
         const { retentionMs } = driver;
-        // Nothing was lost to a reader that never looked, and the model does not want to know when each one did.
+        // A reader that never read a shard lost nothing of it, and the model does not track each first read.
         if (retentionMs === undefined || readers.some((reader) => !reader.begun.has(shard))) break;
         await driver.trim(shard);
         for (const event of worlds.flatMap((world) => world.events))

@@ -57,7 +57,7 @@ describe.each([1, 4])("a read that waits, %i shard(s)", (shards) => {
     await expect.poll(() => readersAt(topic)).toBe(0);
   });
 
-  it("gets an event over an eviction of the logs", async () => {
+  it("gets an event although the logs are evicted", async () => {
     const topic = await makeTopic(app, { shards });
     const read = topic.read({}, waiting(30));
     await untilWaiting(topic, shards);
@@ -66,7 +66,7 @@ describe.each([1, 4])("a read that waits, %i shard(s)", (shards) => {
     expect(payloads(await read)).toEqual(["after the sleep"]);
   });
 
-  it("goes on waiting when every object is reset", async () => {
+  it("continues to wait if every object is reset", async () => {
     const topic = await makeTopic(app, { shards });
     const read = topic.read({}, waiting(30));
     await untilWaiting(topic, shards);
@@ -128,7 +128,7 @@ describe("a read that waits", () => {
     expect(await topic.read({}, once)).toMatchObject({ events: first.events, token: first.token });
   });
 
-  it("is woken by its own tenant's events alone", async () => {
+  it("is woken only by events of its own tenant", async () => {
     const topic = await makeTopic(app);
     for (const tenant of ["mine", "theirs"]) app.actsFor.add(`${topic.owner.clientId} ${tenant}`);
     const as = someClient({ scopes: ["plat.pubsub.own_tenant_topic=*"], tenant: "mine" });
@@ -209,7 +209,7 @@ describe("a read whose client leaves", () => {
     }
   });
 
-  it.each([{}, waiting(30)])("gives back what it took meanwhile, %j", async (how) => {
+  it.each([{}, waiting(30)])("releases the events that it took meanwhile, %j", async (how) => {
     const topic = await makeTopic(app);
     await topic.put({ payload: "for the next" });
     const leaving = new AbortController();
@@ -219,7 +219,7 @@ describe("a read whose client leaves", () => {
     expect(payloads(await topic.read())).toEqual(["for the next"]);
   });
 
-  it("gives the batch back when its connection breaks at the answer", async () => {
+  it("releases the batch if its connection breaks at the answer", async () => {
     const topic = await makeTopic(app);
     const read = app.call(`${topic.path}/read`, { as: topic.owner, method: "POST", ...waiting(30), isDead: true });
     await untilWaiting(topic, 1);
@@ -244,8 +244,8 @@ describe("a read whose client leaves", () => {
 });
 
 /**
- * Random schedules of publishing, eviction and reset beside readers that always wait for an event that comes. A wait
- * whose time runs out has lost its wake-up. The logs hear late of readers, so that events fall in between.
+ * Random schedules of publishing, eviction and reset, with readers that wait for an event that always comes. A wait has
+ * lost its wake-up if it times out. The logs learn late of readers, so that events are published in between.
  */
 describe("readers that wait beside publishers and evictions", () => {
   const late = eventsApp({ ...env, TOPIC_LOG: hearingLate() });
@@ -285,7 +285,7 @@ describe("readers that wait beside publishers and evictions", () => {
     const seen = new Set<string>();
     while (seen.size < total) {
       const answer = await topic.read({ numEvents: 2, ttlMs: 1_000 }, { as, ...waiting(10) });
-      // An object that was reset does not answer for a moment, or forgot that it answered.
+      // An object that was reset does not answer for a moment, or has lost its answer.
       if ([409, 503].includes(answer.status) || answer.response.headers.has("link")) {
         await scheduler.wait(20);
         continue;
@@ -305,7 +305,7 @@ describe("readers that wait beside publishers and evictions", () => {
     }
   }
 
-  /** One that sleeps already cannot be evicted. */
+  /** Evicts the logs. A log that sleeps already cannot be evicted. */
   async function evictLogs(topic: TestTopic): Promise<void> {
     for (const log of (await objectsOf(topic)).logs) await evictDurableObject(log).catch(() => undefined);
   }
@@ -315,7 +315,7 @@ describe("readers that wait beside publishers and evictions", () => {
       await runInDurableObject(log, (_, state) => state.abort("reset")).catch(() => undefined);
   }
 
-  /** How many of the waits for news, the only timers of more than 8 s here, ran out. */
+  /** Counts the waits for news that timed out. They are the only timers of more than 8 s here. */
   function countOvertime(): () => number {
     const real = setTimeout;
     let count = 0;
@@ -328,7 +328,7 @@ describe("readers that wait beside publishers and evictions", () => {
   }
 });
 
-/** The logs, which hear of a waiting reader some milliseconds later. */
+/** The logs, which learn of a waiting reader some milliseconds late. */
 function hearingLate(): typeof env.TOPIC_LOG {
   const getByName = (name: string) => {
     const log = env.TOPIC_LOG.getByName(name);

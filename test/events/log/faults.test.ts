@@ -15,8 +15,8 @@ import { objectsOf } from "../support/topic-objects.ts";
 import { Fault } from "../support/fault.ts";
 
 /**
- * The log's object is aborted before each thing that it asks of its storage, and after the last one: the runtime stores
- * what one turn wrote as a whole, so the log is then as it was before the turn or as it would be behind it.
+ * Aborts the log's object before each call of its storage, and after the last one. The runtime stores the writes of a
+ * turn as a whole, so the log is then as before the turn or as after it.
  */
 type Log = DurableObjectStub<TopicLog>;
 const { rowsTrimmedAStep } = LOG;
@@ -44,7 +44,7 @@ const contents = (log: Log) =>
     alarmAtMs: await storage.getAlarm(),
   }));
 
-/** The ids of what the log holds, by position; throws where a position is missing. */
+/** The ids of the stored events by position. Throws if a position is missing. */
 async function stored(log: Log): Promise<Map<number, string>> {
   const stats = await log.stats();
   if (stats.kind === "gone") throw new Error("gone");
@@ -63,7 +63,7 @@ async function stored(log: Log): Promise<Map<number, string>> {
 }
 
 describe("a publish that is interrupted", () => {
-  /** At its maximum, so a publish removes something; with a key, a subscription, and no alarm that comes by itself. */
+  /** A log at its maximum, so that a publish removes events; with a key, a subscription, and no alarm by itself. */
   const RULE = keeping({ maxBytes: 120_000 });
   async function fullLog(address: ReturnType<typeof addressed>): Promise<Log> {
     const log = logOf(env.TOPIC_LOG, address, 0);
@@ -143,8 +143,8 @@ describe("a publish that is interrupted", () => {
 });
 
 /**
- * These alarms are the runtime's own, and so is that a run that was cut off comes again. The subscription's object was
- * never opened, so a new instance is told "gone" when it wakes it.
+ * The runtime itself runs these alarms, and repeats a run that was cut off. The subscription's object was never opened,
+ * so it answers "gone" if a new instance of the log wakes it.
  */
 describe("an alarm that is interrupted", () => {
   interface Scenario {
@@ -175,7 +175,7 @@ describe("an alarm that is interrupted", () => {
         await vi.waitFor(() => expect(fault.isOver).toBe(true), { timeout: 10_000 });
         await vi.waitFor(
           async () => {
-            // A stub of an instance that was aborted is of no use any more.
+            // The stub of an aborted instance is broken.
             const now = logOf(env.TOPIC_LOG, address, 0);
             const after = await contents(now);
             const sizeBytes = await runInDurableObject(now, (_: TopicLog, { storage }) => storage.sql.databaseSize);

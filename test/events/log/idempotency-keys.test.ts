@@ -18,14 +18,14 @@ const event = { text: `"payload":"p"}`, payloadBytes: 1 };
 const uuidLike = (at: number) => `0b1c9a52-6f0e-4b8e-9d6b-${String(at).padStart(12, "0")}`;
 const once = (key: string): Once => ({ key, digest: key.padEnd(64, "d"), expiresAtMs: undefined });
 
-/** A log whose time is frozen: alarms come when a test runs them. */
+/** A log whose clock is stopped: alarms come only when a test runs them. */
 async function openLog(maxBytes = MAX_BYTES): Promise<Log> {
   vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + 86_400_000 });
   const log = logOf(env.TOPIC_LOG, { owner: "proj.app", eventType: unique("keys"), incarnation: "i", shards: 1 }, 0);
   await log.init(0, keeping(maxBytes));
   return log;
 }
-/** Publishes with keys of their own, a millisecond after each other; gives the ids of each. */
+/** Publishes once with each key, a millisecond apart. Returns the ids of each. */
 const fill = (log: Log, keys: readonly string[], events = [event], maxBytes = MAX_BYTES) =>
   runInDurableObject(log, (instance: TopicLog) =>
     keys.map((key) => {

@@ -40,7 +40,7 @@ const subscribers = (log: Log) =>
       .map((row) => [row.name, row.woken_seq]),
   );
 const alarmOf = (log: Log) => runInDurableObject(log, (_: TopicLog, { storage }) => storage.getAlarm());
-/** Takes the time out of the hands of the runtime: alarms come when a test runs them. */
+/** Stops the clock: alarms come only when a test runs them. */
 const frozenTime = () => frozenTimeFrom(86_400_000);
 
 /** Lets a log wake played subscriptions instead of the real ones, until it is evicted. */
@@ -87,7 +87,7 @@ describe("a publish", () => {
     expect(woken).toHaveLength(4);
   });
 
-  it("does nothing without subscriptions, and nothing again once all know", async () => {
+  it("does nothing without subscriptions, and nothing more once all are woken", async () => {
     frozenTime();
     const log = await openLog();
     const woken = await playAwake(log);
@@ -380,7 +380,7 @@ describe("subscriptions that are slow or broken", () => {
 
 describe("a busy log", () => {
   const one = [{ text: `"payload":"p"}`, payloadBytes: 1 }];
-  /** One more event at each wake but the last of so many. */
+  /** Publishes one more event at each wake but the last of `count`. */
   async function publishAtWakes(log: Log, count: number): Promise<{ readonly wakes: number }> {
     const woken = { wakes: 0 };
     await play(log, async (_, instance) => {
@@ -512,7 +512,7 @@ describe("the end", () => {
     expect(calls.toSorted()).toEqual(["gone", "here", "here"]);
   });
 
-  it.each(["close", "destroy"] as const)("%s: the alarm goes, and a call under way writes nothing", async (end) => {
+  it.each(["close", "destroy"] as const)("%s: removes the alarm, and a call under way writes nothing", async (end) => {
     const log = await openLog();
     let calls = 0;
     await play(log, async (name, instance) => {

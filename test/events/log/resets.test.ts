@@ -12,7 +12,7 @@ import { stopTheClock } from "../support/push/push-clock.ts";
 import { idsOf } from "../support/push/push-requests.ts";
 import { makePush, type TestPush } from "../support/push/test-push.ts";
 
-/** Logs lose their end, as by a restore to an earlier point, and are published to again. */
+/** Logs lose their latest events, as in a restore to an earlier point, and get new ones. */
 const app = eventsApp();
 let warnings: unknown[] = [];
 beforeEach(() => {
@@ -26,7 +26,7 @@ afterEach(() => {
 
 type Log = DurableObjectStub<TopicLog>;
 
-/** Takes the log back to a position, as a restore of its object does: no table knows what came later. */
+/** Takes the log back to a position, as a restore of its object does: no table has anything later. */
 async function takeBack(log: Log, seq: number): Promise<void> {
   await runInDurableObject(log, (_: TopicLog, { storage }) => {
     storage.sql.exec(`DELETE FROM segment WHERE first_seq > ?`, seq);
@@ -56,7 +56,7 @@ async function pushedThree(): Promise<TestPush> {
 }
 
 describe("A log that was restored to an earlier point", () => {
-  it("gives a reader who was further every new event, none twice, however many there are", async () => {
+  it("gives a reader that was further ahead every new event once", async () => {
     for (const [later, evicted] of [
       [["e", "f"], true],
       [["e", "f", "g", "h", "i"], true],
@@ -76,7 +76,7 @@ describe("A log that was restored to an earlier point", () => {
     }
   });
 
-  it("leaves a reader where it is who was not so far, with and without events read ahead", async () => {
+  it("does not move a reader that was not so far, with and without events in memory", async () => {
     const topic = await makeTopic(app);
     const { logs } = await objectsOf(topic);
     await publish(topic, "a", "b", "c", "d");
@@ -85,12 +85,12 @@ describe("A log that was restored to an earlier point", () => {
     await restoreTo(logs[0]!, 2);
     await publish(topic, "e", "f", "g");
     const read = await readAll(topic);
-    // What a reader has in its memory may be from before the restore; no new event is missing.
+    // Events in the memory of a reader may be from before the restore. No new event is missing.
     expect(read.filter((text) => !["c", "d"].includes(text))).toEqual(["b", "e", "f", "g"]);
     expect(await readAll(topic)).toEqual([]);
   });
 
-  it("takes back the shard alone that was restored, and a second time after a second restore", async () => {
+  it("takes a reader back only in the restored shard, and again after a second restore", async () => {
     const topic = await makeTopic(app, { shards: 2 });
     const { logs } = await objectsOf(topic);
     const tenants = [0, 1].map((shard) => inShard(shard, 2, "tenant"));
@@ -108,7 +108,7 @@ describe("A log that was restored to an earlier point", () => {
     expect(await readAll(topic)).toEqual(["e1", "f1"]);
   });
 
-  it("keeps a place that the reader sought afterwards, and where a new reader begins", async () => {
+  it("keeps the position of a later seek, and the start of a new reader", async () => {
     const topic = await makeTopic(app);
     const { logs } = await objectsOf(topic);
     await publish(topic, "a", "b", "c");
@@ -124,7 +124,7 @@ describe("A log that was restored to an earlier point", () => {
     expect(payloads(await topic.read({ numEvents: 9, autoCommit: true }, named))).toEqual(["e", "f"]);
   });
 
-  it("without a mark of the restore gives everything again, and says so", async () => {
+  it("gives everything again if it has no mark of the restore, and says so", async () => {
     const topic = await makeTopic(app);
     const { consumer, logs } = await objectsOf(topic);
     await publish(topic, "a", "b", "c", "d");
@@ -153,7 +153,7 @@ describe("A log that was restored to an earlier point", () => {
     expect(idsOf(await later.received())).toEqual([id]);
   });
 
-  it("without a mark of the restore pushes from its oldest event on", async () => {
+  it("pushes from its oldest event on if it has no mark of the restore", async () => {
     const push = await pushedThree();
     await push.received();
     await takeBack(push.logs[0]!, 1);

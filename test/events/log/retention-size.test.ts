@@ -22,7 +22,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-/** Alarms come when a test runs them. */
+/** Stops the clock: alarms come only when a test runs them. */
 const frozenTime = () => frozenTimeFrom(86_400_000);
 const keeping = (maxBytes: number) => ({ ageMs: KEPT.ageMs, maxBytes });
 const sized = (maxBytes: number) => eventsApp(env, [], keeping(maxBytes));

@@ -67,7 +67,7 @@ function jsonOf({ payload, metadata: given }: Given): string {
   return `{"payload":${JSON.stringify(payload)}${given === undefined ? "" : `,"metadata":{${entries.join(",")}}`}}`;
 }
 
-/** Code units, so that nothing is equal that only looks alike. */
+/** The code units of a text, so that texts that only look the same differ. */
 const units = (value: string) => Array.from({ length: value.length }, (_, at) => value.charCodeAt(at)).join(" ");
 const byKey = ([a]: readonly [string, string], [b]: readonly [string, string]) => (a < b ? -1 : a > b ? 1 : 0);
 const unitsOf = (payload: string, entries: Iterable<readonly [string, string]> | undefined) => ({

@@ -14,7 +14,7 @@ stopTheClockBeforeEach();
 const many = (count: number): string[] => Array.from({ length: count }, (_, at) => `${at}`);
 const inside = <T>(push: TestPush, look: (sql: SqlStorage, state: DurableObjectState) => T) =>
   runInDurableObject(push.stub, (_: PushSubscriptionObject, state) => look(state.storage.sql, state));
-/** Retention takes everything that the logs hold now. */
+/** Removes all events from the logs, as retention does. */
 async function trim(push: TestPush): Promise<void> {
   pass(7 * DAY_MS + 1);
   for (const log of push.logs) await runDurableObjectAlarm(log);
@@ -22,7 +22,7 @@ async function trim(push: TestPush): Promise<void> {
 
 describe("redeliver", () => {
   // shows: events/push-subscriptions/post-redeliver
-  it("restarts the schedule of a dead delivery and goes on counting its attempts", async () => {
+  it("restarts the schedule of a dead delivery and continues the count of its attempts", async () => {
     const push = await makePush();
     await push.answer({ status: 500 });
     const [id] = await push.put(["x"]);
@@ -417,7 +417,7 @@ describe("retention", () => {
 });
 
 describe("a subscription that is busy", () => {
-  it("takes events by parts of what memory holds, and sends all of them", async () => {
+  it("takes as many events at a time as fit into memory, and sends all of them", async () => {
     limits({ textChars: 1500, takenAtOnce: 15 });
     const push = await makePush({ shards: 2 });
     const ids: string[] = [];

@@ -107,7 +107,7 @@ describe("an answer of", () => {
   );
 
   // shows: events/push-subscriptions/endpoint
-  it.each([301, 302, 303, 307, 308, 304])("%i: a failure, and nobody goes where it leads", async (status) => {
+  it.each([301, 302, 303, 307, 308, 304])("%i: a failure, and the redirect is not followed", async (status) => {
     const push = await makePush();
     const elsewhere = await makePush();
     await push.answer({ status, headers: { location: elsewhere.endpoint } });
@@ -141,7 +141,7 @@ describe("an answer of", () => {
     },
   );
 
-  it.each([429, 503])("%i without a time that makes sense: the schedule", async (status) => {
+  it.each([429, 503])("%i without a valid Retry-After: tried again by the schedule", async (status) => {
     const push = await makePush();
     await push.answer({ status, headers: { "retry-after": "soon" } });
     const { delivery } = await firstAttempt(push);
@@ -191,7 +191,7 @@ describe("an answer of", () => {
   });
 
   // shows: events/push-subscriptions/2xx-within-15-s
-  it("nothing is a timeout without a status", async () => {
+  it("nothing: a timeout without a status", async () => {
     limits({ attemptMs: 60 });
     const push = await makePush();
     await push.answer({ hangs: "at once" });
@@ -207,7 +207,7 @@ describe("an answer of", () => {
     expect(attempt).toMatchObject({ status: undefined, error: "unreachable" });
   });
 
-  it("200 whose body does not end or stops counts as delivered, and the connection is given up", async () => {
+  it("200 whose body does not end or stops: delivered, and the connection is closed", async () => {
     const push = await makePush();
     const given = vi.spyOn(ReadableStream.prototype, "cancel");
     await push.answer({ status: 200, endless: true });
@@ -287,7 +287,7 @@ describe("the window", () => {
     expect((await push.deliveries("delivered")).length).toBe(20);
   });
 
-  /** One event that is held while what comes after it is answered as told. */
+  /** Holds the attempt of one event, while later ones get these answers. */
   async function withSlowOne(...answers: OutsideAnswer[]) {
     const push = await makePush();
     await push.answer({ held: true });
@@ -311,7 +311,7 @@ describe("the window", () => {
     expect((await push.deliveries("delivered")).length).toBe(31);
   });
 
-  it("is not closed by a slow event at the end of a run: the next run continues beside it", async () => {
+  it("is not closed by a slow event at the end of a run: the next run sends other events meanwhile", async () => {
     const restore = limits({ callsARun: 14 });
     const { push, slow, running } = await withSlowOne({});
     await push.put(Array.from({ length: 60 }, (_, at) => `${at}`));
@@ -333,7 +333,7 @@ describe("the window", () => {
     const push = await makePush({ shards: 4 });
     const [id] = await push.put(["x"]);
     const restore = limits({ callsARun: 4 });
-    // The look at four logs is all that this run may do.
+    // This run may only look at the four logs.
     await push.run();
     expect(await push.alarmInMs()).toBe(0);
     expect(await push.delivery(id!)).toMatchObject({ state: "pending", attemptCount: 0 });
@@ -358,7 +358,7 @@ describe("the window", () => {
 
 describe("an endpoint that only times out", () => {
   // shows: events/push-subscriptions/an-endpoint-that-only-times-out
-  it("is tried ever more rarely as a whole, one at a time, and no event loses attempts by it", async () => {
+  it("is tried ever more rarely as a whole, one event at a time, and no event loses attempts by it", async () => {
     const restore = limits({ attemptMs: 15 });
     const push = await makePush();
     await push.answer({ hangs: "at once" });
@@ -374,7 +374,7 @@ describe("an endpoint that only times out", () => {
     const expected = [5, 10, 20, 40, 80, 160, 320, 640, 1280, 2560, 3600];
     expect(waits.slice(0, -1)).toEqual(expected.slice(0, waits.length - 1).map((sec) => sec * 1000));
     expect(waits.length).toBeGreaterThanOrEqual(11);
-    // Nobody was tried twice while others were never tried but for being due before them.
+    // Every attempt is counted, and more than ten events were not tried at all.
     const counts = (await push.deliveries()).map(({ attemptCount }) => attemptCount);
     expect(counts.reduce((sum, count) => sum + count, 0)).toBe(attempts.length);
     expect(counts.filter((count) => count === 0).length).toBeGreaterThan(10);

@@ -14,8 +14,8 @@ import { makePush, pushApp } from "../support/push/test-push.ts";
 import { pushStore } from "../support/push/push-store.ts";
 
 /**
- * The object of a push subscription is aborted before each thing that it asks of its storage: in a run of its alarm, in
- * `open` and in `destroy`. Afterwards every published event is delivered, and a destroyed object leaves nothing.
+ * Aborts the object of a push subscription before each call of its storage: in a run of its alarm, in `open` and in
+ * `destroy`. Afterwards every published event is delivered, and a destroyed object leaves nothing.
  */
 type Push = DurableObjectStub<PushSubscriptionObject>;
 const MINUTE_MS = 60_000;
@@ -32,7 +32,7 @@ afterEach(() => {
 const inject = (push: Push, n: number): Promise<Fault> =>
   runInDurableObject(push, (_: PushSubscriptionObject, state) => new Fault(n).inject(state));
 
-/** The runtime calls an alarm again that was cut off; the test's way to ring it takes it away first. */
+/** Sets the alarm again. The runtime does so after a run that was cut off, but not if a test rang the alarm. */
 const ringAgain = (push: Push): Promise<void> =>
   runInDurableObject(push, (_: PushSubscriptionObject, { storage }) => storage.setAlarm(Date.now()));
 
@@ -59,7 +59,7 @@ it("in a run, before each step: all is delivered, and never without an alarm", {
     steps = fault.asked;
     if (!fault.isCut) break;
     const alarmInMs = await push.alarmInMs();
-    // Behind its first step a run has armed the alarm that repeats it.
+    // After its first step, a run has set the alarm that repeats it.
     if (n > 1) expect(alarmInMs, `step ${n}`).toBeLessThanOrEqual(MINUTE_MS);
     if (alarmInMs === undefined) await ringAgain(push.stub);
     await push.drive(3 * MINUTE_MS);

@@ -21,7 +21,7 @@ describe("an endpoint that must confirm first", () => {
   afterEach(() => void vi.useRealTimers());
 
   it.each(["text", "json"] as const)(
-    "gets a signed challenge, proves itself by %s, and all that waited",
+    "gets a signed challenge, returns it as %s, and then gets all waiting events",
     async (how) => {
       const push = await makePush({ handshake: true, shards: 2 });
       await push.answer({ challenge: how }, {});
@@ -104,7 +104,7 @@ describe("an endpoint that must confirm first", () => {
     expect(await busy.alarmInMs()).toBe(600_000);
   });
 
-  it("is not asked again when D1 did not hear of its answer", async () => {
+  it("is not asked again if its answer was not stored in D1", async () => {
     const push = await makePush({ handshake: true });
     await push.answer({ challenge: "json" }, {});
     const ids = await push.put(["a"]);
@@ -155,7 +155,7 @@ describe("a subscription with a handshake", () => {
       const refused = await call(`${path}/subscriptions/orders/${below}`, { token, method: "POST" });
       expect((await expectJson(refused, 409)).details[0].type).toBe("subscription_unverified");
     }
-    // It stays with its handshake where an update does not say.
+    // An update without the field keeps the handshake.
     const update = bodyWith({ endpoint: second });
     await expectJson(await call(`${path}/subscriptions/orders`, { token, method: "PUT", json: update }), 200);
     await expect.poll(async () => (await one()).state, { timeout: 5_000 }).toBe("active");

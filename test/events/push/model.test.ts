@@ -18,7 +18,7 @@ import { pushStore } from "../support/push/push-store.ts";
  */
 beforeEach(() => {
   stopTheClock();
-  // Without chance in it, so that it is known which attempts a change brings forward.
+  // Without jitter it is known which attempts a change brings forward.
   // Checkpoints and rows of packs are small, so that crashes fall between them.
   limits({ attemptMs: 3, jitter: 0, unsaved: 2, packed: 3 });
 });
@@ -52,19 +52,19 @@ class World {
   endpoint = "";
   /** Grows with every change by the client. */
   version = 0;
-  /** Nothing may be sent: disabled, or deleted. */
+  /** True if nothing may be sent: disabled, or deleted. */
   closed = false;
-  /** An event may be sent before its publisher knows its id. */
+  /** True during a publish: an event may be sent before its publisher knows its id. */
   publishing = false;
   holding = false;
-  /** So many calls are answered while the others are held. */
+  /** Number of calls that are answered while the others are held. */
   free = 0;
   inFlight = 0;
   begun = 0;
   delivered = 0;
   /** Attempts in a row without any answer; NaN: not known since a crash. */
   silent = 0;
-  /** Increases when the object crashes: nobody waits for earlier work any more. */
+  /** Increases when the object crashes, so that earlier work is ignored. */
   life = 0;
 
   async call(to: string, init: RequestInit): Promise<Response> {
@@ -171,7 +171,7 @@ class World {
     const fromMs = isEarly && !isNamed ? event.scheduledMs : Date.now() + waitMs;
     event.scheduledMs = Math.max(fromMs, Date.now() + (later ?? 0) * 1000);
     event.notBeforeMs = event.scheduledMs;
-    // It failed before the change, so to say.
+    // It counts as a failure before the change.
     if (version !== this.version) event.notBeforeMs = 0;
     if (!spared && !isEarly) event.step += 1;
   }
@@ -269,7 +269,7 @@ async function resync(push: TestPush, world: World, before: Snapshot): Promise<v
     if (row === undefined) {
       const { shard, seq } = positionOf(id)!;
       if (seq > cursor[shard]!) {
-        // The log gives it again. What a run before this one ended is saved.
+        // The log delivers it again. The outcomes of earlier runs are saved.
         if (least > 0) world.violations.push(`${id}: its outcome was not saved`);
         Object.assign(event, NEW, { count: 0 });
       } else if (event.state !== "delivered") world.violations.push(`${id}: forgotten`);
@@ -277,7 +277,7 @@ async function resync(push: TestPush, world: World, before: Snapshot): Promise<v
     }
     if (row.attempt_count < least || row.attempt_count > event.count)
       world.violations.push(`${id}: ${row.attempt_count} attempts written, ${least} to ${event.count} made`);
-    // A 410 that was written holds, whether D1 was told of it or not.
+    // A stored 410 holds, even if D1 was not told of it.
     if (event.closedBy !== undefined && event.closedBy > least && event.closedBy <= row.attempt_count)
       world.closed = true;
     if (row.attempt_count === event.count) continue;
@@ -334,7 +334,7 @@ async function tell(
       case "redeliver": {
         const [id, event] = [...world.events][what.which % Math.max(1, world.events.size)] ?? [];
         if (id === undefined || event === undefined) break;
-        // Known first: the object may send it before it has answered.
+        // Noted before the call, since the object may send it before it answers.
         const before = { ...event };
         Object.assign(event, NEW);
         const outcome = await push.stub.redeliver(id);
@@ -438,7 +438,7 @@ async function tell(
     await push.drive(DAY_MS);
     expect(await push.alarmInMs()).toBeUndefined();
   } else {
-    // In the end, with an endpoint that is mended, all that is not dead is delivered, whenever it was due.
+    // At the end the endpoint works again, and every event that is not dead is delivered, whenever it was due.
     world.behaviours = [{ status: 200 }];
     world.endpoint = push.endpoint;
     world.changed();

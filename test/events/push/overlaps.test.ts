@@ -20,7 +20,7 @@ const sqlOf = <T>(push: TestPush, ask: (sql: SqlStorage) => T): Promise<T> =>
 const cursorOf = (sql: SqlStorage): unknown =>
   JSON.parse(sql.exec<{ cursor: string }>(`SELECT cursor FROM subscription`).one().cursor);
 
-/** Its endpoint asked for ten minutes of rest. */
+/** A push subscription whose endpoint asked for a pause of ten minutes. */
 async function pausedPush(): Promise<TestPush> {
   const push = await makePush();
   await push.answer({ status: 429, headers: { "retry-after": "600" } }, {});
@@ -67,7 +67,7 @@ describe("an update of a paused subscription", () => {
 });
 
 describe("redelivering one that was delivered, while its log is slow", () => {
-  /** The event's text is nowhere but in its log, which answers when it is let. */
+  /** The event's text is only in its log, which answers when the test lets it. */
   async function withSlowLog() {
     const push = await makePush();
     const [id] = await push.put(["x"]);
@@ -85,7 +85,7 @@ describe("redelivering one that was delivered, while its log is slow", () => {
         return answer;
       })() as never;
     });
-    // Counted from now on, so that a count that goes wrong is seen.
+    // Counts from now on, so that a wrong count is seen.
     expect(await push.status()).toMatchObject({ lag: 0, deadLetters: 0 });
     return { push, id: id!, gate };
   }
@@ -148,7 +148,7 @@ describe("redelivering one while many are due and the endpoint is silent", () =>
 });
 
 describe("events that the endpoint never answers", () => {
-  /** Six that hang, tried once, and the endpoint therefore paused; from now on all others are answered. */
+  /** Publishes six events that hang. They were tried once, so the endpoint is paused. All others are answered. */
   async function poisoned(push: TestPush): Promise<{ poison: string[]; restore(): void }> {
     const restore = limits({ attemptMs: 15 });
     await push.answer({ hangs: "at once" });
@@ -158,7 +158,7 @@ describe("events that the endpoint never answers", () => {
     expect(idsOf(await push.received()).toSorted()).toEqual(poison.toSorted());
     return { poison, restore };
   }
-  /** The poison is due again, and would be what has waited for longest. */
+  /** Time after which the poison is due again, and has waited for longest. */
   const UNTIL_DUE_MS = 6_100;
 
   // shows: events/push-subscriptions/an-endpoint-that-only-times-out
@@ -269,8 +269,8 @@ describe("a subscription is changed while deliveries wait for their next attempt
   });
 });
 
-describe("what cannot be written", () => {
-  it("stays in memory when it is a checkpoint, is saved by the next run, and is not sent again", async () => {
+describe("a failed write", () => {
+  it("of a checkpoint keeps the outcomes in memory; the next run saves them, and nothing is sent again", async () => {
     const errors = vi.spyOn(console, "error").mockReturnValue();
     const push = await makePush();
     const ids = await push.put(["a", "b", "c"]);
@@ -290,7 +290,7 @@ describe("what cannot be written", () => {
     expect(await push.status()).toMatchObject({ lag: 0, eventsLost: 0 });
   });
 
-  it("is sent again when it is the row of a failed attempt", async () => {
+  it("of the row of a failed attempt sends the event again", async () => {
     const errors = vi.spyOn(console, "error").mockReturnValue();
     const push = await makePush();
     await push.answer({ status: 500 }, {});

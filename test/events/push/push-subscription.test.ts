@@ -29,7 +29,7 @@ const tablesOf = (push: TestPush) =>
     state.storage.sql.exec(`SELECT name FROM sqlite_master WHERE name NOT LIKE '\\_cf%' ESCAPE '\\'`).toArray(),
   );
 const subscribersOf = (push: TestPush) => Promise.all(push.logs.map(async (log) => log.subscribers(100)));
-/** Nothing of it is left anywhere, and nothing brings it back. */
+/** Expects that nothing of it is left anywhere, and that nothing brings it back. */
 async function expectGone(push: TestPush): Promise<void> {
   expect(await tablesOf(push)).toEqual([]);
   expect(await push.alarmInMs()).toBeUndefined();
@@ -47,7 +47,7 @@ const withPorts = (push: TestPush, change: (ports: PushPorts) => Partial<PushPor
   inside(push, (object) => {
     Object.assign(object.ports, change({ ...object.ports }));
   });
-/** Ports are shared by all objects of the Worker: what a test replaces there it puts back. */
+/** The ports before a test replaced some. All objects of the Worker share them, so they are put back. */
 let portsBefore: { readonly ports: PushPorts; readonly before: PushPorts } | undefined;
 beforeEach(async () => {
   const push = await makePush();
@@ -57,7 +57,7 @@ beforeEach(async () => {
 });
 afterEach(() => void Object.assign(portsBefore!.ports, portsBefore!.before));
 
-/** A log whose method does this instead, until what this gives is called. */
+/** Replaces a method of a log, until the returned function is called. */
 async function breaking(log: DurableObjectStub<TopicLog>, method: "read" | "addSubscriber", does: () => unknown) {
   const broken = await runInDurableObject(log, (object: TopicLog) => object);
   const real = TopicLog.prototype[method] as (...args: unknown[]) => unknown;
@@ -231,7 +231,7 @@ describe("the end", () => {
     expect(await push.stub.wake()).toBe("gone");
   });
 
-  it("removes itself when the topic goes while a text is only in the log", async () => {
+  it("removes itself if the topic is deleted while a text is only in the log", async () => {
     limits({ textChars: 1 });
     const push = await makePush();
     await push.answer({ held: true });
@@ -255,7 +255,7 @@ describe("while the text of an event is being read", () => {
     const ids = [...(await push.put(["a"], 0)), ...(await push.put(["b"], 1))];
     const running = push.run().catch(() => undefined);
     await until(async () => (await push.held()) === 2);
-    // Who looks gives them rows, without their texts.
+    // Listing the deliveries gives them rows, without their texts.
     expect(await push.deliveries("pending")).toHaveLength(2);
     await inside(push, (_, state) => state.abort()).catch(() => undefined);
     await running;
@@ -288,7 +288,7 @@ describe("while the text of an event is being read", () => {
     expect((await push.received()).length).toBeLessThanOrEqual(1);
   });
 
-  it("sends nothing when the subscription goes while its record is read again", async () => {
+  it("sends nothing if the subscription is deleted while its record is read again", async () => {
     const { push, gate } = await withSlowText();
     await push.answer({});
     const running = push.run();
@@ -401,7 +401,7 @@ describe("the record changes in the middle of a run", () => {
     expect((await push.delivery(id!)).state).toBe("delivered");
   });
 
-  it("a change that comes while the record is read makes that read worthless", async () => {
+  it("a change while the record is read invalidates that read", async () => {
     const push = await makePush();
     const other = await makePush();
     const gate = { asked: 0, told: false };
@@ -426,7 +426,7 @@ describe("the record changes in the middle of a run", () => {
     expect((await other.received()).length).toBe(1);
   });
 
-  it("a change that nobody told is seen ten seconds later", async () => {
+  it("a change of which the object was not told is seen ten seconds later", async () => {
     const { push, running } = await inTheMiddle();
     const other = await makePush();
     await push.change({ endpoint: other.endpoint });
@@ -448,7 +448,7 @@ describe("rights", () => {
       ...changes,
     });
 
-  it("that were lost stop sending and lose nothing; it looks every five minutes, and sends everything once they are back", async () => {
+  it("that are lost stop deliveries; every five minutes the object checks, and sends everything once they are back", async () => {
     const { topic, record } = await makePush();
     const { clientId } = await makeClient({ scopes: [`plat.pubsub.topic=${nameOf(record)}`] });
     const push = await makePush({ topic, client: clientId });
@@ -526,7 +526,7 @@ describe("D1 does not answer", () => {
     expect((await push.received()).length).toBe(1);
   });
 
-  it("makes its earlier answers worthless after a change", async () => {
+  it("after a change: its earlier answers are not used", async () => {
     const push = await makePush();
     await portsOf(push);
     await push.put(["a"]);
@@ -632,7 +632,7 @@ describe("eviction", () => {
     await running;
     await push.release();
     await push.received();
-    // The safety alarm that was armed before the run.
+    // The safety alarm that was set before the run.
     expect(await push.alarmInMs()).toBe(60_000);
     await push.answer({});
     await push.drive(60_000);
@@ -680,7 +680,7 @@ describe("an object at rest", () => {
     expect(await push.status()).toMatchObject({ lag: 0, pausedUntilMs: undefined });
   });
 
-  it.each(["redeliver", "sendTest"] as const)("goes on at once for whoever asks by %s", async (ask) => {
+  it.each(["redeliver", "sendTest"] as const)("continues at once after %s", async (ask) => {
     const push = await makePush();
     await push.answer({ status: 503, headers: { "retry-after": "86400" } }, {});
     const [first] = await push.put(["a", "b"]);
@@ -714,7 +714,7 @@ describe("an object at rest", () => {
 });
 
 describe("an alarm for a retry", () => {
-  it("looks for events that nobody announced", async () => {
+  it("looks for events of which the object was not told", async () => {
     const push = await makePush();
     await push.answer({ status: 500 }, {});
     await push.put(["x"]);
@@ -726,7 +726,7 @@ describe("an alarm for a retry", () => {
 });
 
 describe("a second alarm while a run is under way", () => {
-  it("does nothing but keep the object's alarm armed", async () => {
+  it("only keeps the object's alarm set", async () => {
     const push = await makePush();
     const { ended: running } = await heldRun(push, 9);
     await inside(push, (object) => object.alarm());

@@ -8,7 +8,7 @@ import { idsOf } from "../support/push/push-requests.ts";
 import { makePush, type TestPush } from "../support/push/test-push.ts";
 import { until } from "../support/until.ts";
 
-/** What a push subscription's object writes, and what a crash between two writes costs. */
+/** The writes of a push subscription's object, and the cost of a crash between two of them. */
 stopTheClockBeforeEach();
 
 const many = (count: number): string[] => Array.from({ length: count }, (_, at) => `${at}`);
@@ -49,7 +49,7 @@ const tables = (push: TestPush) =>
 const crash = (push: TestPush): Promise<void> =>
   runInDurableObject(push.stub, (_: PushSubscriptionObject, state) => state.abort()).catch(() => undefined);
 
-/** The object has its table of packs. */
+/** A push subscription whose object has its table of packs. */
 async function used(): Promise<TestPush> {
   const push = await makePush();
   await push.put(["first"]);
@@ -94,12 +94,12 @@ describe("a crash", () => {
   it("after a 2xx and before its checkpoint repeats at most twice the unsaved ones, and loses none", async () => {
     limits({ unsaved: 4 });
     const push = await used();
-    // The first one is in the way of all others.
+    // The first one holds up all others.
     await push.answer({ held: true }, {});
     const ids = await push.put(many(30));
     const running = push.run().catch(() => undefined);
     await until(async () => (await push.held()) === 1 && (await tables(push)).rows === 1);
-    // Given a row, it is in nobody's way.
+    // With a row of its own, it holds up no others.
     await until(async () => (await push.received()).length === 0);
     await crash(push);
     await running;
@@ -155,7 +155,7 @@ describe("packed deliveries", () => {
     expect((await push.deliveries("pending")).length).toBe(2);
   });
 
-  it("are delivered again when somebody asks, from another instance too, and are shown once", async () => {
+  it("are delivered again on request, also by another instance, and are shown once", async () => {
     const push = await used();
     const ids = await push.put(many(3));
     await push.run();

@@ -39,7 +39,7 @@ beforeEach(async () => {
 });
 afterEach(() => void (vi.useRealTimers(), vi.restoreAllMocks()));
 
-/** A topic of the owner whose records lie in this shard. */
+/** A topic of the owner whose records are in this shard. */
 async function topicIn(shard: number): Promise<{ readonly path: string; readonly topic: Topic }> {
   let eventType: string;
   do eventType = unique("order");
@@ -77,12 +77,12 @@ const waiting = async () =>
       PLACES.slice(1).map((shard) => shardDb(shard).prepare("SELECT * FROM carried_audit WHERE row IS NOT NULL").all()),
     )
   ).flatMap(({ results }) => results);
-/** The cron comes to this record. */
+/** Runs the part of the cron that reaches this record. */
 const sweepAt = (record: PushRecord) => events.wakeSubscriptions(sweptAt(record.id.slice(-32), Date.now()));
 
 describe("push records of a topic", () => {
   // shows: operator/shards/pushes
-  it("lie in the home of its name, and everybody finds, changes and ends them there", async () => {
+  it("are in the home of its name, where everybody finds, changes and removes them", async () => {
     for (const shard of PLACES) {
       const { path, topic } = await topicIn(shard);
       const ask = await clientAt(here());
@@ -112,7 +112,7 @@ describe("push records of a topic", () => {
     expect(await waiting()).toEqual([]);
   });
 
-  it("stop for the rights that the directory has, and go on with them", async () => {
+  it("stop if the right in the directory is gone, and continue when it is back", async () => {
     const { path } = await topicIn(2);
     const reader = await makeClient({ tenant: owner.tenant });
     const ask = await clientAt(here(), reader);
@@ -211,7 +211,7 @@ describe("push records of a topic", () => {
     const records = await recordsOf(topic);
     const nowMs = Date.now();
     const { store: own } = deps.push;
-    // Deliveries: a read of the record every some seconds, and one of the right for all three.
+    // Deliveries: each record is read once in some seconds, and the right once for all three.
     expect(await cost(async () => Promise.all(records.map(({ id }) => own.forDelivery(id, nowMs))))).toBe("1 3 0 0");
     expect(await cost(async () => Promise.all(records.map(({ id }) => own.forDelivery(id, nowMs + 1_000))))).toBe(
       "0 3 0 0",
@@ -234,8 +234,8 @@ describe("push records of a topic", () => {
   });
 });
 
-describe("a client that is removed and made again", () => {
-  it("has none of the records that were left over, which end within a day and stand in nobody's way", async () => {
+describe("a client that is removed and created again", () => {
+  it("has none of the records that were left over, which end within a day and block nothing", async () => {
     const { path, topic } = await topicIn(2);
     const reader = await makeClient({ tenant: owner.tenant });
     await expectJson(await (await clientAt(here(), reader))(`${path}/subscriptions`, "POST", body()), 201);
@@ -267,7 +267,7 @@ describe("a client that is removed and made again", () => {
     expect(await rowsIn(2, topic)).toBe(1);
   });
 
-  it("or a topic that goes while a subscription is made leaves no record", async () => {
+  it("or a topic that is deleted while a subscription is created leaves no record", async () => {
     const { topic } = await topicIn(3);
     const [record] = [{ ...template(topic), client: "nobody.here" }];
     expect(await pushStore.insert(record, { ofClient: 9, ofTopic: 9 })).toBe("no_client");
@@ -298,7 +298,7 @@ describe("a client that is removed and made again", () => {
   });
 });
 
-/** Each operation breaks off at each of its calls of a database; then who asked asks again, as clients do. */
+/** Each operation breaks off at each of its calls of a database. Then the caller repeats it, as clients do. */
 describe("a break between two databases", () => {
   it("at a creation leaves one record, or none, and its row of the log", { timeout: 300_000 }, async () => {
     const { path, topic } = await topicIn(1);
@@ -355,7 +355,7 @@ describe("a break between two databases", () => {
     expect([await rowsIn(2, topic), await waiting()]).toEqual([0, []]);
   });
 
-  it("at the removal of a client gives the next one of its id nothing", { timeout: 300_000 }, async () => {
+  it("at the removal of a client leaves nothing to the next client of its id", { timeout: 300_000 }, async () => {
     const { path, topic } = await topicIn(3);
     const calls = await atEachCall(async (breaking) => {
       const reader = await makeClient({ tenant: owner.tenant });

@@ -159,7 +159,7 @@ describe("a topic that is deleted", () => {
     const there = await setUp(app, { shards: 2 });
     const { record, logs, object } = there;
     for (const log of logs) await log.addSubscriber(object);
-    // One that was opened and never inserted, at one of the logs alone.
+    // A subscription that was opened and never inserted, at only one of the logs.
     const lost = pushObjectName(record, "lost");
     await logs[1]!.addSubscriber(lost);
     const elsewhere = await setUp();
@@ -190,7 +190,7 @@ describe("a topic that is deleted", () => {
     });
     counted.reset();
     await removeTopic(own, there);
-    // The step that uses the calls up is finished.
+    // The step that uses up the calls is finished.
     expect(played.asked("destroy")).toHaveLength(400);
     expect(counted.tally.objectCalls).toEqual({
       "TOPIC_LOG.close": 1,

@@ -56,7 +56,7 @@ async function setUp(answers: Parameters<typeof playedObjects>[0] = {}) {
   return { app, topic, record, objects, deliveries, ...requests };
 }
 
-/** Nobody else learns of a subscription by what can be asked of it. */
+/** Expects that an operation does not reveal a subscription to others. */
 async function expectHidden(path: string, method: "GET" | "POST") {
   const { app, topic, objects, send, collection, record } = await setUp();
   const other = subscriptionsOf(app, topic, await registeredClient({ scopes: CONSUMES }));
@@ -183,7 +183,7 @@ describe("POST …/deliveries/{eventId}/redeliver", () => {
   });
 
   it.each(["x", "%00", "%F0%9F%99%82", "%ff", "__proto__", "0".repeat(300), `${EVENT}%0a`, `${EVENT}-`])(
-    "404 for what is no event id: %s",
+    "404 for an invalid event id: %s",
     async (id) => {
       const { post, objects } = await setUp();
       await expectProblem(await post(`deliveries/${id}/redeliver`), 404, "element_resource_non_existing");

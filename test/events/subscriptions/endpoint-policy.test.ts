@@ -26,7 +26,7 @@ const SPELLINGS: readonly Refusal[] = [
   })),
 ];
 
-describe("asked for", () => {
+describe("an endpoint in a request", () => {
   const objects = playedObjects();
   const app = playedApp(objects);
   let topic: TestTopic;
@@ -54,7 +54,7 @@ describe("asked for", () => {
     expect(objects.calls).toHaveLength(opened);
   });
 
-  it.each(TAKEN.map((endpoint, index) => [endpoint, index] as const))("taken as it is: %s", async (endpoint, index) => {
+  it.each(TAKEN.map((endpoint, index) => [endpoint, index] as const))("accepted: %s", async (endpoint, index) => {
     const name = `taken${index}`;
     expect((await subscriptions.create({ ...bodyWith({ endpoint }), name })).status).toBe(201);
     expect(await (await subscriptions.get(name)).json()).toMatchObject({ pushConfig: { endpoint } });
@@ -62,13 +62,13 @@ describe("asked for", () => {
   });
 });
 
-describe("delivered to", () => {
+describe("an endpoint at a delivery", () => {
   const app = eventsApp();
   let topic: TestTopic;
   beforeAll(() => void vi.useFakeTimers({ toFake: ["Date"] }));
   afterAll(() => void vi.useRealTimers());
 
-  /** A subscription whose endpoint is another one in the database now, as if it had been let in. */
+  /** A subscription whose endpoint was replaced in the database, as if it had been accepted. */
   async function subscription(endpoint: string) {
     topic ??= await makeTopic(app, { owner: await registeredClient() });
     const subscriptions = subscriptionsOf(app, topic);
@@ -88,7 +88,7 @@ describe("delivered to", () => {
   const forbidden = REFUSED.filter(({ address }) => address.isWellFormed() && !parseOutboundUrl(address, true).ok);
 
   // shows: events/push-subscriptions/endpoint
-  it("is not called where it may not be, however that is spelled", async () => {
+  it("is not called if it is forbidden, in any spelling", async () => {
     expect(forbidden.length).toBeGreaterThan(120);
     const { push, moveTo, remove } = await subscription("https://hooks.example");
     for (const { address, what, shown } of forbidden) {
@@ -104,7 +104,7 @@ describe("delivered to", () => {
     await remove();
   });
 
-  it("fails and is tried again: nothing is lost when the endpoint is mended", async () => {
+  it("is tried again after a failure: nothing is lost if the endpoint is mended", async () => {
     const endpoint = "https://policy-mended.test/hook";
     await answerAt(endpoint, {});
     const { push, moveTo, remove } = await subscription("https://169.254.169.254/latest/meta-data/");
@@ -123,7 +123,7 @@ describe("delivered to", () => {
     await remove();
   });
 
-  it.each([301, 302, 303, 307, 308])("is not followed to where it redirects: %i", async (status) => {
+  it.each([301, 302, 303, 307, 308])("has its redirects not followed: %i", async (status) => {
     const endpoint = `https://policy-redirect.test/${status}`;
     const targets = [
       "https://169.254.169.254/latest/",

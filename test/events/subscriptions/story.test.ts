@@ -23,7 +23,7 @@ import { pushStore } from "../support/push/push-store.ts";
 import { body, bodyWith, PASSWORD } from "../support/push/subscription-body.ts";
 import { everywhere } from "../../support/shards.ts";
 
-/** Push subscriptions as they are: the real Worker, real clients and tokens, the real objects, an endpoint outside. */
+/** Push subscriptions with the real Worker, real clients and tokens, the real objects and an endpoint outside. */
 const { events } = createDeps(env);
 afterEach(() => void vi.restoreAllMocks());
 
@@ -66,7 +66,7 @@ async function until<T>(look: () => Promise<T | undefined>): Promise<T> {
   throw new Error("it never came");
 }
 const nextRequest = (address: string) => until(async () => (await requestsTo(address))[0]);
-/** Until a number of requests there were none. */
+/** Expects no request for a while. */
 const quiet = async (address: string) => {
   await scheduler.wait(150);
   expect(await requestsTo(address)).toEqual([]);
@@ -79,7 +79,7 @@ const tablesOf = (stub: DurableObjectStub) =>
     state.storage.sql.exec(`SELECT name FROM sqlite_master WHERE name IN ('subscription', 'delivery')`).toArray(),
   );
 
-/** The object finds that there is no record: after ten minutes, which are what a record may come late. */
+/** Expects that an object without a record removes itself. It waits ten minutes, since a record may come late. */
 async function expectItGoes(topic: Topic, { id }: PushRecord): Promise<void> {
   const stub = pushOf(env.PUSH_SUBSCRIPTION, topic, id);
   expect(await stub.wake()).toBe("awake");
@@ -160,7 +160,7 @@ describe("a push subscription", () => {
     const again = await there.one(`/deliveries/${id}/redeliver`, { method: "POST" });
     expect((await expectJson(again, 409)).details[0].type).toBe("subscription_disabled");
     expect((await there.one("", { method: "PUT", json: bodyWith({ endpoint: next }) })).status).toBe(200);
-    // Its next attempt is some seconds off; asked for, it is made at once.
+    // Its next attempt is some seconds away. A redelivery makes it at once.
     expect((await there.one(`/deliveries/${id}/redeliver`, { method: "POST" })).status).toBe(202);
     expect(JSON.parse((await nextRequest(next)).body)).toMatchObject({ id });
   });
@@ -334,7 +334,7 @@ describe("rotation of the seal keys", () => {
   it("keeps passwords readable: a new key in front, everything resealed, the old key taken away", async () => {
     const newKey = `t2:${btoa(String.fromCodePoint(...new Uint8Array(32).fill(9)))}`;
     const rotated = { ...env, SEAL_KEYS: `${newKey},${env.SEAL_KEYS}` };
-    // The real objects have the old key alone.
+    // The real objects have only the old key.
     const own = isolate({ ...rotated, PUSH_SUBSCRIPTION: playedObjects().binding });
     const there = await setUp();
     const { signingSecret } = await expectJson(await there.create("https://a.example/"), 201);

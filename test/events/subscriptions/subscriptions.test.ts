@@ -486,7 +486,7 @@ describe("POST …/subscriptions", () => {
       const problem = await create();
       await expectProblem(problem, 503, "service_temporarily_unavailable");
       expect(Number(problem.headers.get("retry-after"))).toBeOneOf([5, 6, 7, 8, 9, 10]);
-      // Nobody knows what became of the record, so its object stays until it does.
+      // It is not known whether the record exists, so its object stays until that is known.
       expect(played.asked("destroy")).toEqual([]);
       expect((await recordsOf(record)).length).toBe(fails === "after" ? 1 : 0);
       // A client that lost the signing secret creates the subscription again.
@@ -615,7 +615,7 @@ describe("GET …/subscriptions", () => {
     expect(await (await subscriptionsOf(app, elsewhere).list()).json()).toEqual([]);
   });
 
-  it("answers 404 without access, and for a topic that is not there", async () => {
+  it("answers 404 without access, and for a topic that does not exist", async () => {
     const { topic, create } = await setUp();
     await create();
     const stranger = someClient({ scopes: [] });
@@ -671,7 +671,7 @@ describe("GET …/subscriptions/{name}", () => {
   // shows: events/endpoints/path-parameters
   // shows: platform/errors-of-every-service/details-invalid_uri_parameter
   it.each(["ab", "a%20b", "%00%00%00", "%F0%9F%99%82abc", "%ED%A0%BDabc", "%ff%ff%ff", "a".repeat(257), "a.b.c"])(
-    "400 for a name that cannot be: %s",
+    "400 for an invalid name: %s",
     async (name) => {
       const { get, put, remove, post } = await setUp();
       for (const response of [await get(name), await put(body(), name), await remove(name), await post("test", name)]) {
@@ -681,7 +681,7 @@ describe("GET …/subscriptions/{name}", () => {
     },
   );
 
-  it("answers 200 with null for what the object knows when it fails", async () => {
+  it("answers 200 with null for the fields of the object if it fails", async () => {
     vi.spyOn(console, "warn").mockReturnValue();
     const status = () => Promise.reject(new Error("broken"));
     const { create, get } = await setUp(playedApp(playedObjects({ status })));
@@ -691,7 +691,7 @@ describe("GET …/subscriptions/{name}", () => {
     expect(await response.json()).toMatchObject({ name: "orders", lag: null, deadLetters: null, eventsLost: null });
   });
 
-  it("answers 200 with null for what the object knows when it does not answer within 5 s", async () => {
+  it("answers 200 with null for the fields of the object if it does not answer within 5 s", async () => {
     const status = () => new Promise(() => {});
     const { create, get } = await setUp(playedApp(playedObjects({ status })));
     await create();

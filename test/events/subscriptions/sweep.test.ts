@@ -150,7 +150,7 @@ describe("sealing anew", () => {
     expect((await openCredentials(onlyNew, after!)).password).toBe("newer");
   });
 
-  it("reseals the others when one does not open, and logs that one by its id alone", async () => {
+  it("reseals the others if one does not open, and logs only the id of that one", async () => {
     const { record, create } = await someTopic();
     await create();
     await create(body({ name: "broken" }));

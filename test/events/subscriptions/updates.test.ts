@@ -275,7 +275,7 @@ describe("PUT …/subscriptions/{name}", () => {
           await scheduler.wait(5);
           await vi.advanceTimersByTimeAsync(500);
         }
-        // It went on to the next question. What goes on beside the answer, the test's own call waits for too.
+        // It continued with the next call. The test's own call also waits for work after the response.
         expect(played.calls.map(({ method }) => method)).toEqual(["open", "changed", "status"]);
         told.resolve();
         expect((await response).status).toBe(200);

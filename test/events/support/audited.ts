@@ -3,7 +3,7 @@ import { createLog, type Log } from "../../../src/platform/runtime/log.ts";
 import { createNames } from "../../../src/platform/model/names.ts";
 import { heardLog } from "../../support/runtime/heard-log.ts";
 
-/** Faults are shown; the rest is heard alone. */
+/** A log that prints errors, and only records the rest. */
 export const LOG: Log = { ...heardLog, error: createLog("error").error };
 
 /** The audit log on this database, and the names. */

@@ -13,8 +13,8 @@ export type LogCall = "read" | "addConsumer" | "positionBefore" | "timeOf" | "pe
 export type Fault = (real: () => Promise<unknown>) => Promise<unknown>;
 
 /**
- * Lets a consumer meet logs that are not as they should be: `fault` is asked at each call that it makes, and gives what
- * happens to it; undefined: nothing. Gives what mends it. An object that starts anew meets the real ones.
+ * Gives a consumer faulty logs: `fault` is called before each call of a log, and returns its fault or undefined.
+ * Returns a function that restores the logs. A new instance of the object has the real ones.
  */
 export async function breakLogs(
   consumer: DurableObjectStub<TopicConsumer>,
@@ -29,7 +29,7 @@ export async function breakLogs(
   return () => use(env.TOPIC_LOG);
 }
 
-/** The real logs, but for what `fault` does. */
+/** The real logs, with the faults of `fault`. */
 export function logsWith(fault: (call: LogCall, shard: number) => Fault | undefined): DurableObjectNamespace<TopicLog> {
   const getByName = (name: string) => {
     const log = env.TOPIC_LOG.getByName(name);
@@ -49,8 +49,7 @@ export function logsWith(fault: (call: LogCall, shard: number) => Fault | undefi
 }
 
 /**
- * Waits for something to become true, by looking again and again: a promise of one object's must not be resolved by
- * another's.
+ * Waits until a condition is true, by polling: a promise of one object must not be resolved by another object.
  */
 export async function until(isSo: () => boolean): Promise<void> {
   while (!isSo()) await scheduler.wait(1);
@@ -58,7 +57,7 @@ export async function until(isSo: () => boolean): Promise<void> {
 
 const waits: (() => void)[] = [];
 
-/** Nobody waits for five seconds: the time that a log is given passes when a fault says so, and for that call alone. */
+/** Controls the timeouts of calls of logs: one fires when a fault says so, so that no test waits for five seconds. */
 export function noWaiting(): void {
   const real = setTimeout;
   waits.length = 0;
@@ -66,7 +65,7 @@ export function noWaiting(): void {
     ms === READ.logWaitMs ? waits.push(run) : real(run, ms)) as unknown as typeof setTimeout);
 }
 
-/** The time that is given to the call that is being made: it begins to run as soon as the call is made. */
+/** The timeout of the current call, which starts with the call. */
 function ownTime(): { isUp(): Promise<void> } {
   const own = waits.length;
   return {
@@ -79,20 +78,20 @@ function ownTime(): { isUp(): Promise<void> } {
 
 export const failing: Fault = () => Promise.reject(new Error("the log is out of reach"));
 
-/** Does not answer within the time that a log is given. */
+/** Does not answer before the timeout. */
 export const hanging: Fault = async () => {
   await ownTime().isUp();
   return new Promise(() => {});
 };
 
-/** Answers when its time is up. */
+/** Answers after the timeout. */
 export const late: Fault = async (real) => {
   await ownTime().isUp();
   await scheduler.wait(1);
   return real();
 };
 
-/** Does its work, and the answer is lost. */
+/** Does its work, but the answer is lost. */
 export const answerLost: Fault = async (real) => {
   await real();
   throw new Error("the answer was lost");

@@ -44,13 +44,13 @@ export interface EventsCall {
   readonly headers?: Record<string, string>;
   /** Aborts when the client leaves. */
   readonly signal?: AbortSignal;
-  /** The connection turns out to be dead when the answer is sent. */
+  /** True if the connection turns out to be dead when the answer is sent. */
   readonly isDead?: boolean;
 }
 
 export const ORIGIN = "https://events.test";
 
-/** As the deployment's variables say unless they are set. */
+/** The defaults of the deployment's variables. */
 export const KEPT: Retention = { ageMs: 7 * 86_400_000, maxBytes: 8_000_000_000 };
 
 export function eventsApp(
@@ -145,7 +145,7 @@ export function eventsApp(
       const request = new Request(new URL(path, ORIGIN), { method, headers, body, signal });
       const response = await app.fetch(request, env, context);
       if (init.isDead === true) await response.body?.cancel();
-      // Work beside an answer may wait until its bytes are read.
+      // Work after the response may wait until its bytes are read.
       const text = init.isDead === true || response.body === null ? null : await response.arrayBuffer();
       await Promise.all(waits);
       return new Response(text, response);

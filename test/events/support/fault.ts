@@ -1,4 +1,4 @@
-/** When the object is aborted, and how often it asked its storage until then, or until it was let go. */
+/** Aborts an object at the n-th call of its storage, and counts the calls until then, or until `isOver` is set. */
 export class Fault {
   readonly n: number;
   asked = 0;
@@ -12,7 +12,7 @@ export class Fault {
     return this.asked === this.n;
   }
 
-  /** To be called inside the object. */
+  /** Call it inside the object. */
   inject(state: DurableObjectState): this {
     const { storage } = state;
     const { sql } = storage;

@@ -3,7 +3,7 @@ import { guardDatabase } from "../../../src/platform/storage/database.ts";
 
 /**
  * A database whose next statements of a kind fail: before they run, or after they ran, as when the answer is lost.
- * `run` is told of each of them and may do something first.
+ * `run` is called before each of them.
  */
 export function faultyDatabase(
   sql: string,

@@ -20,12 +20,12 @@ export interface ReadAnswer {
   readonly response: Response;
 }
 
-/** A topic and what can be done with it, as its owner unless told otherwise. */
+/** A topic and its operations, as its owner unless `init` says otherwise. */
 export interface TestTopic {
   readonly owner: Principal;
   readonly path: string;
   publish(events: unknown, init?: EventsCall): Promise<Response>;
-  /** Publishes and gives the ids. */
+  /** Publishes, and returns the ids. */
   put(events: unknown, init?: EventsCall): Promise<string[]>;
   read(body?: unknown, init?: EventsCall): Promise<ReadAnswer>;
   commit(token: string | undefined, init?: EventsCall): Promise<Response>;

@@ -1,4 +1,4 @@
-/** Every operation below a topic's address with a body that it takes. */
+/** Every operation below a topic's address, with a body that it accepts. */
 export const BELOW_A_TOPIC: readonly (readonly [method: string, path: string, json?: object])[] = [
   ["GET", ""],
   ["GET", "/events"],

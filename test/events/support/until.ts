@@ -1,4 +1,4 @@
-/** Until it is so; what a test waits for happens within milliseconds. */
+/** Waits until a condition is true. Tests use it for conditions that take milliseconds. */
 export async function until(is: () => Promise<boolean>): Promise<void> {
   for (let looks = 0; looks < 500; looks++) {
     if (await is()) return;

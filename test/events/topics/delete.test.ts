@@ -20,7 +20,7 @@ afterEach(() => void vi.restoreAllMocks());
 const remove = (topic: TestTopic, on = app, as = topic.owner) => on.call(topic.path, { as, method: "DELETE" });
 const create = (topic: TestTopic, on = app) =>
   on.call("/pubsub/v1/topics", { as: topic.owner, json: { eventType: topic.path.split("/").at(-1) } });
-/** An app whose deletions stay half done: its consumers cannot be reached. */
+/** An app whose deletions stay half done, since its consumers cannot be reached. */
 const halting = () => {
   vi.spyOn(console, "error").mockReturnValue();
   const consumers = { getByName: () => ({ destroy: () => Promise.reject(new Error("out of reach")) }) };
@@ -222,7 +222,7 @@ describe("a topic that is being deleted", () => {
     await app.sweep();
   });
 
-  /** Deletions that were begun; the logs of all but the last do as `fault` says when they are to be closed. */
+  /** Begins deletions. The logs of all but the last topic have this fault when they are to be closed. */
   const begun = async (count: number, fault: () => Promise<never>) => {
     await app.sweep();
     const topics = Array.from({ length: count }, (_, at) => ({
@@ -246,7 +246,7 @@ describe("a topic that is being deleted", () => {
     return { topics, own, isThere: async () => (await store.find(last)) !== undefined };
   };
 
-  it("is completed by the sweep behind many that always fail, and each failure is logged", async () => {
+  it("is completed by the sweep although many others always fail, and each failure is logged", async () => {
     const said = vi.spyOn(console, "error").mockReturnValue();
     const { topics, own, isThere } = await begun(DELETE.topicsASweep + 10, () => Promise.reject(new Error("broken")));
     const sweep = () => expect(own.sweep()).rejects.toThrow("broken");
@@ -265,14 +265,14 @@ describe("a topic that is being deleted", () => {
     expect(DELETE.topicsASweep * DELETE.topicWaitMs).toBeLessThanOrEqual((15 * 60_000 * 2) / 3);
   });
 
-  it("is completed by the sweep behind one that does not answer, which is logged", async () => {
+  it("is completed by the sweep although another one does not answer, which is logged", async () => {
     const said = vi.spyOn(console, "error").mockReturnValue();
     let hangs = false;
     const { topics, own, isThere } = await begun(2, () => {
       hangs = true;
       return new Promise(() => {});
     });
-    // Its time passes at once, that of the other never.
+    // Its timeout fires at once, and that of the other never.
     const real = setTimeout;
     vi.spyOn(globalThis, "setTimeout").mockImplementation(((run: () => void, ms: number) => {
       if (ms !== DELETE.topicWaitMs) return real(run, ms);
@@ -287,7 +287,7 @@ describe("a topic that is being deleted", () => {
     await app.sweep();
   });
 
-  it("removes its consumer after the read that it waits for, which would write behind it", async () => {
+  it("removes its consumer only after a read in progress, which would otherwise write after it", async () => {
     const topic = await makeTopic(app);
     await topic.put({ payload: "a" });
     const { consumer, record } = await objectsOf(topic);

@@ -8,7 +8,7 @@ import { someClient } from "../support/some-client.ts";
 import { payloads, topicAt } from "../support/test-topic.ts";
 import { objectsOf } from "../support/topic-objects.ts";
 
-/** A topic of the platform itself, which nobody looked for yet, and a client that may consume it. */
+/** A topic of the platform itself that was not looked up yet, and a client that may consume it. */
 function ownTopic() {
   const topic = { owner: "plat.bookkeeping", eventType: unique("booked"), description: "Something was booked." };
   const consumer = someClient({ scopes: [`plat.pubsub.topic=${topic.owner}.*`] });
@@ -43,7 +43,7 @@ describe("a platform topic", () => {
     ).toBe(null);
   });
 
-  it("responds 503 while its log cannot be opened, and is created then", async () => {
+  it("answers 503 while its log cannot be opened, and is created afterwards", async () => {
     const { topic, consumer, path } = ownTopic();
     const restarting = Object.assign(new Error("restarting"), { retryable: true });
     const away = { getByName: () => ({ init: () => Promise.reject(restarting) }) };
@@ -53,7 +53,7 @@ describe("a platform topic", () => {
     expect((await eventsApp(env, [topic]).call(path, { as: consumer })).status).toBe(200);
   });
 
-  it("takes events from inside: in order, as its owner's, a key only once", async () => {
+  it("accepts events from the platform: in order, as its owner's, each key once", async () => {
     const { topic, consumer, path } = ownTopic();
     const app = eventsApp(env, [topic]);
     await app.publish(topic, [event("1"), event("2")], "key-1", Date.now());

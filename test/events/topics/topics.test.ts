@@ -315,7 +315,7 @@ describe("records cached by an isolate", () => {
     expect((await here.call(path, { as: owner })).status).toBe(200);
   });
 
-  it("never reach the objects of a topic that was deleted, and find the one created anew", async () => {
+  it("never reach the objects of a deleted topic, and find the one that was created again", async () => {
     const [here, elsewhere] = [eventsApp(), eventsApp()];
     const topic = await makeTopic(here);
     await topic.put({ payload: "old" });
@@ -328,12 +328,12 @@ describe("records cached by an isolate", () => {
     const eventType = topic.path.split("/").at(-1)!;
     const again = await makeTopicNamed(elsewhere, topic.owner, eventType);
     await again.put({ payload: "new" });
-    // `here` still remembered the old one's record until its log said gone.
+    // `here` still had the record of the old one, until its log answered that it is gone.
     const read = await topic.read();
     expect(read.events.map((event) => event.payload)).toEqual(["new"]);
   });
 
-  it("find the topic created anew also when they were asked for it while the old one was being deleted", async () => {
+  it("find a topic that was created again even after a lookup while the old one was being deleted", async () => {
     const [here, elsewhere] = [eventsApp(), eventsApp()];
     const topic = await makeTopic(here);
     await topic.put({ payload: "old" });
@@ -346,7 +346,7 @@ describe("records cached by an isolate", () => {
     expect((await topic.publish({ payload: "new" })).status).toBe(201);
   });
 
-  it("show the owner a topic that is being deleted, though it was remembered as active", async () => {
+  it("show the owner a topic that is being deleted, although it was cached as active", async () => {
     const here = eventsApp();
     const topic = await makeTopic(here);
     await topic.put({ payload: "a" });

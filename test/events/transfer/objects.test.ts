@@ -19,7 +19,7 @@ import { stopTheClock } from "../support/push/push-clock.ts";
 import { idsOf } from "../support/push/push-requests.ts";
 import { makePush, type TestPush } from "../support/push/test-push.ts";
 
-/** Objects are exported, destroyed, and imported: whoever asks gets the answers from before. */
+/** Objects are exported, destroyed and imported. Then they answer as before. */
 const objects = eventObjects({
   logs: env.TOPIC_LOG,
   consumers: env.TOPIC_CONSUMER,
@@ -75,7 +75,7 @@ async function importAll<T>(
 const importLog = (topic: Topic, shard: number, pages: readonly LogPage[]) =>
   importAll(pages, (place, page) => objects.importLog(topic, shard, place, page));
 
-/** Everything that the reader and the owner are told. */
+/** The status of the topic as its owner, who also reads it, gets it. */
 const statusOf = async (topic: TestTopic): Promise<any> => (await app.call(topic.path, { as: topic.owner })).json();
 
 describe("A log, exported and imported", () => {
@@ -117,7 +117,7 @@ describe("A log, exported and imported", () => {
     await evictDurableObject(consumer);
     expect(await statusOf(topic)).toEqual(before);
     expect(await statsOf()).toEqual(stats);
-    // The lock went, so its batch is read again, under a token that no earlier one equals.
+    // The lock is gone, so its batch is read again, with a token that is new.
     const again = await topic.read({ numEvents: 2 });
     expect(again.events).toEqual(locked.events);
     expect(again.response.headers.get("plat-delivery-attempt")).toBe("2");
@@ -184,7 +184,7 @@ describe("A log, exported and imported", () => {
     expect(await logs[0]!.stats()).toMatchObject({ firstSeq: 4, lastSeq: 4 });
   });
 
-  it("takes increments; where retention left a hole, it begins behind it", async () => {
+  it("accepts increments, and begins after a gap that retention left", async () => {
     const topic = await makeTopic(app);
     const { record, logs } = await objectsOf(topic);
     await topic.put({ payload: "1" });
@@ -237,7 +237,7 @@ describe("A push subscription, exported and imported", () => {
     return pages;
   };
 
-  it("has its cursor, deliveries, dead letters and standing, and delivers what it had not", async () => {
+  it("has its cursor, deliveries, dead letters and health, and delivers the remaining events", async () => {
     const push = await makePush();
     await push.answer({ status: 500 });
     const [dead] = await push.put(["dead"]);
@@ -320,7 +320,7 @@ describe("A push subscription, exported and imported", () => {
 });
 
 describe("A consumer that has read", () => {
-  it("takes no import", async () => {
+  it("accepts no import", async () => {
     const topic = await makeTopic(app);
     const { record, consumer } = await objectsOf(topic);
     await topic.put({ payload: "1" });

@@ -63,7 +63,7 @@ describe("a client that keeps people's files apart", () => {
     expect([await idsOf(ada, "&q=color:blue"), await idsOf(bob, "&q=color:blue")]).toEqual([[id], []]);
   });
 
-  it.each(["", "&q=color:red"])("deletes the person's own files alone, %j", async (query) => {
+  it.each(["", "&q=color:red"])("deletes only the person's own files, %j", async (query) => {
     const { client, ada, bob } = cast();
     await store(ada, { color: "red" });
     const kept = [(await store(bob, { color: "red" })).id, (await store(client, { color: "red" })).id];
@@ -76,7 +76,7 @@ describe("a client that keeps people's files apart", () => {
     expect(await idsOf(ada)).toEqual([]);
   });
 
-  it("makes variants of the person's own images alone", async () => {
+  it("makes variants only of the person's own images", async () => {
     const { ada, bob } = cast();
     await store(ada);
     await store(bob);

@@ -107,7 +107,7 @@ describe.each(VISIBILITIES)("a shared %s file", (visibility) => {
       await expectProblem(await app.call(path, { ...call, as: admin }), 404, "element_resource_non_existing");
   });
 
-  it("is committed by its own client alone, and equally by a repeat alone", async () => {
+  it("is committed only by its own client, which may repeat only the same commit", async () => {
     const { owner, admin } = cast();
     const file = await uploaded(app, PICTURE, { as: owner, visibility });
     const commit = (as: Principal, query: string) => app.call(`${file.commitLink}${query}`, { as, json: {} });

@@ -154,7 +154,7 @@ describe("gifs", () => {
     expect(played.outputs).toEqual(Array.from({ length: 3 }, () => ({ format: "image/gif", anim: true })));
   });
 
-  it("are made by our own transformer if the binding writes none of them, or only the first frame", async () => {
+  it("are made by the platform's own transformer if the binding writes none, or only the first frame", async () => {
     const first = encodeGif(4, 2, [RED, BLUE], [{ width: 4, height: 2, indices: new Uint8Array(8) }]);
     for (const images of [env.IMAGES, gifBinding(() => first).images]) {
       const made = await createTransformer(images).transform(request());

@@ -149,7 +149,7 @@ describe("a tenant that moves", () => {
     expect((await expectJson(await app.call(`${file.path}/variants`, { as }), 200))[0].state).toBe("ready");
   });
 
-  it("takes no changes for a moment, and is read all the time", async () => {
+  it("accepts no changes for a moment, and can always be read", async () => {
     const file = await stored(app, PICTURE, { as });
     const other = await uploaded(app, PICTURE, { as });
     for (const [shard, state] of [
@@ -303,7 +303,7 @@ describe("a tenant that moves twice within one request", () => {
     expect(await createPlacementStore(env.DB).find(tenant)).toBe(TO);
   });
 
-  it("has its list, also where an old place is right again when the shard is asked", async () => {
+  it("has its list, even if its old shard is right again when that is asked", async () => {
     const file = await stored(app, PICTURE, { as });
     const slow = movingMeanwhile("before", "FROM ended_move", { [FROM]: [FROM] });
     expect(idsOf(await listOf(slow))).toEqual([file.id]);
@@ -316,7 +316,7 @@ describe("a tenant that moves twice within one request", () => {
 });
 
 describe("a run of a move", () => {
-  it("that breaks off after any call is followed by one that goes on, and every answer is right meanwhile", async () => {
+  it("that breaks off after any call is continued by another one, and every answer is right meanwhile", async () => {
     const file = await stored(app, PICTURE, { as, query: "?clip=4x4", metadata: { at: 0 } });
     await app.consume();
     let to = TO;

@@ -114,7 +114,7 @@ describe("a file that is committed for a tenant of another shard", () => {
     expect(await notes.first("n")).toBe(0);
   });
 
-  it("stays where it is for whoever may not act for that tenant, and for another client", async () => {
+  it("stays where it is if the client may not act for that tenant, or is another one", async () => {
     const app = mediaApp();
     const as = principal({ tenant: HERE });
     const file = await uploaded(app, PICTURE, { as });
@@ -185,7 +185,7 @@ describe("a file that is committed for a tenant of another shard", () => {
     },
   );
 
-  it("arrives by the sweep where its move broke off, and goes with its bytes if nobody commits it", async () => {
+  it("arrives by the sweep if its move broke off, and is deleted with its bytes if nobody commits it", async () => {
     const faults = faultAt();
     faults.arm(Infinity, "after");
     const app = mediaApp({ shards: faults.shards });

@@ -9,7 +9,7 @@ import { shardsOf, type Shards } from "../../../src/platform/storage/shards.ts";
  */
 export type Fate = "done" | "late" | "failed" | "lost";
 
-/** As long as two or three calls. */
+/** The delay of a late call: as long as two or three calls. */
 const LATE_MS = 6;
 
 /** The real database and bucket, and a queue that stores its messages. Calls fail as planned for the step. */

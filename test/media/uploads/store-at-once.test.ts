@@ -116,7 +116,7 @@ describe("a file in one request", () => {
     expect(await statesOf(as.clientName)).toEqual([]);
   });
 
-  it("leaves nothing where its bytes are others than announced, or the quota has no space", async () => {
+  it("leaves nothing if its bytes differ from the announced ones, or the quota has no space", async () => {
     const as = principal({ tenant: await makeTenant() });
     const digest = { ...TEXT, "content-md5": "1B2M2Y8AsgTpgAmY7PhCfg==" };
     const wrong = await app.call(collection(), { as, method: "POST", body: "hello", headers: digest });

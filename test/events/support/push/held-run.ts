@@ -1,7 +1,7 @@
 import { until } from "../until.ts";
 import type { TestPush } from "./test-push.ts";
 
-/** A run that is under way: the endpoint holds the first six attempts, as many as are made at once, of so many events. */
+/** Starts a run with so many events. The endpoint holds the first six attempts, which are the maximum at once. */
 export async function heldRun(push: TestPush, events: number): Promise<{ readonly ended: Promise<boolean> }> {
   await push.answer({ held: true });
   await push.put(Array.from({ length: events }, (_, at) => `${at}`));

@@ -7,7 +7,7 @@ export interface PlayedCall {
   readonly given: readonly unknown[];
 }
 
-/** Objects that only write down what they are asked; a method answers what a test says. */
+/** Objects that only record their calls. A method answers as the test says. */
 export function playedObjects(answers: Record<string, (object: string, ...given: any[]) => unknown> = {}) {
   const calls: PlayedCall[] = [];
   const all: typeof answers = {

@@ -10,7 +10,7 @@ export function stopTheClock(): void {
 
 export const pass = (ms: number): void => void vi.setSystemTime(Date.now() + ms);
 
-/** Stops the clock before each test of the file. After it time goes on, and nothing is spied on. */
+/** Stops the clock before each test of the file. After the test time continues, and spies are removed. */
 export function stopTheClockBeforeEach(): void {
   beforeEach(stopTheClock);
   afterEach(() => {

@@ -7,8 +7,8 @@ type Limits = {
 };
 
 /**
- * Sets other limits until the test ends or the returned function is called, for waits too long and crowds too large for
- * a test.
+ * Sets other limits until the test ends or the returned function is called, for waits and numbers that are too large
+ * for a test.
  */
 export function limits(changes: Partial<Limits>): () => void {
   const [before, ofEndpoints] = [{ ...DELIVERY }, { ...ENDPOINT }];

@@ -17,7 +17,7 @@ export async function recordsOf(topic: Topic): Promise<PushRecord[]> {
 export const objectNamesOf = async (topic: Topic): Promise<string[]> =>
   (await recordsOf(topic)).map(({ id }) => pushObjectName(topic, id));
 
-/** So many more, straight into the database. */
+/** Inserts `count` more records directly into the database. */
 export async function fill(topic: Topic, client: string, count: number): Promise<void> {
   await env.DB.prepare(
     `WITH RECURSIVE number (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM number WHERE n < ?4)

@@ -6,12 +6,12 @@ import { shardsOf, type Shards } from "../../../../src/platform/storage/shards.t
 import { ownIsolate } from "../../../support/runtime/own-isolate.ts";
 import { auditedBy } from "../audited.ts";
 
-/** All records, and those of the directory alone. */
+/** The records of all shards. */
 export const pushStore = pushStoreOn(shardsOf(env));
-
+/** The records of the directory. */
 export const directoryStore = pushStoreOn([{ number: 0, db: env.DB }]);
 
-/** The store, with a row of the audit log and a maker where a test does not care. */
+/** The store, with default rows for the audit log and a default maker. */
 function pushStoreOn(shards: Shards) {
   const real = createPushStore({
     ...auditedBy(env.DB),

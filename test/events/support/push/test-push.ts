@@ -43,17 +43,17 @@ export interface TestPush {
   /** Rings the alarm now, whenever it is due; false when there is none. */
   run(): Promise<boolean>;
   publish(payloads: readonly string[], shard?: number): Promise<string[]>;
-  /** Events are published and the log has told the object; nothing runs yet. */
+  /** Publishes events and lets the log tell the object. Nothing runs yet. */
   put(payloads: readonly string[], shard?: number): Promise<string[]>;
   /** Lets time pass, ringing each alarm when it is due. */
   drive(ms: number): Promise<void>;
-  /** In ms from now; undefined when none is set. */
+  /** Time until the alarm in ms; undefined if none is set. */
   alarmInMs(): Promise<number | undefined>;
   deliveries(state?: DeliveryState): Promise<readonly Delivery[]>;
   delivery(eventId: string): Promise<Delivery>;
   status(): Promise<PushStatus>;
   evict(): Promise<void>;
-  /** As an update by the client does, but for telling the object. */
+  /** Changes the record as an update by the client does, but without telling the object. */
   change(change: Partial<Pick<PushRecord, "endpoint" | "username">> & { password?: string }): Promise<void>;
   disable(): Promise<void>;
   stored(): Promise<PushRecord | undefined>;
@@ -66,9 +66,9 @@ export interface PushOptions {
   readonly endpoint?: string;
   readonly username?: string;
   readonly password?: string;
-  /** False: the object alone, as while its creation is under way. */
+  /** False for an object without a record, as while its creation is under way. */
   readonly withRecord?: boolean;
-  /** Its endpoint is asked first. */
+  /** True if its endpoint must confirm first. */
   readonly handshake?: boolean;
   /** Another client than the topic's owner. */
   readonly client?: string;
@@ -80,7 +80,7 @@ export async function makePush(options: PushOptions = {}): Promise<TestPush> {
     options.topic ?? (await makeTopic(pushApp(), { shards: options.shards ?? 1, owner: await someOwner() }));
   const { record, logs } = await objectsOf(topic);
   const id = unique("push");
-  // One that was reset has to be asked for anew.
+  // The stub of an object that was reset is broken, so each call gets a new one.
   const object = () => env.PUSH_SUBSCRIPTION.getByName(pushObjectName(record, id));
   const opened = await object().open({ id, topic: addressOf(record) });
   if (opened.kind !== "open") throw new Error("the object did not open");
@@ -169,7 +169,7 @@ export async function makePush(options: PushOptions = {}): Promise<TestPush> {
 
 let owner: string | undefined;
 
-/** One for all topics of a file; its rights are looked at for real. */
+/** The owner of all topics of a file. Its rights are really checked. */
 async function someOwner(): Promise<Principal> {
   owner ??= (await makeClient()).clientId;
   return someClient({ clientId: owner, clientName: owner });
