@@ -42,7 +42,7 @@ export function refusedPage(
   return deps.pages.error({ ...pageContext(call, wish), status: 400, kind, detail, account });
 }
 
-/** Renders failures from `http/` as pages. `accountAddress`: for forms of the account page, which the error links. */
+/** Renders failures from `http/` as pages. `accountAddress`: of the account page, for its own forms. */
 export const renderProblemPage =
   (pages: Pages, accountAddress?: (call: Pick<AnyCall, "publicBase" | "url">) => string): ProblemRenderer =>
   (problem, _docsUrl, requestId, { request, publicBase }) => {

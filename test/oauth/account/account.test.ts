@@ -39,10 +39,10 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-/** Gives a client lasting access. */
+/** Gives a client a grant with a refresh token. */
 const give = (to = client, of = user): Promise<Tokens> =>
   grant({ client: to, email: of.email, tenant: of.tenant, role: "" });
-/** The same in another tenant, as for the client of a service. */
+/** Gives a grant in another tenant, as the client of a service gets it. */
 const givenIn = (tenant: string, atMs: number): Promise<unknown> =>
   everywhere
     .prepare(
@@ -691,7 +691,7 @@ describe("POST /account/sign-out", () => {
     const answer = await send(browser, "sign-out");
     expect(browser.cookie("session")).toBeUndefined();
     expect(isSignInForm(await expectDone(answer, browser, /signed out of this browser/))).toBe(true);
-    // A kept cookie does not help either.
+    // The old cookie does not sign in again.
     browser.cookies.set("__Host-plat_session", kept);
     expect(await isSignedIn(browser)).toBe(false);
     expect((await send(browser, "sign-out", {}, page)).location).toBe(ACCOUNT);
@@ -719,7 +719,7 @@ describe("POST /account/end-all", () => {
     expect([await works(theirs), await isLiving(theirs.access_token)]).toEqual([true, true]);
     const row = { action: "revoke", subject: `users/${user.email}`, outcome: "done", reason: "" };
     expect(await auditOf(`user ${user.email}`)).toEqual([row]);
-    // A repetition by a tab that is still open.
+    // A tab that is still open repeats the form.
     expect((await send(other, "end-all", {}, page)).location).toBe(ACCOUNT);
     expect(await auditOf(`user ${user.email}`)).toEqual([row]);
     expect(await isSignedIn(await signedIn())).toBe(true);
@@ -787,7 +787,7 @@ describe("POST /account/password", () => {
     expect((await send(browser, "password", passwords(user.password, composed.normalize("NFD")))).status).toBe(303);
     expect(await signsIn(composed)).toBe(true);
     expectAgain(await send(browser, "password", passwords(composed, composed.normalize("NFD"))), /is the old one/);
-    // Nine bytes each in a form.
+    // Each character takes nine bytes in a form.
     const [longest, another] = ["€", "₤"].map((mark) =>
       Array.from({ length: 128 }, (_, n) => `${mark}${String.fromCharCode(0x4e00 + n)}`).join(""),
     ) as [string, string];
@@ -845,7 +845,7 @@ describe("POST /account/password", () => {
       () => put(`users/${user.email}`, { password: "the operator's choice" }),
       "operator",
     ],
-    // Each change by itself. An operator who makes one of these signs the user out too.
+    // Each case makes one change alone. An operator who makes it also signs the user out.
     ["the user is disabled", () => set("disabled = 1"), "disabled"],
     ["the user is signed out everywhere", revoke, "revoked"],
     ["the stored hash is another", () => set("password_hash = 'x'"), "hash"],

@@ -9,7 +9,7 @@ import { redeemed, signInThrough, tokenAt, visit, type TestApp } from "../../sup
 import { makeUser, type TestUser } from "../../support/users.ts";
 import { makeUserAndApp } from "../../support/user-and-app.ts";
 
-/** "Where you are signed in" at the account page. */
+/** The section "Where you are signed in" of the account page. */
 const ACCOUNT = `${ORIGIN}/account`;
 const FIREFOX = "Mozilla/5.0 (Windows NT 10.0; Win64; x64; rv:145.0) Gecko/20100101 Firefox/145.0";
 const SAFARI =
@@ -24,7 +24,7 @@ beforeEach(async () => {
 afterEach(() => void vi.useRealTimers());
 
 const platform = isolate();
-/** A browser at a place that Cloudflare tells. */
+/** A browser at a place, as Cloudflare reports it. */
 const browserAt = (agent: string, cf: Record<string, string> = {}) =>
   new Browser({
     send: (address, init) => platform.fetch(address, { ...toInit(init), cf }),

@@ -23,7 +23,7 @@ const ISSUER = `${ORIGIN}/oauth2/v1`;
 
 let user: TestUser;
 let app: TestApp;
-/** Signed in. */
+/** The browser is signed in. */
 let browser: Browser;
 beforeAll(async () => {
   ({ user, app, browser } = await makeSignedInUser());
@@ -305,7 +305,7 @@ describe("The session id in tokens", () => {
   });
 });
 
-/** The same text for both cases. */
+/** An unknown client and an unregistered URI get the same text. */
 const NOT_REGISTERED = /No client is registered with this client_id and this redirect_uri/;
 
 describe("A 400 page, if redirecting to the client is not safe", () => {
@@ -382,7 +382,7 @@ describe("A 400 page, if redirecting to the client is not safe", () => {
   });
 
   it("leaves the exact reason in the audit log", async () => {
-    // Its own client, because a client that was refused often has no row for each refusal.
+    // The test has its own client, because the audit log keeps only some refusals of a client.
     const own = await makeApp();
     const answer = await visit(browser, own, { redirect_uri: "https://evil.example/" });
     const rows = await expectJson<any[]>(await call("/admin/v1/audit", { token: await tokenFor(OPERATOR) }), 200);
@@ -691,7 +691,7 @@ describe("The D1 cost of /authorize", () => {
     const worker = isolate(counted.env);
     const ask = () => worker.fetch(authorizeAddress(requestFor(app)).slice(ORIGIN.length));
     expect((await ask()).status).toBe(200);
-    // The client, and the identity providers that the page shows as buttons.
+    // The page reads the client, and the identity providers for its buttons.
     expect(counted.tally.d1RoundTrips).toBe(2);
     counted.reset();
     expect((await ask()).status).toBe(200);

@@ -228,7 +228,7 @@ describe("A client of a tenant that the user is not a member of", () => {
     expect((await token(app, late)).status).toBe(400);
     expect(errorOf(await ask(browser, app, { prompt: "none" })).error).toBe("consent_required");
     expect((await browser.get(`${ORIGIN}/account`)).html).not.toContain(app.clientId);
-    // An access that leaves no grant is listed too.
+    // The application is listed too if its access left no grant.
     const silent = await makeStranger({ grantTypes: ["implicit"] });
     await decide(browser, await ask(browser, silent, { response_type: "token" }), "allow");
     await takeAway(silent);

@@ -14,7 +14,7 @@ import { APP_URI, makeApp, signInThrough, type TestApp } from "../../support/sig
 import { assertionOf, ISSUER, provenBy, type SigningClient } from "../../support/parties/signing-client.ts";
 import { makeUser } from "../../support/users.ts";
 
-/** A client that keeps to the FAPI 2.0 Security Profile. */
+/** A client registered for the FAPI 2.0 Security Profile. */
 let bank: TestApp & SigningClient;
 let browser: Browser;
 let prover: Prover;
@@ -103,7 +103,7 @@ describe("A client of FAPI 2.0", () => {
   it("is refused by its name alone, and by a weak key", async () => {
     const named = { ...REQUEST, client_id: bank.clientId };
     expect(await errorOf(await call("/oauth2/v1/par", { form: named }))).toBe("401 invalid_client");
-    // An RSA key of 1024 bits (5.4.1), by which no library signs.
+    // An RSA key of 1024 bits is too weak (5.4.1). Libraries refuse to sign with it.
     const algorithm = {
       name: "RSA-PSS",
       modulusLength: 1024,

@@ -7,7 +7,7 @@ import { APP_URI, makeApp, signInThrough, visit, type TestApp } from "../../supp
 import { type TestUser } from "../../support/users.ts";
 import { makeUserAndApp } from "../../support/user-and-app.ts";
 
-/** `response_mode=form_post` (OAuth 2.0 Form Post Response Mode): the browser posts the response to the redirect URI. */
+/** `response_mode=form_post` (OAuth 2.0 Form Post Response Mode): the browser posts the response to the client. */
 const POSTED = { response_mode: "form_post" };
 const browser = new Browser();
 let user: TestUser;
@@ -16,7 +16,7 @@ beforeAll(async () => {
   ({ user, app } = await makeUserAndApp({ redirectUris: [APP_URI, "https://other.example/callback"] }));
 });
 
-/** The form that the page sends, after the checks that hold for each of them. */
+/** Checks the page and returns the form that it sends. */
 function formOf({ status, location, headers, html, forms }: Visit) {
   expect(status).toBe(200);
   expect(location).toBeUndefined();

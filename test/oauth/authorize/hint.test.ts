@@ -58,7 +58,7 @@ async function signed(app: TestApp, user: TestUser, scope = "openid plat.media_v
   return { user, app, browser, tokens };
 }
 
-/** Without cookies, with the ID token only. */
+/** Sends a request with the ID token, from a browser without cookies. */
 const silently = (app: TestApp, hint: string, more: Record<string, string> = {}): Promise<Visit> =>
   visit(new Browser(), app, { prompt: "none", id_token_hint: hint, ...PKCE, ...more });
 
@@ -92,7 +92,7 @@ describe("A valid ID token hint", () => {
       expect(got.scope).not.toContain("plat.media_manage");
       expect(decodeJwt(got.access_token)["gid"]).toBe(decodeJwt(tokens.access_token)["gid"]);
     }
-    // Other parties' clients request `openid` alone: no service scope ever comes of it.
+    // A grant of `openid` alone never gives service scopes. Clients of other vendors often request only that.
     const bare = await signed(web, await makeUser({ tenant }), "openid");
     expect((await redeem(app, await silently(app, bare.tokens.id_token))).scope).toBe(`plat.tenant=${tenant}`);
   });
@@ -139,7 +139,7 @@ describe("A valid ID token hint", () => {
     expect(all.scope).toBe(`plat.tenant=${other} ${service}.read`);
     const beyond = await silently(app, there.id_token, { scope: `plat.tenant=${other} ${service}.write` });
     expect(errorOf(beyond).error).toBe("invalid_scope");
-    // Returns to the first tenant by the ID token for the other one. Revocations of both tenants end it.
+    // The ID token for the other tenant gets a token for the first one. Revocations of either tenant end it.
     expect((await redeem(app, await silently(app, there.id_token))).scope).toBe(
       `plat.tenant=${tenant} ${service}.read`,
     );
@@ -296,7 +296,7 @@ describe("An ID token hint is not valid", () => {
   });
 });
 
-/** The scripts of the security review. */
+/** Attacks that a security review tried. */
 describe("Attacks with a hint", () => {
   it("p1: fail after sign-out, deleted grants and a revoked session: a hint is no renewable login", async () => {
     const { user, app, browser, tokens } = await signed(web, await makeUser({ tenant }), "openid");

@@ -60,7 +60,7 @@ const later = (ms: number): void => {
   vi.setSystemTime(Date.now() + ms);
 };
 
-/** The reason of the last refusal of this kind, in the audit log. */
+/** The reasons in the audit log for this response. */
 const reasonOf = async (answer: Visit): Promise<string[]> => {
   const rows = await expectJson<any[]>(await call("/admin/v1/audit", { token: await tokenFor(OPERATOR) }), 200);
   const id = answer.headers.get("plat-request-id");
@@ -119,7 +119,7 @@ describe("The parameter prompt", () => {
       const choosing = { ...asked, prompt: "select_account" };
       const { error } = errorOf(await signInThrough(browser, app, cat, choosing));
       expect(["access_denied", "invalid_scope"]).toContain(error);
-      // Without this value it is still an error: nobody asked for a page.
+      // Without `select_account`, the response is an error, because nobody requested a page.
       expect(errorOf(await visit(browser, app, asked)).error).toBe(error);
       const page = await visit(browser, app, choosing);
       expect(isSignInPage(page)).toBe(true);
@@ -404,7 +404,7 @@ describe("The parameter id_token_hint", () => {
       expect(isSignInPage(answer), what).toBe(true);
       expect(await reasonOf(answer), what).toEqual([expect.any(String)]);
     }
-    // After those whose reasons are checked, because the audit log keeps a limited number of each kind.
+    // These come last, because the audit log keeps a limited number of each kind.
     for (const [what, token] of Object.entries(forged)) {
       const silent = await visit(nobody(), app, { id_token_hint: token, prompt: "none" });
       expect(errorOf(silent).error, what).toBe("login_required");
@@ -442,7 +442,7 @@ describe("The parameter id_token_hint", () => {
     const page = await visit(theirs, app, { id_token_hint: own });
     expect(isSignInPage(page)).toBe(true);
     expect(page.forms[0]?.fields["email"]).toBe(eve.email);
-    // A form of another site is redirected to GET, with the expected user instead of the token.
+    // The response to a form of another site is a redirect to GET, with the expected user instead of the token.
     const led = await theirs.post(`${ISSUER}/authorize`, requestFor(app, { id_token_hint: own }), "cross-site");
     expect(led.location).not.toContain(own.slice(0, 20));
     expect(isSignInPage(await theirs.get(led.location ?? "", "cross-site"))).toBe(true);
@@ -602,7 +602,7 @@ describe("An isolate with an old record of a client that was disabled", () => {
 });
 
 describe("An isolate with an old record of a client that was removed", () => {
-  /** What the isolate answers to a request of this client after another one removed it. */
+  /** Returns the response of this isolate to a client that another isolate removed. */
   async function afterRemoval(person: TestUser): Promise<{ gone: TestApp; answer: Visit }> {
     const gone = await makeApp({ tenant: person.tenant });
     const late = new Browser({

@@ -44,7 +44,7 @@ async function atAccount(browser = new Browser()): Promise<Browser> {
   return browser;
 }
 
-/** Somebody with an app. Its clock is a minute on, so that no code was used yet. */
+/** Sets up an app, and lets a minute pass, so that its current code is unused. */
 async function withApp() {
   const made = await setUpApp(await atAccount(), ORIGIN, user.password);
   later(60);
@@ -120,7 +120,7 @@ describe("A person with an authenticator app", () => {
       error: "invalid_grant",
       error_description: expect.stringContaining("Two factors are needed"),
     });
-    // The other browser's session is of one factor too.
+    // The session of the other browser still has one factor.
     expect(asksForCode(await visit(browser, client))).toBe(true);
   });
 
@@ -196,7 +196,7 @@ describe("A person with an authenticator app", () => {
     later(30);
     const fresh = recoveryCodesOf(await browser.post(form?.action ?? "", { ...form?.fields, code: app.code() }));
     expect(fresh.length).toBe(10);
-    // OWASP ASVS 6.5.2: 112 bits or more, or a slow hash. Each sign of 32 has five.
+    // OWASP ASVS 6.5.2 requires 112 bits, or a slow hash. Each base32 character has five bits.
     expect(Math.min(...fresh.map((code) => code.replaceAll("-", "").length * 5))).toBeGreaterThanOrEqual(112);
     expect([await enter(second), await enter(fresh[9] ?? "")]).toEqual([400, 303]);
     const { results } = await env.DB.prepare("SELECT code_hash AS hash FROM recovery_code WHERE email = ?")
@@ -227,7 +227,7 @@ describe("A wrong code", () => {
     const { app } = await withApp();
     let page: Visit | undefined;
     for (let failures = 0; failures < 15; failures++) {
-      // A new browser each time, as somebody has who knows the password.
+      // Each attempt is from a new browser, as of an attacker who knows the password.
       const browser = new Browser();
       page = await browser.submit(await signInThrough(browser, client, user), { code: "000000" });
       expect(page.status).toBe(400);
@@ -259,7 +259,7 @@ describe("Two factors that are asked for", () => {
   const roleOf = async ({ email }: TestUser): Promise<string> =>
     (await env.DB.prepare("SELECT role FROM tenant_member_role WHERE email = ?").bind(email).first<string>("role"))!;
 
-  /** As an operator asks for them, who changes nothing else. */
+  /** Sets the flag as an operator does, and leaves the other fields as they are. */
   async function require(path: string): Promise<void> {
     const asked = await call(`/admin/v1/${path}`, { token: await tokenFor(OPERATOR) });
     const {
@@ -271,7 +271,7 @@ describe("Two factors that are asked for", () => {
     if (path.startsWith("roles/")) delete record["name"];
     expect(record["requireSecondFactor"]).toBe(false);
     await put(path, { ...record, requireSecondFactor: true });
-    // A PUT that leaves it out keeps it.
+    // A PUT without the flag keeps it.
     delete record["requireSecondFactor"];
     expect(await put(path, record)).toMatchObject({ requireSecondFactor: true });
   }
@@ -350,7 +350,7 @@ describe("The account page", () => {
       (await env.DB.prepare("SELECT * FROM totp WHERE email = ?").bind(user.email).all()).results,
     );
     expect(stored).not.toContain(key);
-    // The session is another one now, so the form is out of date.
+    // The set-up started a new session, so the form is out of date.
     expect((await enter(app.code(), user.password)).status).toBe(400);
   });
 

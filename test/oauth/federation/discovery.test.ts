@@ -24,7 +24,7 @@ const isAddressForm = ({ html }: Visit): boolean => html.includes('name="email"'
 const isPasswordForm = ({ html }: Visit): boolean => html.includes('name="email"') && html.includes('name="password"');
 const linkIn = ({ html }: Visit, text: string): string =>
   new RegExp(`<a href="([^"]*)">${text}</a>`).exec(html)?.[1]?.replaceAll("&amp;", "&") ?? "no link";
-/** A new isolate, which has no copy of the providers. */
+/** A browser at a new isolate, which has no copy of the providers. */
 function newBrowser(): Browser {
   const own = isolate({});
   return new Browser({ send: (address, init) => own.fetch(address.slice(ORIGIN.length), toInit(init)) });

@@ -22,7 +22,7 @@ import { join, makeUser, type TestUser } from "../../support/users.ts";
 import { makeUserAndApp } from "../../support/user-and-app.ts";
 
 /** Links between accounts at providers and users here, and the limits of a provider. */
-/** The form for the password, whatever providers other tests have bound to its domain. */
+/** Requests the form with the password, even if other tests have bound providers to its domain. */
 const OWN = { scope: "openid", plat_id_provider: "default_idp" };
 const TEN_MINUTES_MS = 600_000;
 let ada: TestUser;
@@ -51,7 +51,7 @@ async function signIn(
   return Object.assign(await browser.get(callback, "cross-site"), { browser });
 }
 
-/** The address of the page's link that begins so. */
+/** The page's link that begins with `start`. */
 function linkTo(start: string, { html }: Visit): string {
   const links = [...html.matchAll(/<a class="other" href="([^"]*)"/g)].map(([, href = ""]) =>
     href.replaceAll("&amp;", "&"),
@@ -133,7 +133,7 @@ describe("The first sign-in by a provider", () => {
   // shows: oauth/authorize/linked-account
   // shows: asvs/v6-authentication/6.8.1
   it("gives a stranger nothing by a user's verified address, at another tenant's provider (p13)", async () => {
-    // She has an account of the same name at a provider of ours.
+    // Ada has an account with the same `sub` at another provider.
     const ours = await makeProvider();
     await linkAccount(ada, ours);
     expect(codeOf(await signIn(ours))).toBeTruthy();
@@ -205,7 +205,7 @@ describe("The first sign-in by a provider", () => {
     expect(codes).toHaveLength(1);
     const refused = answers.find((answer) => !codes.includes(answer))!;
     await expectError(refused, "access_denied", "just changed");
-    // The same form sent twice: both succeed.
+    // The same form, sent twice, succeeds twice.
     const own = await makeProvider();
     const page = await signIn(own);
     const both = [0, 1].map(() => page.browser.submit(page, { password: ada.password }));

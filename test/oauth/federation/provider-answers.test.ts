@@ -182,7 +182,7 @@ describe("The provider's keys", () => {
     expect(await requestsTo(at(own, "jwks"))).toHaveLength(2);
     await expectError(await attempt(await makeSigner()), "access_denied", "no applicable key");
     expect(await requestsTo(at(own, "jwks"))).toHaveLength(1);
-    // An isolate that has just asked does not ask again.
+    // An isolate that has just fetched the keys does not fetch them again.
     const sent = await sendOff(app, own);
     await answerToken(own, await sign(claimsFor(app, own, sent), await makeSigner()));
     await expectError(await comeBack(own, sent), "access_denied", "no applicable key");
@@ -223,7 +223,7 @@ describe("The provider's keys", () => {
 });
 
 describe("The e-mail address at an account's first sign-in", () => {
-  /** Links every address that it vouches for, so an accepted response signs the user in. */
+  /** The provider links every address that it vouches for, so each accepted response signs the user in. */
   const trusted = { linking: "verified_email", domains: ["example.org"] };
   const firstSignIn = (change: object, from: Provider): Promise<Response> =>
     signInWith(change, { provider: from, first: true });

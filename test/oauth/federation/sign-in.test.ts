@@ -214,7 +214,7 @@ describe("A sign-in at a provider", () => {
     const again = await sendOff(app, provider, sent.browser, asked);
     await vouchFor(again);
     expect(toClient(await comeBack(provider, again))).toHaveProperty("code");
-    // An unreadable hint expects nobody whom the provider could vouch for silently.
+    // An unreadable hint names nobody, so a silent sign-in at the provider cannot match it.
     const unreadable = { id_token_hint: "x", prompt: "none" };
     const silent = await new Browser().get(authorizeAddress(app, provider, unreadable));
     expect(toClient(silent)).toMatchObject({ error: "login_required" });

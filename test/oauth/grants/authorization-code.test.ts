@@ -202,7 +202,7 @@ describe("POST /token, authorization_code: 400 invalid_grant, and the code stays
     expect((await redeem(flow.client, code)).status).toBe(200);
     const { client, ...of } = await makeFlow({ redirectUris: [REDIRECT, "https://other.example/callback"] });
     const sole = await codeFor({ client, ...of }, { redirectUri: undefined });
-    // The code may have been sent to either of two now.
+    // This client has two redirect URIs, so the code may have been sent to either.
     expect(await errorOf(await redeem(client, sole))).toBe("invalid_grant");
   });
 
@@ -359,7 +359,7 @@ describe("POST /token, authorization_code: 400 and 401", () => {
     await put(`users/${disabled.email}`, { disabled: true });
     expect(await errorOf(await redeem(disabled.client, last))).toBe("invalid_grant");
     await put(`users/${disabled.email}`, { disabled: false });
-    // The sign-in was earlier.
+    // The sign-in was before the user was disabled.
     expect(await errorOf(await redeem(disabled.client, last))).toBe("invalid_grant");
   });
 });
@@ -432,8 +432,8 @@ describe("A code that is used twice", () => {
 });
 
 /**
- * Another isolate over counted bindings. `loseBatch(n)` loses the response of the nth transaction of a shard from now,
- * not its work.
+ * Another isolate over counted bindings. `loseBatch(n)` loses the response of a shard's nth transaction from now on,
+ * but not its work.
  */
 function isolateOf(shard = 0) {
   const counted = counting(env);
@@ -480,7 +480,7 @@ describe("The D1 cost of a user's grant", () => {
       isolate.reset();
       const code = await codeFor(flow);
       expect((await isolate.send(clientId, clientSecret, { ...form, code })).status).toBe(200);
-      // The user, with the code if it is in the directory; the redemption with its refresh token.
+      // The first call reads the user, and the code if it is in the directory. The second redeems it.
       expect(isolate.tally).toMatchObject({ d1RoundTrips: 2, d1RowsWritten: 7 });
       isolate.reset();
       const again = { grant_type: "refresh_token", refresh_token };
@@ -498,7 +498,7 @@ describe("The D1 cost of a user's grant", () => {
       const isolate = isolateOf(home);
       const form = { grant_type: "authorization_code", redirect_uri: REDIRECT, code_verifier: VERIFIER };
       await isolate.send(clientId, clientSecret, { ...form, code: await codeFor(flow) });
-      // Batches of a request: in the directory the user's records and the redemption, elsewhere the redemption.
+      // In the directory, the redemption is the second batch of the request. Elsewhere it is the only one.
       isolate.loseBatch(home === 0 ? 2 : 1);
       const response = await isolate.send(clientId, clientSecret, { ...form, code: await codeFor(flow) });
       const tokens = await expectJson<Tokens>(response, 200);
@@ -592,7 +592,7 @@ describe("The ID token", () => {
       auth_time: expect.any(Number),
       // The platform's own claim: auth_time in milliseconds, for hints.
       auth_ms: expect.any(Number),
-      // The things that a hint depends on: grant, session, and the time of the records that decided.
+      // A hint depends on the grant, the session, and the time at which records were read.
       gid: decodeJwt(tokens.access_token)["gid"],
       sid: "session-1",
       scope: [...MEDIA].sort().join(" "),

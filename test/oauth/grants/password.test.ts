@@ -262,7 +262,7 @@ describe("The password grant: 400 invalid_request", () => {
   });
 });
 
-/** A user, a disabled one, and the address of one without a password. */
+/** Makes a user, a disabled user, and a user without a password. */
 async function makeUsers() {
   const [user, disabled] = [await makeUser({ tenant: home }), await makeUser({ tenant: home })];
   await put(`users/${disabled.email}`, { name: "Ada", disabled: true });
@@ -599,7 +599,7 @@ describe("The cost of a refused sign-in", () => {
         error_description: WRONG,
       });
       const verified = compare.mock.calls.filter(([key]) => key.byteLength === 32).length;
-      // The same read finds one row less for an unknown user.
+      // The same read finds fewer rows for an unknown user.
       const { d1RowsRead: _, ...cost } = structuredClone(tally);
       costs.push({ ...cost, verified });
     }
@@ -645,7 +645,7 @@ async function failBefore(address: string, times: number): Promise<void> {
   for (let n = 0; n < times; n++) await account.attempt(cheapHash("right"), "guess");
 }
 
-/** The accounts' objects. An operator changes the user's password before the sent one is checked. */
+/** Objects of accounts. The user's password is changed before the object checks the sent one. */
 const changingPassword = (user: TestUser): typeof env.LOGIN_ATTEMPTS =>
   new Proxy(env.LOGIN_ATTEMPTS, {
     get: (target) => (name: string) => ({

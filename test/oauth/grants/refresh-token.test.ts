@@ -340,7 +340,7 @@ describe("The rotation for a client without a secret", () => {
             };
           if (name === "batch")
             return async (statements: D1PreparedStatement[]) => {
-              // It was living when it was read; the write comes after the writes of others.
+              // The token was valid when it was read. Other requests write before this one.
               if (uses) while (all.length < 3) all.push(await refreshed(flow.client, all.at(-1)!.refresh_token));
               return target.batch(statements);
             };
@@ -438,7 +438,7 @@ describe("An isolate with an old record of a client", () => {
     const flow = await makeFlow();
     const { refresh_token } = await signIn(flow);
     const other = isolate();
-    // This reads the client and not its tenant.
+    // This request reads the client, but not its tenant.
     expect((await refreshIn(other, flow.client, "unknown")).status).toBe(400);
     await put(`clients/${flow.client.clientId}`, registration(flow.tenant, { clientSecret: "x".repeat(40) }));
     const tokens = await expectJson<Tokens>(await refreshIn(other, flow.client, refresh_token), 200);

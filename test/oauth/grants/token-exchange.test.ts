@@ -21,7 +21,7 @@ interface Service {
   readonly client: TestClient;
 }
 
-/** The customer, its person, and two services that it subscribes to. */
+/** A tenant, its user, and two services that it subscribes to. */
 let tenant: string;
 let ada: TestUser;
 let orders: Service;
@@ -55,7 +55,7 @@ async function makeService(): Promise<Service> {
   return { name, client: app };
 }
 
-/** Ada's own token, at a client of her tenant. */
+/** Ada's token of a client of her tenant. */
 async function personsToken(scopes = `${orders.name}.view ${orders.name}.edit ${SCOPES.join(" ")}`): Promise<string> {
   const app = await makeApp({
     tenant,

@@ -229,7 +229,7 @@ describe("grantForUser", () => {
   });
 });
 
-/** An example: consuming belongs to an essential service, publishing to one that needs a package. */
+/** Examples: consuming belongs to an essential service, publishing to one that needs a package. */
 describe("The platform's own services, for a user whose role holds them all", () => {
   const SIGN_IN = { grant_type: "password", plat_id_provider: "legacy_idp" };
   const CONSUME = "plat.pubsub.topic=*";

@@ -25,8 +25,8 @@ import { makePublicFlow, REDIRECT, registration, type Flow } from "../support/fl
 import { redeem, refresh, signIn, type Tokens } from "../support/token-requests.ts";
 
 /**
- * Refresh grants of a person whose home is another shard than the directory. Each operation breaks off at each of its
- * calls of a database, before the call or with its answer lost; then who asked asks again, as users do.
+ * Refresh grants of a person whose home is not the directory. Each operation crashes at each of its database calls,
+ * before the call or with its response lost. Then the caller repeats the request, as users do.
  */
 afterEach(() => {
   vi.useRealTimers();
@@ -84,7 +84,7 @@ describe("A break between two databases", () => {
         expect((await refresh(flow.client, tokens.refresh_token)).status).toBe(200);
         expect(await grantsOf(flow.email)).toBe(1);
       } else {
-        // The answer was lost after the code was redeemed: the person signs in again.
+        // The response was lost after the code was redeemed, so the person has to sign in again.
         expect(await errorOf(again)).toBe("invalid_grant");
         expect(await grantsOf(flow.email)).toBe(0);
       }
@@ -100,7 +100,7 @@ describe("A break between two databases", () => {
       expect((await operateBy(here, "DELETE", member)).status).toBe(204);
       expect((await redeemBy(breaking(), flow, code)).status).toBeGreaterThanOrEqual(400);
       expect((await operateBy(here, "PUT", member, { roles: [flow.role] })).status).toBe(201);
-      // Lost if it could not be given back: the person signs in again.
+      // The code is lost if it could not be given back. Then the person has to sign in again.
       const { status } = await redeem(flow.client, code);
       expect([200, 400]).toContain(status);
       expect(await grantsOf(flow.email)).toBe(status === 200 ? 1 : 0);
@@ -182,7 +182,7 @@ describe("A break between two databases", () => {
       expect((await operateBy(here, "DELETE", member)).status).toBe(204);
       await refreshBy(breaking(), flow, refresh_token);
       expect((await operateBy(here, "PUT", member, { roles: [flow.role] })).status).toBe(201);
-      // At the latest within 30 s, as after every lost answer.
+      // The same token works again for 30 s, as after every lost response.
       expect((await refresh(flow.client, refresh_token)).status).toBe(200);
       expect(await livingOf(flow.email)).toBe(1);
     });
@@ -210,7 +210,7 @@ describe("A break between two databases", () => {
     "a removed client": (fetch, { client }) => operateBy(fetch, "DELETE", `clients/${client.clientId}`),
     "a person who is signed out": (fetch, { email }) => operateBy(fetch, "PUT", `users/${email}`, { disabled: true }),
   };
-  /** Those that end sessions too. */
+  /** The operations that end sessions too. */
   const SIGN_OUTS = new Set(["a session", "a person", "a removed person", "a person who is signed out"]);
   const countOf = (table: string, { email }: Flow) =>
     everywhere.prepare(`SELECT count(*) AS n FROM ${table} WHERE email = ?`).bind(email).first("n");
@@ -225,11 +225,11 @@ describe("A break between two databases", () => {
         await shardDb(3).prepare(told).bind(sid, flow.client.clientId, flow.email).run();
         let answer = await end(breaking(), flow, held, sid);
         if (answer.status >= 500) answer = await end(here, flow, held, sid);
-        // Done already, and its own token says so.
+        // The repeated request may find its work done, and its own token revoked.
         expect([200, 204, 401, 404]).toContain(answer.status);
         expect(await isLiving(held.access_token)).toBe(false);
         expect((await refresh(flow.client, held.refresh_token)).status).toBeGreaterThanOrEqual(400);
-        // The token that asked is revoked with the rest, so it cannot ask again.
+        // The caller's token is revoked with the rest, so the sweep has to finish the work.
         if (answer.status === 401) await createElsewhere(shardsOf(env)).sweep(sweptAt(sid, Date.now()));
         expect(await grantsOf(flow.email)).toBe(0);
         if (SIGN_OUTS.has(what))
@@ -240,7 +240,7 @@ describe("A break between two databases", () => {
   );
 });
 
-/** Databases whose calls take as long as the schedule says, in ms. */
+/** An isolate whose database calls take the given delays, in ms. */
 function slow(delays: readonly number[]): Isolate {
   let at = 0;
   const pause = () => scheduler.wait(delays[at++ % delays.length]!);

@@ -48,10 +48,10 @@ async function expectEnded({ client, email }: Flow, all: readonly Tokens[]): Pro
   expect(await grantsOf(email)).toBe(0);
 }
 
-/** As sessions of browsers are named, which the ids of their grants begin with. */
+/** An authorization in a session. Its id has the form of a browser's, with which the ids of grants begin. */
 const inSession = () => ({ authorization: { sessionId: randomId(systemRandom) } });
 
-/** A grant of the directory, as one from before there were shards, and one of another shard. */
+/** Two grants: one in the directory, as from before there were shards, and one in another shard. */
 async function inBothHomes(flow: Flow): Promise<readonly [Tokens, Tokens]> {
   const sid = () => ({ authorization: { sessionId: unique("session") } });
   const before = await signIn(flow, { shard: 0, ...sid() });
@@ -74,7 +74,7 @@ describe("The refresh grants of a person", () => {
   });
 
   it("lie where they were when a shard is added, also if the person's home changes", async () => {
-    // Homes 0, 1 and 3 with one, two or three, and four shards.
+    // The person's home is 0 with one shard, 1 with two or three, and 3 with four.
     let flow = await makePublicFlow({}, 3);
     while (homesOf(flow.email, 4).join() !== "0,1,3") flow = await makePublicFlow({}, 3);
     const held: string[] = [];
@@ -82,7 +82,7 @@ describe("The refresh grants of a person", () => {
     expect(await Promise.all([0, 1, 2, 3].map((shard) => grantsIn(shard, flow.email)))).toEqual([1, 1, 0, 1]);
     const last = await Promise.all(held.map((token) => refreshed(flow.client, token)));
     expect((await list(last[0]!.access_token)).length).toBe(3);
-    // An isolate from before the last shard was added cannot tell; the client tries again, and meets another.
+    // An old isolate does not know the last shard, so it answers 503. The client tries again at another isolate.
     const body = new URLSearchParams({ grant_type: "refresh_token", refresh_token: last[2]!.refresh_token });
     body.set("client_id", flow.client.clientId);
     expect((await isolate(onlyShards(2)).fetch("/oauth2/v1/token", { method: "POST", body })).status).toBe(503);
@@ -245,7 +245,7 @@ describe("A person or client that is removed", () => {
     const flow = await makePublicFlow({}, 1);
     const old = await signIn(flow, inSession());
     const row = await shardDb(1).prepare("SELECT * FROM refresh_grant WHERE email = ?").bind(flow.email).first();
-    // As a crash leaves it: the directory has removed the person, the shard has not.
+    // Simulates a crash: the directory has removed the person, but the shard has not.
     await env.DB.prepare("DELETE FROM user WHERE email = ?").bind(flow.email).run();
     expect(await errorOf(await refresh(flow.client, old.refresh_token))).toBe("invalid_grant");
     vi.useFakeTimers({ toFake: ["Date"] });

@@ -95,7 +95,7 @@ describe("A sign-in", () => {
     expect(decodeJwt<{ sid: string }>(access_token).sid).toBe((await sessionOf(who.user.email))!.sid);
     const form = { grant_type: "refresh_token", refresh_token };
     expect((await call("/oauth2/v1/token", { form, headers: { authorization: basic(who.app) } })).status).toBe(200);
-    // A code that comes back ends what came of it.
+    // A second use of the code revokes its tokens.
     expect((await tokensFor(who, code)).status).toBe(400);
     expect(await isLiving(access_token)).toBe(false);
     expect(await placesOf(who.user.email)).toEqual(expected.map((place) => place.replace("1,2,1", "1,1,0")));
@@ -210,7 +210,7 @@ describe("The sessions of a person", () => {
       200,
     );
     expect(listed.length).toBe(3);
-    // One of them from another browser; then all.
+    // The second browser ends the other sessions.
     const others = (await second.get(ACCOUNT)).forms.filter(({ action }) => action.endsWith("/end-session"));
     for (const form of others) await second.post(form.action, form.fields);
     expect(await Promise.all([old, first, second].map((at) => isSignedIn(at, who.app)))).toEqual([false, false, true]);
@@ -249,7 +249,7 @@ describe("The sessions of a person", () => {
       0, 0,
     ]);
     await createDeps(env).oauth.tellClients();
-    // It may be on its way, from a drain beside an answer.
+    // A drain after a response may still be delivering the notice.
     const told: object[] = [];
     for (let waitedMs = 0; waitedMs < (told.length === 0 ? 3_000 : 60); waitedMs += 20) {
       told.push(...(await requestsTo(address)));
@@ -275,7 +275,7 @@ describe("The sessions of a person", () => {
     await shardDb(1).prepare("UPDATE session SET expires_at = 1 WHERE id_hash = ?").bind(expired.hash).run();
     await createDeps(env).oauth.sweep(sweptAt(expired.hash, Date.now(), RUNS_OF_AN_HOUR));
     expect([await notices(), await rowsIn(1, "session_client", who.user.email)]).toEqual([[], 1]);
-    // As a crash leaves it: the directory has signed the person out, the shard still has the session.
+    // Simulates a crash: the directory has signed the person out, but the shard still has the session.
     await env.DB.prepare("UPDATE user SET signed_out_at = ?2 WHERE email = ?1")
       .bind(who.user.email, Date.now() + 1)
       .run();

@@ -32,7 +32,7 @@ beforeEach(async () => {
   user = await makeUser();
 });
 
-/** A client that is told at an address of its own. */
+/** A client with an address for logout notices. */
 async function makeTold(answer: object | readonly object[] = { status: 204 }): Promise<Told> {
   const app = await makeApp({ tenant: user.tenant, postLogoutRedirectUris: ["https://app.example/"] });
   const address = `https://${unique("rp")}.example.com/logout`;
@@ -77,11 +77,11 @@ const keys = async () => createLocalJWKSet(await expectJson<JSONWebKeySet>(await
 
 const came = new Map<string, string[]>();
 
-/** The claims of the logout tokens that came, checked as a client does. Waits for so many, beside the answers. */
+/** Waits for `count` logout tokens, which are sent after the responses. Checks them as a client does. */
 async function toldAt({ app, address }: Told, count = 1): Promise<JWTPayload[]> {
   const tokens = came.get(address) ?? [];
   came.set(address, tokens);
-  // Nothing comes where nothing should; a while is enough to see what would.
+  // After the expected tokens, a short wait shows whether more come.
   for (let waitedMs = 0; tokens.length < count ? waitedMs < 3_000 : waitedMs < 60; waitedMs += 20) {
     for (const { method, headers, body } of await requestsTo(address)) {
       expect([method, headers["content-type"]]).toEqual(["POST", "application/x-www-form-urlencoded;charset=UTF-8"]);
@@ -107,7 +107,7 @@ const rsaKeys = () =>
     ["sign", "verify"],
   ) as Promise<CryptoKeyPair>;
 
-/** Time passes, and the cron comes. */
+/** Lets time pass and runs the scheduled delivery. */
 const cronAfter = async (ms: number): Promise<void> => {
   await env.DB.prepare(`UPDATE logout_notice SET next_at = next_at - ? WHERE dead_at IS NULL`).bind(ms).run();
   await createDeps(env).oauth.tellClients();
@@ -129,7 +129,7 @@ describe("a client with a back-channel logout address", () => {
     expect(more).toEqual([]);
     expect(claims).toMatchObject({ sub: idToken.sub, sid: idToken["sid"], events: { [EVENT]: {} } });
     expect(claims!.exp! - claims!.iat!).toBe(120);
-    // It must never pass for an ID token or an access token.
+    // A logout token must not be valid as an ID token or an access token.
     expect(claims).not.toHaveProperty("nonce");
     expect(claims).not.toHaveProperty("email");
     await expect.poll(async () => (await waiting(told.app)).results).toEqual([]);
@@ -209,7 +209,7 @@ describe("a client with a back-channel logout address", () => {
   });
 });
 
-/** Notices of sessions of one person that ended elsewhere. */
+/** Adds notices of ended sessions of one person. */
 const addNotices = (app: TestApp, count: number, since = Date.now()) =>
   env.DB.batch(
     Array.from({ length: count }, () =>
@@ -237,7 +237,7 @@ describe("a client that does not answer 2xx", () => {
     const pauseMs = (one: LogoutDelivery | undefined) => one!.nextAttemptAt! - one!.lastAttempt!.at;
     expect(pauseMs(first)).toBeGreaterThanOrEqual(ENDPOINT.retryMs[0]);
     expect(pauseMs(first)).toBeLessThan(ENDPOINT.retryMs[0] * (1 + ENDPOINT.jitter) + 1_000);
-    // Not before its time.
+    // The next attempt is not due yet.
     await tell();
     expect(await toldAt(told, 1)).toHaveLength(1);
     await cronAfter(10_000);
@@ -328,14 +328,14 @@ describe("a client that does not answer 2xx", () => {
     const told = await makeTold([...Array.from({ length: 7 }, () => ({ status: 522 })), { status: 204 }]);
     await addNotices(told.app, 10);
     await tell();
-    // Six were in flight; each of them that ended without an answer took a place from the window.
+    // Six were in flight. Each attempt without a response shrank the window by one.
     expect(await toldAt(told, 6)).toHaveLength(6);
     const silent = await healthOf(told.app);
     expect(JSON.parse(silent!.health)).toMatchObject({ silent: 6 });
     expect(silent!.pausedUntilMs).toBeGreaterThan(Date.now() + 3_000);
     await tell();
     expect(await toldAt(told, 6)).toHaveLength(6);
-    // The pause is over: many drains, one probe.
+    // After the pause, many drains send only one probe.
     const pauseIsOver = async () => {
       const { health } = (await healthOf(told.app))!;
       const over = JSON.stringify({ ...JSON.parse(health), silentUntilMs: 1 });
@@ -346,7 +346,7 @@ describe("a client that does not answer 2xx", () => {
     await Promise.all([1, 2, 3].map(tell));
     expect(await toldAt(told, 7)).toHaveLength(7);
     expect((await healthOf(told.app))!.pausedUntilMs).toBeGreaterThan(Date.now() + 8_000);
-    // An answer ends it.
+    // A response ends the pauses.
     await pauseIsOver();
     await tell();
     expect(await healthOf(told.app)).toBeNull();

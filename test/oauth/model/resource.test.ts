@@ -63,12 +63,12 @@ describe("A token for a named service", () => {
     const token = await tokenOf(await tokenRequest([OWN, ...resources(orders!.uri)]));
     expect(decodeJwt(token).aud).toBe(orders!.uri);
     expect(await statusAt(`${orders!.path}/`, token)).toBe(200);
-    // The service gets the gateway's token for it, which says the same of the caller.
+    // The gateway gives the service a token with the same claims about the caller.
     const seen = (await requestsTo(`https://${orders!.name}.example.com/`)).at(-1)!.headers["authorization"]!;
     expect(decodeJwt(seen.replace("Bearer ", ""))).toMatchObject({ aud: orders!.name, client_id: app.clientId });
     const elsewhere = [
       `${stock!.path}/`,
-      // Its path begins with the one that the token is for.
+      // The path of this service begins with the path of the token's service.
       `${below!.path}/`,
       "/media/v2/files",
       "/pubsub/v1/topics",
@@ -164,7 +164,7 @@ describe("A grant of a person", () => {
   it("gives tokens for some of its services or all, and for no others", async () => {
     const both = [orders!.path, stock!.path];
     const text = await code(both);
-    // The refusal leaves the code as it was.
+    // The refusal does not use the code up.
     expect(await failureOf(await redeem(text, MEDIA))).toBe("400 invalid_target");
     const first = await expectJson(await redeem(text, orders!.uri), 200);
     expect(decodeJwt(first.access_token as string).aud).toBe(orders!.uri);
@@ -238,7 +238,7 @@ describe("An authorization request", () => {
     const browser = new Browser();
     await signInThrough(browser, app, ada);
     const reference = new URLSearchParams({ client_id: app.clientId, request_uri: request_uri as string });
-    // What the browser brings decides nothing.
+    // Parameters that the browser adds have no effect.
     reference.append("resource", stock!.uri);
     const back = await browser.get(`/oauth2/v1/authorize?${reference.toString()}`);
     const text = new URL(back.location ?? "").searchParams.get("code") ?? "";

@@ -83,7 +83,7 @@ describe("One password tried at many accounts", () => {
     expect(again).toBe(BLOCKED);
     expect(Number(retryAfter)).toBeGreaterThan(23 * 3600);
     expect(await reasonsAbout(`users/${victim}`)).toEqual(["too many accounts failed with this password"]);
-    // Accounts that failed with it already go on by their own limit, and other passwords can be tried.
+    // Accounts that failed with this password have only their own limit now. Other passwords can be tried.
     expect((await signIn(emails[0]!, spray, newAddress()))[0]).toBe(WRONG);
     expect((await signIn(emails[0]!, right, newAddress()))[0]).toBe("ok");
   });
@@ -220,7 +220,7 @@ describe("The counter of guesses", () => {
           const others = new Set(recent.map((one) => one.account));
           expect(opens <= nowMs).toBe(others.has(account) || others.size < limit.accounts);
           if (opens > nowMs) {
-            // Neither later than needed nor earlier.
+            // The limit opens at this moment and not before.
             expect(allowedAtMs(account, { failed, inProgress: new Set() }, limit, opens)).toBe(opens);
             expect(allowedAtMs(account, { failed, inProgress: new Set() }, limit, opens - 1)).toBe(opens);
           } else if (!right) {
@@ -259,7 +259,7 @@ describe("The counter of guesses", () => {
   it("keeps an account's slot while another attempt at it is in progress", async () => {
     const counter = newCounter();
     for (const account of ["a", "a"]) await counter.admit("password", account, 0);
-    // As for a network that is refused after the other counter admitted it.
+    // One attempt ends without a failure, because another counter refused it.
     await counter.settle("password", "a", false);
     for (let n = 1; n < 10; n++) expect((await counter.admit("password", `b${n}`, 0)).admitted).toBe(true);
     expect((await counter.admit("password", "c", 0)).admitted).toBe(false);
@@ -282,7 +282,7 @@ describe("The cost of the sign-in form (architecture, What an operation may cost
   it("is two more counters for an unknown browser, each asked before and told beside the response", async () => {
     const app = await makeApp();
     const user = await makeUser({ tenant: app.tenant });
-    // At today's cost, so the sign-in does not replace it.
+    // The hash has the current cost, so the sign-in does not replace it.
     const hash = hashPassword(user.password, systemRandom);
     await env.DB.prepare("UPDATE user SET password_hash = ?2 WHERE email = ?1").bind(user.email, hash).run();
     const counted = counting({ ...env, ALLOW_LOOPBACK: "false" });
@@ -318,12 +318,12 @@ describe("A browser in which its user signed in before", () => {
     const page = await browser.get(ACCOUNT);
     return (await browser.submit(page, { email: user.email, password: user.password })).status === 303;
   };
-  /** Fails at the account's own object, where failures are cheap. */
+  /** Adds failures at the account's object, where they are cheap. */
   const fail = async (user: TestUser, times: number, device?: string): Promise<void> => {
     const account = env.LOGIN_ATTEMPTS.getByName(await sha256Hex(user.email));
     for (let n = 0; n < times; n++) await account.attempt(cheapHash("right"), "guess", device);
   };
-  /** Fifteen requests by anybody. */
+  /** Blocks the account by fifteen failures from anywhere. */
   const lockOut = async (user: TestUser): Promise<void> => {
     await fail(user, 14);
     const address = newAddress();
@@ -437,7 +437,7 @@ describe("A browser in which its user signed in before", () => {
   });
 });
 
-/** The cookie of a browser in which the user signed in this long ago. */
+/** The cookie of a browser in which the user signed in `agoMs` ago. */
 async function madeBefore(email: string, agoMs: number): Promise<string> {
   const keys = parseSealKeys(env.SEAL_KEYS);
   if (!keys.ok) throw new Error(keys.error);

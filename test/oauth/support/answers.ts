@@ -1,6 +1,6 @@
 import { call, expectJson } from "../../support/platform/call.ts";
 
-/** What an answer about tokens says. */
+/** The `error` of a response. */
 export const errorOf = async (response: Response, status = 400): Promise<string> =>
   (await expectJson<{ error: string }>(response, status)).error;
 

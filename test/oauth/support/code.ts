@@ -13,7 +13,7 @@ import { shardsOf } from "../../../src/platform/storage/shards.ts";
 import { shardDb } from "../../support/shards.ts";
 import { MEDIA, REDIRECT, type Flow } from "./flow.ts";
 
-/** Codes as `/authorize` makes them, without the pages before. */
+/** Makes codes as `/authorize` does, without its pages. */
 export const VERIFIER = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
 
 /** BASE64URL(SHA256(VERIFIER)), RFC 7636 appendix B. */
@@ -21,7 +21,7 @@ export const CHALLENGE = "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM";
 
 export interface CodeOptions extends Partial<Omit<CodeRequest, "authorization">> {
   readonly authorization?: Partial<Authorization>;
-  /** Another database than the home, as from before there were as many shards. */
+  /** The database of the code, if it is not the home: codes from before a shard was added lie there. */
   readonly shard?: number;
 }
 
@@ -35,7 +35,7 @@ const heldCodes = createHeldTokens(createSealer(sealKeys.value, systemRandom), s
 
 const codes = createCodes(shards, createUserStore(env.DB, "email", systemRandom), heldCodes);
 
-/** In a shard a code needs its session: one with this id, of a browser that nobody has. */
+/** Adds a session with this id, because a code in a shard needs one. No browser has its cookie. */
 async function sessionIn(shard: number, email: string, sid: string, authenticatedAtMs: number): Promise<void> {
   const store = createSessionStore(shardDb(shard), false);
   const idHash = `${sid}${randomId(systemRandom)}`;
@@ -45,7 +45,7 @@ async function sessionIn(shard: number, email: string, sid: string, authenticate
   await store.run(store.startStatements(record, undefined).statements);
 }
 
-/** A code, with PKCE and S256 by default, in the home of its person. */
+/** Makes a code in the home of its person, by default with PKCE and S256. */
 export async function codeFor(flow: Flow, options: CodeOptions = {}): Promise<string> {
   const { authorization: some, ...request } = options;
   const nowMs = Date.now();
