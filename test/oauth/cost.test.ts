@@ -40,7 +40,7 @@ function freshIsolate() {
   return { ...counted, fetch };
 }
 
-/** No I/O at all. */
+/** The tally without any I/O. */
 const NOTHING = emptyTally();
 
 const tokenRequest = (client: TestClient): RequestInit => ({
@@ -53,7 +53,7 @@ let client: TestClient;
 beforeEach(async () => {
   vi.useRealTimers();
   client = await makeClient();
-  // The first token makes its signing key, and the first read of the public keys makes the other, once for a platform.
+  // A platform makes its signing keys once: one for the first token, the other for the first read of public keys.
   await tokenFor(client);
   await call("/oauth2/v1/jwks");
 });

@@ -10,7 +10,7 @@ import { APP_URI, makeApp, signInThrough, type TestApp } from "../support/sign-i
 import { makeUser } from "../support/users.ts";
 
 /**
- * What RFC 9126, 9449 and 8628 forbid, as far as the tests of each grant do not show it. The checklist of
+ * Prohibitions of RFC 9126, 9449 and 8628 that the tests of the grants do not cover. The checklist of
  * `test/acceptance/negative` names each of these tests by its section.
  */
 const TOKEN = "/oauth2/v1/token";
@@ -56,11 +56,11 @@ describe("/par", () => {
       );
     const both = { ...REQUEST, client_id: web.clientId, client_secret: web.clientSecret };
     expect(await failureOf(await call(PAR, { form: both, headers: by(web) }))).toBe("400 invalid_request");
-    // It has a secret, so its name is not enough.
+    // The client has a secret, so its id alone does not authenticate it.
     expect(await failureOf(await call(PAR, { form: { ...REQUEST, client_id: web.clientId } }))).toBe(
       "401 invalid_client",
     );
-    // What stands in the address is not pushed.
+    // Parameters in the URL are not pushed.
     const inAddress = await call(`${PAR}?${new URLSearchParams(REQUEST).toString()}`, { form: {}, headers: by(web) });
     expect(inAddress.status).toBe(400);
     const large = { ...REQUEST, state: "x".repeat(2_000_000) };
@@ -130,10 +130,10 @@ describe("A proof of a key", () => {
       await call("/oauth2/v1/userinfo", { form: { access_token: bound as string } }),
     ])
       expect(answer.status).toBe(401);
-    // The scheme is for the service that is asked, not for proxies on the way.
+    // The scheme DPoP is for the resource, and not for proxies in between.
     const forProxy = { "proxy-authorization": `DPoP ${bound as string}`, dpop };
     expect((await call(LIST, { headers: forProxy })).status).toBe(401);
-    // A token of another kind has no proof to go with it.
+    // A token that is not bound to a key cannot be sent with a proof.
     const plain = await tokenFor(client);
     const forPlain = await prover.proofFor("GET", LIST, { claims: { ath: await hashOf(plain) } });
     const sent = { authorization: `DPoP ${plain}`, dpop: forPlain };
@@ -152,7 +152,7 @@ describe("The nonce of a proof", () => {
     const first = { ...headers, dpop: await prover.proofFor("POST", TOKEN, { claims }) };
     const asked = await call(TOKEN, { form, headers: first });
     expect(asked.headers.get("dpop-nonce")).toMatch(/^[\x21\x23-\x5b\x5d-\x7e]+$/);
-    // Whoever was told a nonce is not let in without one.
+    // A client that was given a nonce is refused without one.
     expect(await failureOf(asked)).toBe("400 use_dpop_nonce");
     const { access_token: bound } = await expectJson(await prover.send(TOKEN, { form, headers }), 200);
     const dpop = await prover.proofFor("GET", LIST, { token: bound as string, claims });
@@ -173,9 +173,9 @@ describe("The device grant", () => {
     expect((await call(`${ASK}?${new URLSearchParams(form).toString()}`)).status).toBe(405);
     for (const name of Object.keys(form))
       expect(await failureOf(await call(ASK, { form: twice(form, name) })), name).toBe("400 invalid_request");
-    // An empty parameter is none, and what means nothing is ignored.
+    // An empty parameter counts as absent, and unknown ones are ignored.
     await expectJson(await call(ASK, { form: { ...form, resource: "", anything: "x" } }), 200);
-    // A client with a secret proves it, here and when it polls.
+    // A client with a secret authenticates, here and when it polls.
     expect(await failureOf(await call(ASK, { form: { client_id: shop.clientId } }))).toBe("401 invalid_client");
     const headers = { authorization: basic(shop) };
     const { device_code } = await expectJson(await call(ASK, { form: { scope: "openid" }, headers }), 200);
@@ -205,7 +205,7 @@ describe("The device grant", () => {
     );
     expect(new Set(begun.flatMap(({ device_code, user_code }) => [device_code, user_code])).size).toBe(16);
     for (const { device_code, user_code, verification_uri } of begun) {
-      // The page's address is shown to everybody who looks at the device.
+      // Everybody who sees the device can read the page's address.
       expect(verification_uri).not.toContain(user_code);
       expect(user_code).toMatch(/^[BCDFGHJKLMNPQRSTVWXZ]{4}-[BCDFGHJKLMNPQRSTVWXZ]{4}$/);
       expect(device_code).toMatch(/^[A-Za-z0-9_-]{43}$/);

@@ -108,7 +108,7 @@ describe("A change of an identity provider, in the isolate that made it", () => 
     const json = { issuer: `https://${unique("nowhere")}.example`, clientId: "plinth", clientSecret: "a secret" };
     expect(await error()).toBe("invalid_request");
     await put(`identity-providers/${provider}`, json);
-    // Known, but its provider cannot be reached.
+    // The provider is registered, but cannot be reached.
     expect(await error()).toBe("temporarily_unavailable");
     expect((await admin(`identity-providers/${provider}`, "DELETE")).status).toBe(204);
     expect(await error()).toBe("invalid_request");

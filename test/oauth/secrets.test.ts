@@ -156,7 +156,7 @@ beforeAll(async () => {
   const fragment = landed(implicit).fragment;
   for (const kind of ["access_token", "id_token"]) secret(`implicit ${kind}`, fragment.get(kind) ?? "");
 
-  // Tokens in every place where one may be sent, right and wrong.
+  // Tokens in every place to which one may be sent, right and wrong.
   const access = tokens.access_token as string;
   await call("/oauth2/v1/userinfo", { token: access });
   await call("/oauth2/v1/userinfo", { token: access, form: { access_token: access } });
@@ -171,7 +171,7 @@ beforeAll(async () => {
   await token({ grant_type: "client_credentials", scope: `plat.tenant=other` }, { authorization });
   await call("/oauth2/v1/refreshtokens", { token: access });
   await call("/oauth2/v1/revoke", { form: { token: `${access},${granted.refresh_token as string}` } });
-  // A code that is used twice revokes everything that came of it.
+  // A second use of a code revokes all of its tokens.
   await token({ ...redeem, code_verifier: VERIFIER }, { authorization });
   await call("/oauth2/v1/revoke", {
     form: { token: `${granted.access_token as string},${granted.refresh_token as string}` },
@@ -216,7 +216,7 @@ it.each(["audit log", "structured log"])("no secret stands in the %s", async (pl
   const texts = place === "audit log" ? results.map((row) => JSON.stringify(row)) : lines;
   const found = [...secrets].flatMap(([what, value]) => {
     const spellings = [value, encodeURIComponent(value), JSON.stringify(value).slice(1, -1), btoa(value)];
-    // The signature of a token is enough to use it, and the beginning of a secret is too much to show.
+    // A log with only the signature of a token, or the beginning of a secret, is already too much.
     const parts = value.split(".").filter((part) => part.length > 40);
     return texts
       .filter((text) => [...spellings, ...parts.slice(1)].some((spelling) => text.includes(spelling)))

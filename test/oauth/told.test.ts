@@ -15,7 +15,7 @@ import { codeFor } from "./support/code.ts";
 import { makeFlow, makeFlowClient } from "./support/flow.ts";
 import { redeem, refreshed, signIn } from "./support/token-requests.ts";
 
-/** The texts for callers and for the operator, and the name of a client. */
+/** Texts of refusals for callers and for the operator, and the name of a client in them. */
 const operator = async (path: string): Promise<any> =>
   expectJson(await call(`/admin/v1/${path}`, { token: await tokenFor(OPERATOR) }), 200);
 

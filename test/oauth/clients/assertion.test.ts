@@ -72,7 +72,7 @@ describe("A client with private_key_jwt", () => {
     };
     for (const [what, claims] of Object.entries(wrong))
       expect(await errorOf(await send(await assertionOf(client, claims))), what).toBe("401 invalid_client");
-    // Clocks differ by seconds.
+    // Clocks may differ by some seconds.
     await expectJson(await send(await assertionOf(client, { iat: now + 10, nbf: now + 10 })), 200);
   });
 

@@ -35,7 +35,7 @@ async function makeSecretClient(fields: Record<string, unknown> = {}): Promise<S
   return { clientId, tenant, clientSecret };
 }
 
-/** An assertion as a careful client makes it; some claims changed. */
+/** A valid assertion with some claims changed. */
 function signedBy(
   { clientId, clientSecret }: Pick<SecretClient, "clientId" | "clientSecret">,
   claims: JWTPayload = {},
@@ -100,7 +100,7 @@ describe("A client with client_secret_jwt", () => {
     const plain = await makeSecretClient({ authMethod: "client_secret" });
     await expectJson(await call(TOKEN, { form: GRANT, headers: { authorization: basic(plain) } }), 200);
     expect(await errorOf(await send(await signedBy(plain)))).toBe("401 invalid_client");
-    // A public key is no secret, whatever the header says.
+    // A public key is not accepted as a secret, whatever the header says.
     const signing = await makeSigningClient();
     const publicKey = JSON.stringify({ keys: [signing.signer.publicJwk] });
     expect(await errorOf(await send(await signedBy({ ...signing, clientSecret: publicKey })))).toBe(
@@ -116,7 +116,7 @@ describe("A client with client_secret_jwt", () => {
     const { clientSecret } = await expectJson<{ clientSecret: string }>(await rotate(), 201);
     for (const secret of [client.clientSecret, clientSecret])
       await expectJson(await send(await signedBy({ ...client, clientSecret: secret })), 200);
-    // The third ends the first.
+    // The third secret ends the first.
     const newest = await expectJson<{ clientSecret: string }>(await rotate(), 201);
     for (const secret of [clientSecret, newest.clientSecret])
       await expectJson(await send(await signedBy({ ...client, clientSecret: secret })), 200);
@@ -180,13 +180,13 @@ describe("A client with client_secret_jwt", () => {
     expect(await put(path, fieldsFor(client.tenant))).not.toHaveProperty("clientSecret");
     expect(await put(path, fieldsFor(client.tenant, { clientSecret: client.clientSecret }))).toBeDefined();
     expect(await alive(first)).toBe(200);
-    // A secret that was given ends the one before, and its tokens.
+    // A new secret in the registration ends the old one and its tokens.
     const clientSecret = "s".repeat(32);
     await put(path, fieldsFor(client.tenant, { clientSecret }));
     expect(await alive(first)).toBe(400);
     expect(await errorOf(await send(await signedBy(client)))).toBe("401 invalid_client");
     await expectJson(await send(await signedBy({ ...client, clientSecret })), 200);
-    // Nobody can seal what was only hashed, and what was signed with is not sent.
+    // A change of the method makes a new secret: a hash cannot be sealed, and the old secret must not be sent.
     const plain = await put(path, fieldsFor(client.tenant, { authMethod: "client_secret" }));
     await expectJson(
       await call(TOKEN, { form: GRANT, headers: { authorization: basic({ ...client, ...plain }) } }),

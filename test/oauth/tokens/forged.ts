@@ -10,7 +10,7 @@ import { basic } from "../../support/platform/tokens.ts";
 import { makeApp, requestFor, signInThrough, type TestApp } from "../../support/sign-in.ts";
 import { makeUser } from "../../support/users.ts";
 
-/** Tokens as a forger makes them, even one with the platform's keys, and the places that accept tokens. */
+/** Forged tokens, some signed by the platform's own keys, and the places that accept tokens. */
 export type Kind = "access" | "id";
 export const ALG = { access: "ES256", id: "RS256" } as const;
 export const TYP = { access: "at+jwt", id: "JWT" } as const;
@@ -71,7 +71,7 @@ export async function forge(kind: Kind, parts: Parts, key = keys[kind].sign, alg
 
 const inHeader = /^[\x21-\x7e]+$/;
 
-/** The places of the kind that accept it. */
+/** Sends the token to all places of its kind and returns those that accept it. */
 export async function takenAt(kind: Kind, token: string): Promise<string[]> {
   const is = async (place: string, answer: Promise<boolean>) => ((await answer) ? [place] : []);
   const ok = async (answer: Promise<Response>) => (await answer).status === 200;
@@ -95,7 +95,7 @@ export async function takenAt(kind: Kind, token: string): Promise<string[]> {
   return (await Promise.all(places)).flat();
 }
 
-/** In parallel, because the server waits before it looks up an unknown key. */
+/** Expects each token to be refused. Sends them in parallel, because the server delays look-ups of unknown keys. */
 export async function expectRefused(kind: Kind, tokens: Record<string, string | Promise<string>>): Promise<void> {
   const entries = Object.entries(tokens).map(
     async ([what, token]) => [what, await takenAt(kind, await token)] as const,

@@ -1,4 +1,4 @@
-/** The client and the tenant of a token that nobody issued. */
+/** The client and the tenant of tokens that tests make themselves. */
 export const OF_ACME = {
   clientId: "acme.app",
   clientName: "acme.app",

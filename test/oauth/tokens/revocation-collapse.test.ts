@@ -30,7 +30,7 @@ interface Row {
   readonly key: string;
   readonly issuedTo?: string;
   readonly untilMs?: number;
-  /** A row without an end is as old as its expiry says. */
+  /** The age of a row that revokes without a time limit. It follows from the row's expiry. */
   readonly ageSec?: number;
 }
 
@@ -71,7 +71,7 @@ const trustOf = (revocations = store, onOverfull?: () => Promise<void>) =>
     },
     onOverfull,
   );
-/** The answer of an isolate that starts now. */
+/** Whether a new isolate finds the token revoked. */
 async function isRevoked(token: Partial<Revocable>, revocations = store): Promise<boolean> {
   const trust = trustOf(revocations);
   expect(await trust.ensure(Date.now(), "now")).toBe(true);
@@ -203,7 +203,7 @@ describe("Revocations while others are collapsed", () => {
               })),
               [],
             );
-            // A token whose records are read after all this.
+            // The records of this token are read after the revocations.
             living.push({ tokenId: `living ${isolate}.${round}`, clientId, recordsAsOfMs: Date.now() + 60_000 });
             revoked.push(...grantIds.map((tokenId) => ({ tokenId, clientId, recordsAsOfMs: Date.now() - 1_000 })));
             expect(trust.isRevoked(tokenOf(revoked.at(-1)!))).toBe(true);

@@ -36,7 +36,7 @@ const signer = async (nowMs: number): Promise<string | undefined> =>
 const rotate = (nowMs: number, earlier: "verify" | "end" = "verify") =>
   rotation.byOperator({ actor: "plat.operator", requestId: "r", nowMs }, earlier);
 
-/** Only for tests in which no isolate has a copy. */
+/** Deletes the keys. Only for tests in which no isolate has a copy of them. */
 const forgetKeys = () => env.DB.prepare("DELETE FROM signing_key").run();
 afterEach(() => {
   vi.useRealTimers();
@@ -192,7 +192,7 @@ describe("A rotation at any time, by anybody", () => {
           if (what === "cron") await rotation.bySchedule(nowMs);
           if (what === "operator") await rotate(nowMs);
           if (what === "sign") {
-            // The oldest copy that an isolate may sign from.
+            // An isolate may sign from a copy of up to ten minutes.
             const copy = copies.get(who);
             const fresh = copy === undefined || nowMs - copy.atMs > 10 * MIN;
             const used = fresh ? { atMs: nowMs, keys: await store.published(nowMs) } : copy;
@@ -340,7 +340,7 @@ describe("GET and POST /signing-keys", () => {
     const slow = isolate({ DB });
     const before = await expectJson<JSONWebKeySet>(await slow.fetch("/oauth2/v1/jwks"), 200);
     state.isStalled = true;
-    // The first request finds out that there is no answer, the next one knows.
+    // The first request waits for the database in vain. The next one does not ask it.
     for (const asked of [1, 1])
       expect([await expectJson(await slow.fetch("/oauth2/v1/jwks"), 200), state.asked]).toEqual([before, asked]);
   });
@@ -360,7 +360,7 @@ describe("GET and POST /signing-keys", () => {
   // shows: operator/resources/signing-keys-one-leaked
   it("ends every token of a leaked key at once, here and in an isolate with a copy of the keys", async () => {
     const other = isolate();
-    // A client may not ask this: 403 for a valid token, 401 for any other.
+    // Clients have no right to this operation, so a valid token gets 403, and any other 401.
     const verified = async (token: string): Promise<number[]> => {
       const headers = { authorization: `Bearer ${token}` };
       const mine = await call("/admin/v1/tenants", { token });

@@ -139,7 +139,7 @@ interface Place {
 
 const ACCESS_TOKENS: readonly Kind[] = ["access token of a client", "access token of a user"];
 
-/** Places that use nothing up come first. */
+/** Places that use a value up come last. */
 const PLACES: Readonly<Record<string, Place>> = {
   "bearer at a service": {
     belongs: ACCESS_TOKENS,

@@ -47,7 +47,7 @@ const row = (seq: number, untilMs: number, more: Partial<Revocation> = {}): Revo
   ...more,
 });
 
-/** The real store, but a test decides when each response lands, and its content. Time stands until the test moves it. */
+/** A store for which a test decides when each response lands, and its content. Time stands until the test moves it. */
 function scripted() {
   const waiting: { resolve(update: TrustUpdate): void; reject(thrown: Error): void }[] = [];
   const store: TrustStore = {
@@ -119,7 +119,7 @@ describe("Parallel requests", () => {
 
   it("do not hang if the one that asks D1 is cancelled", async () => {
     const { trust, time, land, asked } = scripted();
-    // What the runtime ends says nothing more: neither an answer nor an error.
+    // A read that the runtime ends never settles.
     void trust.ensure(0, "recent");
     const second = outcomeOf(trust.ensure(0, "recent"));
     await time.runTo(2_900);
@@ -413,7 +413,7 @@ describe("After a restore of D1 to an earlier time", () => {
   const expiresSec = Math.floor(Date.now() / 1_000) + 3_600;
   const token = (tokenId: string) => ({ kind: "token", key: tokenId, expiresSec }) as const;
 
-  // Fewer, as many and more revocations than the restore took away.
+  // The restore takes three revocations away. Fewer, as many and more are made after it.
   for (const made of [1, 3, 5])
     it(`an isolate from before it finds revocations made since (${made}), and keeps the 3 that were lost`, async () => {
       const store = createTrustStore(env.DB);
@@ -486,7 +486,7 @@ describe("A new generation of the database", () => {
     const trust = isolate(noLocationCache);
     await trust.ensure(Date.now(), "now");
     expect(knows(trust, "lost")).toBe(true);
-    // Number 2 is given a second time: nobody who asks for numbers above 3 would read it.
+    // Number 2 is given again, so copies that only ask for numbers above 3 would miss it.
     database.rows = [revoked(1, "kept"), revoked(2, "since")];
     database.generation = "two";
     await trust.ensure(Date.now(), "now");
@@ -510,7 +510,7 @@ describe("A new generation of the database", () => {
     const fresh = isolate();
     await fresh.ensure(Date.now(), "recent");
     expect([knows(fresh, "since"), knows(fresh, "lost")]).toEqual([true, false]);
-    // The base of the present database serves the next isolate, without D1.
+    // The next isolate starts from the location's new copy, without D1.
     const { reads } = database;
     const next = isolate();
     await next.ensure(Date.now(), "recent");
