@@ -106,7 +106,7 @@ export function createMoves(deps: MovesDeps): Moves {
   async function copyTenant({ tenant, to }: Move): Promise<number> {
     const known = await places.copyOf(tenant);
     if (known === undefined) throw new Error("the tenant that moves has no place");
-    if (to !== 0) await createCopyStore(shards[to]!.db).write(known);
+    if (to !== 0) await createCopyStore(shards[to]!.db).write([known]);
     return known.version;
   }
 

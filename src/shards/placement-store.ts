@@ -28,10 +28,13 @@ const SQL = {
     LEFT JOIN tenant_shard ON tenant_shard.tenant = tenant.id WHERE tenant.id = ?1`,
   keepPlace: `INSERT INTO tenant_shard (tenant, shard) SELECT id, 0 FROM tenant WHERE id = ?1 ON CONFLICT DO NOTHING`,
   // The directory has the record itself, and needs no copy.
-  due: `${DUE} WHERE copied < version AND tenant_shard.tenant > '' AND (shard <> 0 OR ${MOVES}) ORDER BY tenant_shard.tenant LIMIT ?1`,
+  due: `${DUE} WHERE copied < version AND tenant_shard.tenant > '' AND (shard <> 0 OR ${MOVES})
+    AND shard NOT IN (SELECT value FROM json_each(?2)) AND coalesce(otherShard, 0) NOT IN (SELECT value FROM json_each(?2))
+    ORDER BY tenant_shard.tenant LIMIT ?1`,
   copyOf: `${DUE} WHERE tenant_shard.tenant = ?1`,
   dueOf: `${DUE} WHERE tenant_shard.tenant = ?1 AND copied < version AND (shard <> 0 OR ${MOVES})`,
-  copied: `UPDATE tenant_shard SET copied = ?2 WHERE tenant = ?1 AND copied < ?2 AND shard = ?3`,
+  copied: `UPDATE tenant_shard SET copied = value ->> 'version' FROM json_each(?1)
+    WHERE tenant = value ->> 'tenant' AND copied < value ->> 'version' AND shard = value ->> 'shard'`,
   settleFirst: `UPDATE tenant_shard SET copied = version WHERE copied < version AND tenant > '' AND +shard = 0
     AND NOT ${MOVES}`,
   copyAgain: `UPDATE tenant_shard SET copied = 0 WHERE shard <> 0`,
@@ -46,9 +49,13 @@ export function createPlacementStore(db: D1Database) {
     /** Gives the tenant a place if it has none. It must run before the tenant's row is deleted. The place stays. */
     keepPlace: (tenant: string): D1PreparedStatement => db.prepare(SQL.keepPlace).bind(tenant),
 
-    /** Returns the copies that are due. It first marks the copies to the directory as done, since it needs none. */
-    async due(limit: number): Promise<readonly DueCopy[]> {
-      const [, found] = await db.batch<DueCopy>([db.prepare(SQL.settleFirst), db.prepare(SQL.due).bind(limit)]);
+    /**
+     * Returns the copies that are due, without those to some shards. It first marks the copies to the directory as
+     * done, since it needs none.
+     */
+    async due(limit: number, without: readonly number[] = []): Promise<readonly DueCopy[]> {
+      const page = db.prepare(SQL.due).bind(limit, JSON.stringify(without));
+      const [, found] = await db.batch<DueCopy>([db.prepare(SQL.settleFirst), page]);
       return found?.results ?? [];
     },
     /** Returns the copy of one tenant if it is due. */
@@ -59,9 +66,9 @@ export function createPlacementStore(db: D1Database) {
     copyOf: async (tenant: string): Promise<DueCopy | undefined> =>
       (await db.prepare(SQL.copyOf).bind(tenant).first<DueCopy>()) ?? undefined,
 
-    /** Records that the shard has this version. It does nothing if the tenant has moved to another shard meanwhile. */
-    copied: async ({ tenant, version, shard }: DueCopy): Promise<void> =>
-      void (await db.prepare(SQL.copied).bind(tenant, version, shard).run()),
+    /** Records that shards have these versions. It leaves out tenants that have moved to another shard meanwhile. */
+    copied: async (copies: readonly DueCopy[]): Promise<void> =>
+      void (await db.prepare(SQL.copied).bind(JSON.stringify(copies)).run()),
 
     /** Makes every copy due. */
     copyAgain: async (): Promise<void> => void (await db.prepare(SQL.copyAgain).run()),

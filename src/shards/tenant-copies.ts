@@ -4,7 +4,7 @@ import { SHARDS_AT_ONCE, type Shards } from "../platform/storage/shards.ts";
 import { createCopyStore } from "./copy-store.ts";
 import type { DueCopy, PlacementStore } from "./placement-store.ts";
 
-/** Our choice: the copies of one run. The next run writes the rest. */
+/** Our choice: copies that are read at once, and written by a few statements for each shard. */
 const PAGE = 500;
 
 /**
@@ -38,47 +38,72 @@ export function createTenantCopies({
 }): TenantCopies {
   const copies = shards.map(({ db }) => createCopyStore(db));
 
-  async function writeOne(due: DueCopy): Promise<void> {
-    for (const number of [due.shard, due.otherShard ?? 0].filter((one) => one !== 0)) {
-      const shard = copies[number];
-      if (shard === undefined) throw new Error(`shard ${number} is not bound`);
-      await shard.write(due);
-    }
-    await store.copied(due);
+  async function writeTo(number: number, some: readonly DueCopy[]): Promise<void> {
+    const shard = copies[number];
+    if (shard === undefined) throw new Error(`shard ${number} is not bound`);
+    await shard.write(some);
   }
 
-  /** Writes copies and returns their number. If one fails, it writes the others first, then throws. */
-  async function write(due: readonly DueCopy[]): Promise<number> {
-    const failures: unknown[] = [];
-    await inParallel(due, SHARDS_AT_ONCE, async (copy) => {
+  /** Writes copies, those to a shard in one transaction, and records those that all their shards have. */
+  async function write(due: readonly DueCopy[], failed: Failed): Promise<void> {
+    const ofShard = new Map<number, DueCopy[]>();
+    for (const copy of due)
+      for (const number of targetsOf(copy)) ofShard.set(number, [...(ofShard.get(number) ?? []), copy]);
+    await inParallel([...ofShard], SHARDS_AT_ONCE, async ([shard, some]) => {
       try {
-        await writeOne(copy);
+        await writeTo(shard, some);
       } catch (thrown) {
-        log.error("a tenant was not copied to its shard", {
-          tenant: copy.tenant,
-          shard: copy.shard,
+        log.error("tenants were not copied to their shard", {
+          shard,
+          tenants: some.length,
+          first: some[0]?.tenant,
           error: describeError(thrown),
         });
-        failures.push(thrown);
+        failed.set(shard, thrown);
       }
     });
-    if (failures.length > 0) throw new AggregateError(failures, `${failures.length} copies of tenants failed`);
-    return due.length;
+    const written = due.filter((copy) => targetsOf(copy).every((number) => !failed.has(number)));
+    if (written.length > 0) await store.copied(written);
+  }
+
+  /**
+   * Writes pages of copies that are due, until a page went well, or the last one. A shard that fails is not asked again
+   * in this run, so it holds up no other. Throws at the end if one failed.
+   */
+  async function writePages(until: "a page went well" | "all are written"): Promise<void> {
+    const failed: Failed = new Map();
+    for (;;) {
+      const failures = failed.size;
+      const due = await store.due(PAGE, [...failed.keys()]);
+      await write(due, failed);
+      if (due.length < PAGE || (until === "a page went well" && failed.size === failures)) break;
+    }
+    if (failed.size > 0) throw new AggregateError(failed.values(), `copies of tenants failed: ${failed.size} shards`);
   }
 
   return {
     async copy(tenant) {
       if (shards.length === 1) return;
-      for (const due of await store.dueOf(tenant)) await writeOne(due);
+      for (const due of await store.dueOf(tenant)) {
+        for (const number of targetsOf(due)) await writeTo(number, [due]);
+        await store.copied([due]);
+      }
     },
     async sweep() {
-      if (shards.length > 1) await write(await store.due(PAGE));
+      if (shards.length > 1) await writePages("a page went well");
     },
     async copyAll() {
       if (shards.length === 1) return;
       for (const shard of copies.slice(1)) await shard.forget();
       await store.copyAgain();
-      while ((await write(await store.due(PAGE))) === PAGE);
+      await writePages("all are written");
     },
   };
 }
+
+/** The shards that did not take a copy in this run, with the cause. */
+type Failed = Map<number, unknown>;
+
+/** The shards that a copy is written to. The directory needs none. */
+const targetsOf = ({ shard, otherShard }: DueCopy): readonly number[] =>
+  [shard, otherShard ?? 0].filter((number) => number !== 0);

@@ -1,5 +1,5 @@
 import { env } from "cloudflare:workers";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { createDeps } from "../../src/deps.ts";
 import { shardBinding, shardsOf } from "../../src/platform/storage/shards.ts";
 import { systemClock } from "../../src/platform/runtime/clock.ts";
@@ -89,14 +89,44 @@ describe("a change of a tenant", () => {
     expect(await createPlacementStore(env.DB).due(10)).toEqual([]);
   });
 
+  it.each(["sweep", "copyAll"] as const)(
+    "is copied by %s though another shard is down and has 1,200 due",
+    async (how) => {
+      const many = `WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 1200)`;
+      const tenant = await makeTenantIn(3, { subscribed: false });
+      // In the order of their names, the others come first.
+      await env.DB.batch([
+        env.DB.prepare("UPDATE tenant SET quota_files = 6 WHERE id = ?").bind(tenant),
+        env.DB.prepare(`${many} INSERT INTO tenant_shard (tenant, shard) SELECT '0' || i, 1 FROM n`),
+      ]);
+      let asked = 0;
+      const down = aroundMethods(shardDb(1), (method, run) => {
+        if (method !== "batch") return run();
+        asked += 1;
+        return Promise.reject(new Error("injected"));
+      });
+      const silenced = vi.spyOn(console, "error").mockReturnValue();
+      const own = createDeps({ ...env, [shardBinding(1)]: down });
+      await expect(own.shards.copies[how]()).rejects.toThrow("copies of tenants failed");
+      silenced.mockRestore();
+      expect([await copyOf(3, tenant), asked]).toMatchObject([{ files: 6 }, 1]);
+      // Once it is up again, its copies are written too.
+      for (let run = 0; run < 3; run++) await createDeps(env).shards.copies.sweep();
+      const copied = shardDb(1).prepare("SELECT count(*) AS n FROM tenant WHERE id BETWEEN '0' AND '0~'");
+      expect([await copied.first("n"), await createPlacementStore(env.DB).due(10)]).toEqual([1_200, []]);
+      await env.DB.prepare("DELETE FROM tenant_shard WHERE tenant BETWEEN '0' AND '0~'").run();
+      await shardDb(1).prepare("DELETE FROM tenant WHERE id BETWEEN '0' AND '0~'").run();
+    },
+  );
+
   it("is not undone by an older copy that comes late", async () => {
     const tenant = await makeTenantIn(1, { subscribed: false });
     const store = createPlacementStore(env.DB);
     await env.DB.prepare("UPDATE tenant SET quota_files = 7 WHERE id = ?").bind(tenant).run();
     const [old] = await store.dueOf(tenant);
     await put(`tenants/${tenant}`, described(tenant, { quota: { files: 9 } }));
-    await createCopyStore(shardDb(1)).write(old!);
-    await store.copied(old!);
+    await createCopyStore(shardDb(1)).write([old!]);
+    await store.copied([old!]);
     expect(await copyOf(1, tenant)).toMatchObject({ files: 9 });
   });
 
