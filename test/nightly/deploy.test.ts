@@ -160,6 +160,14 @@ describe("a deployment's file", () => {
     expect(() => parseDeployment("production", text)).toThrow(words);
   });
 
+  it("says how many ids the rate limits take, as the guide does", () => {
+    const read = (path: string) => readFileSync(join(ROOT, path), "utf8");
+    const ids = read("wrangler.toml").match(/^namespace_id = /gm)?.length ?? 0;
+    const words = `first of ${["eight", "nine", "ten", "eleven"][ids - 8]} ids`;
+    const made = newDeploymentFile({ name: "staging", host: HOST, location: "eeur" });
+    for (const text of [made, read("docs/operate/deploy.md")]) expect(text).toContain(words);
+  });
+
   it("has the defaults of wrangler.toml, and names for everything of its own", () => {
     const { vars, ...deployment } = parseDeployment(
       "staging",
