@@ -21,7 +21,7 @@ export interface Admitted {
 /**
  * Checks a form of the account page. Returns its session, or a response that changes nothing.
  *
- *   sent from another site, or a protocol parameter twice (model/parameters.ts) ──▶ 400 page
+ *   sent from another site, or with a field twice (model/parameters.ts) ──▶ 400 page
  *   nobody is signed in any more ──▶ 303 to the page, to sign in
  *   the form is of another sign-in ──▶ 400, the page again
  */

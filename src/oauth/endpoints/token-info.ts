@@ -5,7 +5,7 @@ import type { TokenEndpointDeps } from "./deps.ts";
 /**
  * `GET /tokeninfo`: describes a token, after reading its revocations from D1. `scopes` begins with the one that names
  * the tenant or organization. `tenant` is empty for an organization, and outside any tenant. `clientId` is empty if a
- * user signed in without a client. `resources` are the services that the token is for. Without it, it is for all.
+ * user signed in without a client. `resources` are the services that the token is for; absent, it is for all.
  */
 export async function tokenInfo(
   deps: Pick<TokenEndpointDeps, "refuse" | "verifier" | "unavailable" | "directory" | "issuerFor">,

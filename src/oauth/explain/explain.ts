@@ -45,7 +45,10 @@ export interface ExplainQuestion {
   readonly tenant: string | undefined;
   /** Scopes, separated by spaces. Undefined: all that can be granted. */
   readonly scope: string | undefined;
-  /** Undefined: `client_credentials` without a user, `password` without a client, else the client's first other one. */
+  /**
+   * Undefined: `client_credentials` without a user, `password` without a client, else the first grant for users that
+   * the client has.
+   */
   readonly grant: ExplainGrant | undefined;
 }
 

@@ -55,7 +55,7 @@ export interface NoticeMailView extends LinkMailView {
   /** Undefined: somebody made the change in the browser below. */
   readonly by?: "operator" | undefined;
   readonly atMs: number;
-  /** This and the next three: as in AccountSession (views/account.ts). */
+  /** The browser and its place, as in AccountSession (views/account.ts). */
   readonly browser: string;
   readonly system: string;
   readonly country: string;

@@ -12,8 +12,8 @@ interface FormDeps extends RefusedPageDeps {
 }
 
 /**
- * Reads a form of our own pages. A form of another site, or one with a protocol parameter twice (model/parameters.ts),
- * gets a 400 page. `action`: its name in the log.
+ * Reads a form of our own pages. A form of another site, or one with a field twice (model/parameters.ts), gets a 400
+ * page. `action`: its name in the log.
  */
 export function readForm(deps: FormDeps, call: FormCall, action: string): Result<Parameters, Response> {
   const refuse = (detail: string, reason: string) =>

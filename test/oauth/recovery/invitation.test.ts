@@ -114,7 +114,7 @@ describe("an invitation", () => {
     expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([200, 400]);
   });
 
-  it("asks again if the person got a password meanwhile, by another invitation", async () => {
+  it("makes a member of a person who got a password meanwhile, and keeps that password", async () => {
     const second = await makeTenant();
     await invite();
     await invite(grace, { place: `tenants/${second}` });
