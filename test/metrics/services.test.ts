@@ -3,6 +3,7 @@ import { describe, expect, it, vi } from "vitest";
 import { createDeps } from "../../src/deps.ts";
 import { runSchedule } from "../../src/schedule.ts";
 import { makeFile, makeTopic } from "../fuzz/belongings.ts";
+import { isolate } from "../support/isolate.ts";
 import { answerAt, answerJson } from "../support/outside.ts";
 import { call, expectJson } from "../support/platform/call.ts";
 import { makeClient } from "../support/platform/clients.ts";
@@ -119,15 +120,21 @@ describe("The gateway counts", () => {
     expect(await metricOf("requests gateway 2xx", tenant)).toBe(1);
     expect(await metricOf("sent_bytes gateway", tenant)).toBe(text.length);
 
-    // An error of the service is an answer. A range that nobody requested is a failure.
+    // An error of the service is an answer. A range that nobody requested is a failure, and so is half a body.
     await answerAt(`${source}/`, [
       { status: 500 },
       { status: 206, headers: { "content-range": "bytes 0-0/1" }, body: "x" },
+      { headers: { "content-length": "10" }, body: "x" },
     ]);
     expect((await call(`${proxyPath}/`, { token })).status).toBe(500);
     expect(await metricOf(`service_failures gateway ${name}`)).toBe(0);
     expect((await call(`${proxyPath}/`, { token })).status).toBe(503);
     expect(await metricOf(`service_failures gateway ${name}`)).toBe(1);
+    vi.spyOn(console, "warn").mockReturnValue();
+    const impatient = isolate({ GATEWAY_TIMEOUT_MS: "500" });
+    const { status } = await impatient.fetch(`${proxyPath}/`, { headers: { authorization: `Bearer ${token}` } });
+    expect(status).toBe(503);
+    await expect.poll(() => metricOf(`service_failures gateway ${name}`)).toBe(2);
   });
 });
 

@@ -138,8 +138,10 @@ async function passOn(
       log.warn("answer broke off", { service: name, requestId: call.requestId, reason: String(thrown) }),
   };
   const passedOn = await toResponse(responseDeps, received, { method, headers: request.headers, hasBody });
+  if (passedOn !== undefined) return passedOn;
+  countFailure(deps, request);
   // The service may have carried out the request, so it is not repeated: the caller decides.
-  return passedOn ?? unavailable(`The service ${name} broke off its answer.`, RETRY_AFTER_SEC, "half an answer");
+  return unavailable(`The service ${name} broke off its answer.`, RETRY_AFTER_SEC, "half an answer");
 }
 
 /** Relays a WebSocket until the token ends. Without a token nothing ends it, so the runtime relays it alone. */
