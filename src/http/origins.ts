@@ -6,8 +6,8 @@
  *   any other             the services, and everything without a separate host
  *
  * A separate host has its own routes, those that every host has, and nothing else. The service's host redirects to it,
- * so that old links work. The host decides and not the scheme, since a proxy in front may end TLS: it has to pass
- * `Host` on.
+ * so that old links work. The host decides and not the scheme, since a proxy in front may end TLS. Such a proxy must
+ * pass `Host` on.
  */
 export interface Origins {
   /** Empty: the origin that a request came by. */

@@ -74,7 +74,7 @@ export interface Call<P, Q, B, W> {
   readonly body: B;
   /** The requested page; only for a route with `paged: true`. */
   readonly paging: Paging;
-  /** Lets work go on after the response; its failure is logged. */
+  /** Lets work continue after the response; its failure is logged. */
   waitUntil(work: Promise<unknown>): void;
   /**
    * Checks the token again during a long request. Returns the refusal if it is not valid any more. Keys and revocations

@@ -76,7 +76,7 @@ export interface FallbackCall {
   readonly path: string;
   readonly requestId: string;
   readonly nowMs: number;
-  /** Lets work go on after the response; its failure is logged. */
+  /** Lets work continue after the response; its failure is logged. */
   waitUntil(work: Promise<unknown>): void;
   /** Reports the caller, for the log and the response's headers. */
   onIdentified(caller: Principal): void;

@@ -17,7 +17,7 @@ import { RETRY_AFTER_SEC, type RateLimit } from "./rate-limit.ts";
  * token counts as none, so guessing tokens is limited too.
  */
 export interface Limits {
-  /** Each returns undefined if the request may go on. */
+  /** Each returns the refusal; undefined if the request may continue. */
   anonymous(request: Request, what?: AnonymousUse): Promise<Problem | undefined>;
   caller(caller: Caller): Promise<Problem | undefined>;
 }

@@ -12,7 +12,7 @@ export interface ProvenRequest {
   readonly token: string | undefined;
 }
 
-/** `nonce`: the proof may be right, but lacks a fresh nonce of ours. */
+/** `nonce`: the proof may be right, but lacks a fresh nonce of the platform. */
 export interface ProofFault {
   readonly kind: "wrong" | "nonce";
   /** For the log. */

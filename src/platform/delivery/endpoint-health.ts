@@ -7,7 +7,7 @@ import { judge, wasReached, type EndpointResponse } from "./response.ts";
  *
  *   well ── an attempt without any answer ──────────────────────→ well        one slot less in the window
  *   well ── the sixth such attempt in a row ────────────────────→ silent      pause of 5 s
- *   silent ── pause over, one attempt alone: no answer ─────────→ silent      pause twice as long, up to 1 h
+ *   silent ── pause over, one attempt: no answer ───────────────→ silent      pause twice as long, up to 1 h
  *   silent ── any answer, however bad ─────────────────────────→ well
  *   any ── Retry-After ────────────────────────────────────────→ unchanged, paused until then, up to 1 h
  *   any ── a redelivery is requested ──────────────────────────→ unchanged, no longer paused
@@ -21,7 +21,7 @@ export interface EndpointHealth {
 
 export const WELL: EndpointHealth = { silent: 0, silentUntilMs: 0, retryAfterUntilMs: 0 };
 
-/** Health after a response, or none. A call refused on our side says nothing about the endpoint. */
+/** Health after an attempt. A call that the platform refused says nothing about the endpoint. */
 export function healthAfterAnswer<H extends EndpointHealth>(health: H, answer: EndpointResponse, nowMs: number): H {
   if (answer.kind === "refused") return health;
   if (!wasReached(answer)) return unanswered(health, nowMs);
