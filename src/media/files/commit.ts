@@ -58,11 +58,11 @@ export async function commitAs(
   waitUntil: (work: Promise<unknown>) => void,
 ): Promise<Result<void, MediaFailure>> {
   const { fileId, nowMs } = request;
-  const seenPins = new Set<string>();
+  const pinnedEtags = new Set<string>();
   const committed = await withCaller(deps, principal, visibility, fileId, nowMs, "own", (caller) =>
-    commit(deps, caller, request, seenPins),
+    commit(deps, caller, request, pinnedEtags),
   );
-  waitUntil(deps.uploads.clear(fileId, [...seenPins]));
+  waitUntil(deps.uploads.clear(fileId, [...pinnedEtags]));
   if (!committed.ok) return committed;
   waitUntil(deps.queue.send(committed.value.map((nonce) => ({ fileId, nonce }))));
   return ok(undefined);
@@ -88,14 +88,14 @@ export interface CommitRequest {
 }
 
 /**
- * Returns the nonces of the variants to make. A repeated commit changes nothing. `seenPins` collects the pins that this
- * call saw.
+ * Returns the nonces of the variants to make. A repeated commit changes nothing. `pinnedEtags` collects the
+ * ETags of the uploads that this call saw pinned.
  */
 async function commit(
   deps: CommitDeps,
   caller: FileCaller,
   { fileId, tenant, isShared, metadata, nowMs }: CommitRequest,
-  seenPins: Set<string>,
+  pinnedEtags: Set<string>,
 ): Promise<Result<readonly string[], MediaFailure>> {
   if (hasTooManyPairs(metadata)) return err({ kind: "too_many_attributes" });
   const digest = await sha256Hex(JSON.stringify([tenant, metadata, ...(isShared ? ["shared"] : [])]));
@@ -123,7 +123,7 @@ async function commit(
       return err(failure);
     const pinned = await pin(deps, { id: fileId, pinnedEtag: file.pinnedEtag }, caller);
     for (const etag of [file.pinnedEtag, pinned.ok ? pinned.value.pinnedEtag : null])
-      if (etag !== null) seenPins.add(etag);
+      if (etag !== null) pinnedEtags.add(etag);
     if (!pinned.ok) {
       failure = pinned.error;
       continue;

@@ -103,11 +103,11 @@ export function createPushStore(deps: PushStoreDeps) {
 
   /** Removes a void record of an earlier client with the same id if it prevents the creation, and asks again. */
   async function admitted<A extends Admission>(record: PushRecord, ask: () => Promise<A>): Promise<A> {
-    const standing = await ask();
-    if (!CREATED_AGAIN.has(standing)) return standing;
+    const outcome = await ask();
+    if (!CREATED_AGAIN.has(outcome)) return outcome;
     const { clientCreatedAtMs } = await rights.counts(record);
     const isFree = await storeOf(record.id).removeEarlier(record.client, clientCreatedAtMs ?? 0);
-    return isFree ? ask() : standing;
+    return isFree ? ask() : outcome;
   }
   async function refusalOf(record: PushRecord): Promise<"no_topic" | "no_client" | undefined> {
     const { isTopicActive, clientCreatedAtMs } = await rights.counts(record);
@@ -221,11 +221,11 @@ export function createPushStore(deps: PushStoreDeps) {
     /** Checks whether a record could be inserted now. */
     async admission(record: PushRecord, limits: PushLimits): Promise<Admission> {
       if (placeOf(record.id) === 0) return directory.admission(record, limits);
-      const [refusal, standing] = await Promise.all([
+      const [refusal, outcome] = await Promise.all([
         refusalOf(record),
         admitted(record, () => storeOf(record.id).admission(record, limits)),
       ]);
-      return refusal ?? standing;
+      return refusal ?? outcome;
     },
 
     /**
@@ -236,14 +236,14 @@ export function createPushStore(deps: PushStoreDeps) {
       const shard = placeOf(record.id);
       const store = stores[shard]!;
       if (shard === 0) return store.insert(record, limits, row);
-      const standing = await admitted(record, () => store.insert(record, limits, row));
-      if (standing !== "inserted") return standing;
+      const outcome = await admitted(record, () => store.insert(record, limits, row));
+      if (outcome !== "inserted") return outcome;
       const { isTopicActive, clientCreatedAtMs } = await rights.counts(record);
       if (isTopicActive === 1 && clientCreatedAtMs !== null) {
         // If the clock of this machine is behind, the record would seem older than its client, and so void.
         if (clientCreatedAtMs > record.createdAtMs) await store.makeYounger(record.id, clientCreatedAtMs);
         await carry(shard);
-        return standing;
+        return outcome;
       }
       const gone = isTopicActive === 0 ? "no_topic" : "no_client";
       await store.remove(record.id, { ...row, action: "end push subscription", reason: "its topic or client is gone" });

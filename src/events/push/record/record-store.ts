@@ -129,8 +129,8 @@ export function createRecordStore(
   isDirectory: boolean,
 ) {
   const sql = isDirectory ? PUSH_SQL : SQL_IN_SHARD;
-  const rightOf = ({ standing }: PushRow): ClientRight | null =>
-    standing === null ? null : (JSON.parse(standing) as ClientRight);
+  const rightOf = ({ clientRight }: PushRow): ClientRight | null =>
+    clientRight === null ? null : (JSON.parse(clientRight) as ClientRight);
   const many = async (text: string, ...values: unknown[]): Promise<PushRecord[]> => {
     const { results } = await db
       .prepare(text)

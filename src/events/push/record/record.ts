@@ -102,8 +102,8 @@ const SELECTED = `id, topic, incarnation, client, name, as_owner AS asOwner, mad
   verification, version, created_at AS createdAtMs, updated_at AS updatedAtMs`;
 
 /** Reads records: in the directory with their rights, in another shard without. */
-export const SELECT = `SELECT ${SELECTED}, ${RIGHT} AS standing FROM push_subscription`;
-export const SELECT_IN_SHARD = `SELECT ${SELECTED}, NULL AS standing FROM push_subscription`;
+export const SELECT = `SELECT ${SELECTED}, ${RIGHT} AS clientRight FROM push_subscription`;
+export const SELECT_IN_SHARD = `SELECT ${SELECTED}, NULL AS clientRight FROM push_subscription`;
 
 type Columns = Omit<PushRecord, "asOwner" | "made" | "halt" | "verification" | "state" | "asOfMs">;
 
@@ -114,12 +114,12 @@ export interface PushRow extends Columns {
   readonly madeByScope: string | null;
   readonly state: "active" | "disabled";
   readonly verification: Verification | null;
-  readonly standing: string | null;
+  readonly clientRight: string | null;
 }
 
 /** A record without its right. */
 export function toRecord(row: PushRow): PushRecord {
-  const { asOwner, madeInTenant, madeByRequest, madeByScope, state, verification, standing: _, ...rest } = row;
+  const { asOwner, madeInTenant, madeByRequest, madeByScope, state, verification, clientRight: _, ...rest } = row;
   return {
     ...rest,
     asOwner: asOwner === 1,

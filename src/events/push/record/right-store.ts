@@ -15,7 +15,7 @@ export interface KnownRight extends ClientRight {
 const RIGHTS = `
   WITH push_subscription AS (
     SELECT value ->> 0 AS client, value ->> 1 AS made_in_tenant, NULL AS topic FROM json_each(?2))
-  SELECT push_subscription.client, made_in_tenant AS tenant, ${RIGHT} AS standing, client.created_at AS createdAtMs
+  SELECT push_subscription.client, made_in_tenant AS tenant, ${RIGHT} AS clientRight, client.created_at AS createdAtMs
   FROM push_subscription CROSS JOIN client ON client.id = push_subscription.client`;
 const COUNTS = `
   SELECT EXISTS (SELECT 1 FROM topic WHERE name = ?1 AND incarnation = ?2 AND state = 'active') AS isTopicActive, (
@@ -37,15 +37,15 @@ export function createRightStore(db: D1Database, topicScope: string) {
       type Row = {
         readonly client: string;
         readonly tenant: string | null;
-        readonly standing: string;
+        readonly clientRight: string;
         readonly createdAtMs: number;
       };
       const asked = db.prepare(RIGHTS).bind(topicScope, `[${keys.join(",")}]`);
       const { results } = await asked.all<Row>();
       return new Map(
-        results.map(({ client, tenant, standing, createdAtMs }) => [
+        results.map(({ client, tenant, clientRight, createdAtMs }) => [
           JSON.stringify([client, tenant]),
-          { ...(JSON.parse(standing) as ClientRight), clientCreatedAtMs: createdAtMs },
+          { ...(JSON.parse(clientRight) as ClientRight), clientCreatedAtMs: createdAtMs },
         ]),
       );
     },

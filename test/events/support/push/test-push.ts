@@ -97,9 +97,9 @@ export async function makePush(options: PushOptions = {}): Promise<TestPush> {
     const asked = { endpoint, username: options.username ?? "user", ...sealed };
     const asOwner = options.client === undefined;
     const verification = options.handshake === true ? ("pending" as const) : undefined;
-    const standing = { state: stateBy(verification), verification };
+    const confirmation = { state: stateBy(verification), verification };
     await pushStore.insert(
-      { id, ...names, asOwner, made: undefined, ...asked, ...standing, version: 1, ...times },
+      { id, ...names, asOwner, made: undefined, ...asked, ...confirmation, version: 1, ...times },
       ROOM_FOR_ALL,
     );
   }
