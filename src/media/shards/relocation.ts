@@ -52,8 +52,11 @@ export async function arriveAt({ moved }: RelocationDeps, from: number, place: M
  * with a note. A committed one moves with its tenant, so it is looked for in every shard to which tenants moved from
  * there. The new shard shows a file before the old one hides it, and the old one names the new one in the same
  * transaction. A shard is asked again if another tenant moved to it meanwhile. So a file that is not found does not
- * exist, even if it moves at the same time; to know that costs one more round trip. `bring` may move the file on, from
- * the shard where it would be looked for to its place.
+ * exist, even if it moves at the same time; to know that costs one more round trip.
+ *
+ * `bring` moves a pending file from the shard that is next to the one where it belongs. It returns the way: `look` goes
+ * on at its last shard. The notes on the way may be older than the last move of a tenant, so the shards before are
+ * searched in the end.
  */
 export async function look<T>(
   deps: RelocationDeps,
@@ -61,13 +64,19 @@ export async function look<T>(
   nowMs: number,
   run: (shard: number) => Promise<T>,
   isMissing: (found: T) => boolean,
-  bring: (shard: number) => Promise<number> = async (shard) => shard,
+  bring: (shard: number) => Promise<readonly number[]> = async (shard) => [shard],
 ): Promise<T> {
   const ways = new Set<string>();
   /** By old and new shard: the number of moves between them that the search has followed. */
   const walked = new Map<string, number>();
   const next: number[] = [];
-  let shard = await bring(firstPlace(deps, fileId));
+  const skipped: number[] = [];
+  const broughtFrom = async (from: number): Promise<number> => {
+    const way = await bring(from);
+    skipped.push(...way.slice(0, -1));
+    return way.at(-1)!;
+  };
+  let shard = await broughtFrom(firstPlace(deps, fileId));
   for (let looks = 0, hops = 0; looks < MOST_LOOKS && hops < MOST_HOPS; looks++) {
     const found = await run(shard);
     if (!isMissing(found)) return found;
@@ -83,15 +92,18 @@ export async function look<T>(
       next.push(await arriveAt(deps, shard, place, nowMs));
     }
     const following = next.pop();
-    if (following === undefined) return found;
-    shard = await bring(following);
+    const left = following === undefined ? skipped.pop() : undefined;
+    if (following !== undefined) shard = await broughtFrom(following);
+    else if (left !== undefined) shard = left;
+    else return found;
   }
   throw new StoreUnavailable("the file kept moving between shards");
 }
 
 /**
  * Moves a pending file of the caller to the shard of this tenant, if the caller may act for the tenant. Returns the
- * shard in which to look for the file. For other callers it does nothing, since the operation refuses them.
+ * shards on the way; the last one is where to look for the file. For other callers it does nothing, since the operation
+ * refuses them.
  */
 export async function bringTo(
   deps: RelocationDeps,
@@ -101,17 +113,17 @@ export async function bringTo(
   { tenant, home }: { readonly tenant: string; readonly home: number },
   from: number,
   nowMs: number,
-): Promise<number> {
-  let shard = from;
-  if (shard === home || !(await mayActForTenant(deps, principal, tenant, nowMs))) return shard;
+): Promise<readonly number[]> {
+  const way = [from];
+  if (from === home || !(await mayActForTenant(deps, principal, tenant, nowMs))) return way;
   const caller = callerOf(principal, visibility, principal.tenant);
   const person = await personOf(deps, principal, nowMs);
-  for (let hop = 0; hop < MOST_HOPS && shard !== home; hop++) {
+  for (let shard = from; way.length <= MOST_HOPS && shard !== home; way.push(shard)) {
     const place = await deps.moved[shard]!.leave(fileId, caller, person, home, nowMs);
     if (place === undefined) break;
     shard = await arriveAt(deps, shard, place, nowMs);
   }
-  return shard;
+  return way;
 }
 
 /** Lets files arrive whose move broke off. A file that is just arriving arrives twice, which does no harm. */

@@ -244,6 +244,22 @@ describe("a tenant that moves", () => {
       );
   });
 
+  it("commits and deletes a file that came from another shard, although older notes lead back there", async () => {
+    const served = unique("t");
+    await placeTenants({ [tenant]: FROM, [served]: TO });
+    app.actsFor.add(`${as.clientId} ${served}`);
+    const file = await uploaded(app, PICTURE, { as });
+    const commit = () => app.call(`${file.commitLink}?tenant=${served}`, { as, method: "POST" });
+    await expectJson(await commit(), 202);
+    // The note in the first shard still says that the file left for the second one.
+    for (const to of [FROM, 3]) {
+      await moving.begin(served, to, app.clock.nowMs);
+      await moving.rest();
+    }
+    await expectJson(await commit(), 202);
+    expect((await app.call(`${file.path}?tenant=${served}`, { as, method: "DELETE" })).status).toBe(204);
+  });
+
   it("is not removed or renamed away meanwhile", async () => {
     await stored(app, PICTURE, { as });
     await runUntil(async () => (await rowsIn(TO, "file")) === 1);
