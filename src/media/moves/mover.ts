@@ -1,5 +1,5 @@
 import { inParts } from "../model/parts.ts";
-import { arriveAt, type RelocationDeps } from "../shards/relocation.ts";
+import { arriveAll, type RelocationDeps } from "../shards/relocation.ts";
 import type { Clock } from "../../platform/runtime/clock.ts";
 import type { ComingStore } from "./coming-store.ts";
 import { movedMark, type LeavingStore, type MovingFile, type Run } from "./leaving-store.ts";
@@ -113,7 +113,12 @@ export function createMover(deps: MoverDeps): Mover {
     close: (run, { from, to }) => leaving[from]!.close(run, to, clock.nowMs()),
 
     async arrive(run, { from, to }) {
-      for (const place of await deps.moved[from]!.underWay(PAGE.rows)) await arriveAt(deps, from, place, clock.nowMs());
+      // All of them: the new shard counts the tenant's pending files for its quota.
+      for (let left: number = PAGE.rows; left === PAGE.rows;) {
+        const places = await deps.moved[from]!.underWay(PAGE.rows);
+        await arriveAll(deps, from, places, clock.nowMs());
+        left = places.length;
+      }
       const { owners, past } = await leaving[from]!.closed(run.tenant);
       return coming[to]!.arrive(run, owners, [...past, from]);
     },

@@ -1,5 +1,5 @@
-import { ENSURE_OWNER, OWNED, ownedBy } from "../files/file-store.ts";
-import type { FileCaller, Visibility } from "../model/file.ts";
+import { OWNED, ownedBy } from "../files/file-store.ts";
+import type { FileCaller } from "../model/file.ts";
 
 /** Notes about files that left a shard, and about files that came from another one (relocation.ts). */
 export type MovedStore = ReturnType<typeof createMovedStore>;
@@ -34,8 +34,14 @@ export const PENDING_ROW = `json_object('client', owner.client, 'visibility', ow
 const FOUND = `SELECT id, shard, hop, row FROM moved_file`;
 /** SQL: the batch has noted the file as leaving. No other batch leaves such a note while the file is here. */
 const LEAVES = `EXISTS (SELECT 1 FROM moved_file WHERE id = ?1 AND row IS NOT NULL)`;
-/** SQL: the last move of the file that is noted here is the one that brings it. */
-const IS_HERE = `EXISTS (SELECT 1 FROM moved_file WHERE id = ?1 AND shard = ?2 AND hop = ?3)`;
+/** SQL: files that arrive. ?1: their notes, as JSON with the row as an object. */
+const GIVEN = `json_each(?1) AS given`;
+const field = (path: string): string => `(given.value ->> '$.${path}')`;
+/** SQL: the last move of the file that is noted here is the one that brings it. ?2: this shard. */
+const IS_HERE = `EXISTS (SELECT 1 FROM moved_file WHERE moved_file.id = ${field("id")} AND shard = ?2 AND hop = ${field("hop")})`;
+/** SQL: the owner that a file has here. */
+const ITS_OWNER = `owner.client = ${field("row.client")} AND owner.tenant = ''
+  AND owner.visibility = ${field("row.visibility")} AND owner.erasure_id IS NULL`;
 
 const SQL = {
   /** ?6: the shard, ?7: now, ?8: the person, where the client keeps people apart. */
@@ -52,22 +58,28 @@ const SQL = {
   // A file that came back with its tenant is here, in spite of older notes.
   findLeft: `${FOUND} WHERE id = ?1 AND NOT EXISTS (SELECT 1 FROM file JOIN owner ON owner.id = file.owner_id
     AND owner.erasure_id IS NULL WHERE file.id = ?1)`,
-  note: `INSERT INTO moved_file (id, shard, hop, moved_at) VALUES (?1, ?2, ?3, ?4)
+  owners: `INSERT INTO owner (client, tenant, visibility)
+    SELECT DISTINCT ${field("row.client")}, '', ${field("row.visibility")} FROM ${GIVEN}
+    WHERE NOT EXISTS (SELECT 1 FROM owner WHERE ${ITS_OWNER})`,
+  note: `INSERT INTO moved_file (id, shard, hop, moved_at)
+    SELECT ${field("id")}, ?2, ${field("hop")}, ?3 FROM ${GIVEN} WHERE true
     ON CONFLICT (id) DO UPDATE SET shard = excluded.shard, hop = excluded.hop, moved_at = excluded.moved_at, row = NULL
       WHERE hop < excluded.hop`,
   arrive: `INSERT INTO file (id, owner_id, state, content_type, created_at, due_at, pinned_etag, reserved_for, reserved_bytes,
       owner_user, known_places)
-    SELECT ?1, owner.id, 'pending', ?4 ->> 'contentType', ?4 ->> 'createdAt', ?4 ->> 'dueAt', ?4 ->> 'pinnedEtag',
-      ?4 ->> 'reservedFor', ?4 ->> 'reservedBytes', ?4 ->> 'person', ?4 ->> 'knownPlaces'
-    FROM owner WHERE owner.client = ?4 ->> 'client' AND owner.tenant = '' AND owner.visibility = ?4 ->> 'visibility'
-      AND owner.erasure_id IS NULL AND ${IS_HERE}
+    SELECT ${field("id")}, owner.id, 'pending', ${field("row.contentType")}, ${field("row.createdAt")},
+      ${field("row.dueAt")}, ${field("row.pinnedEtag")}, ${field("row.reservedFor")}, ${field("row.reservedBytes")},
+      ${field("row.person")}, ${field("row.knownPlaces")}
+    FROM ${GIVEN} CROSS JOIN owner ON ${ITS_OWNER} WHERE ${IS_HERE}
     ON CONFLICT DO NOTHING`,
   arriveVariants: `INSERT INTO variant (file_id, nonce, type, size, state, created_at)
-    SELECT ?1, value ->> 'nonce', value ->> 'type', value ->> 'size', 'declared', value ->> 'createdAt'
-    FROM json_each(?4, '$.variants')
-    WHERE ${IS_HERE} AND EXISTS (SELECT 1 FROM file WHERE file.id = ?1 AND file.state = 'pending')
+    SELECT ${field("id")}, made.value ->> 'nonce', made.value ->> 'type', made.value ->> 'size', 'declared',
+      made.value ->> 'createdAt'
+    FROM ${GIVEN} CROSS JOIN json_each(given.value, '$.row.variants') AS made
+    WHERE ${IS_HERE} AND EXISTS (SELECT 1 FROM file WHERE file.id = ${field("id")} AND file.state = 'pending')
     ON CONFLICT DO NOTHING`,
-  arrived: `UPDATE moved_file SET row = NULL WHERE id = ?1 AND hop = ?2`,
+  arrived: `UPDATE moved_file SET row = NULL
+    WHERE (id, hop) IN (SELECT value ->> 'id', value ->> 'hop' FROM json_each(?1))`,
   edges: `SELECT shard, departures FROM departed_to`,
   hasLeft: `SELECT 1 FROM departed_tenant WHERE tenant = ?1`,
   stay: `SELECT move FROM ended_move WHERE tenant = ?1
@@ -106,22 +118,23 @@ export function createMovedStore(db: D1Database, shard: number) {
       return elsewhere(results.at(-1)?.results[0]);
     },
 
-    /** Takes in a file that left another shard. May be repeated. */
-    async arrive({ id, hop, row }: Moved, nowMs: number): Promise<void> {
-      const { client, visibility } = JSON.parse(row ?? "{}") as {
-        readonly client: string;
-        readonly visibility: Visibility;
-      };
+    /** Takes in files that left another shard. May be repeated. */
+    async arrive(files: readonly Moved[], nowMs: number): Promise<void> {
+      const given = JSON.stringify(
+        files.map(({ id, hop, row }) => ({ id, hop, row: JSON.parse(row ?? "{}") as object })),
+      );
       await db.batch([
-        prepared(ENSURE_OWNER, client, "", visibility),
-        prepared(SQL.note, id, shard, hop, nowMs),
-        prepared(SQL.arrive, id, shard, hop, row),
-        prepared(SQL.arriveVariants, id, shard, hop, row),
+        prepared(SQL.owners, given),
+        prepared(SQL.note, given, shard, nowMs),
+        prepared(SQL.arrive, given, shard),
+        prepared(SQL.arriveVariants, given, shard),
       ]);
     },
 
-    /** Notes that a file has arrived: its row is not needed here any more. */
-    arrived: async ({ id, hop }: Moved): Promise<void> => void (await prepared(SQL.arrived, id, hop).run()),
+    /** Notes that files have arrived: their rows are not needed here any more. */
+    async arrived(files: readonly Moved[]): Promise<void> {
+      await prepared(SQL.arrived, JSON.stringify(files.map(({ id, hop }) => ({ id, hop })))).run();
+    },
 
     /** The place of a file that left by itself, and the shards to which tenants moved with their files. */
     async whereabouts(

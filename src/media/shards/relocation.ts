@@ -5,6 +5,7 @@ import { shardOfId, type Visibility } from "../model/file.ts";
 import { LIMITS } from "../model/limits.ts";
 import { inParallel } from "../../platform/runtime/parallel.ts";
 import { SHARDS_AT_ONCE } from "../../platform/storage/shards.ts";
+import { inParts } from "../model/parts.ts";
 import type { Moved, MovedStore } from "./moved-store.ts";
 
 /**
@@ -38,13 +39,29 @@ export function firstPlace({ moved }: Pick<RelocationDeps, "moved">, fileId: str
   return shard < moved.length ? shard : 0;
 }
 
+/** Our choice: characters of one call, since a value of D1 has at most 2 MB. */
+const ARRIVE_CHARS = 500_000;
+
 /** Makes sure that a file has arrived, and returns its shard. */
-export async function arriveAt({ moved }: RelocationDeps, from: number, place: Moved, nowMs: number): Promise<number> {
-  if (place.row !== null) {
-    await moved[place.shard]!.arrive(place, nowMs);
-    await moved[from]!.arrived(place);
-  }
+export async function arriveAt(deps: RelocationDeps, from: number, place: Moved, nowMs: number): Promise<number> {
+  if (place.row !== null) await arriveAll(deps, from, [place], nowMs);
   return place.shard;
+}
+
+/** Lets files arrive that left a shard. */
+export async function arriveAll(
+  { moved }: RelocationDeps,
+  from: number,
+  places: readonly Moved[],
+  nowMs: number,
+): Promise<void> {
+  for (const shard of new Set(places.map((place) => place.shard))) {
+    const there = places.filter((place) => place.shard === shard);
+    for (const some of inParts(there, ARRIVE_CHARS, ({ row }) => row?.length ?? 0)) {
+      await moved[shard]!.arrive(some, nowMs);
+      await moved[from]!.arrived(some);
+    }
+  }
 }
 
 /**
@@ -131,6 +148,6 @@ export async function finishMoves(deps: RelocationDeps, nowMs: number): Promise<
   if (deps.moved.length === 1) return;
   const shards = [...deps.moved.entries()];
   await inParallel(shards, SHARDS_AT_ONCE, async ([shard, store]) => {
-    for (const place of await store.underWay(LIMITS.sweepRows)) await arriveAt(deps, shard, place, nowMs);
+    await arriveAll(deps, shard, await store.underWay(LIMITS.sweepRows), nowMs);
   });
 }

@@ -149,6 +149,28 @@ describe("a tenant that moves", () => {
     expect((await expectJson(await app.call(`${file.path}/variants`, { as }), 200))[0].state).toBe("ready");
   });
 
+  it("takes all its pending files along, however many, and they count for its quota", async () => {
+    const first = await uploaded(app, PICTURE, { as, query: "?crop=2x2" });
+    await shardDb(FROM)
+      .prepare(
+        `WITH RECURSIVE more (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM more WHERE n < 1100)
+         INSERT INTO file (id, owner_id, state, content_type, created_at, reserved_for, known_places)
+         SELECT printf('%s%04d', substr(file.id, 1, 20), n), owner_id, state, content_type, created_at, reserved_for, 1
+         FROM file, more WHERE file.id = ?`,
+      )
+      .bind(first.id)
+      .run();
+    await everywhere.prepare("UPDATE tenant SET quota_files = 1101 WHERE id = ?").bind(tenant).run();
+    await runUntil(async () => (await stateIn(TO)) === "arrived");
+    await moving.rest();
+    expect((await app.media.usage(tenant)).pending.files).toBe(1101);
+    await expectProblem(await app.call(FILES, { as, json: {} }), 413, "bad_payload_size", [{ type: "quota_exceeded" }]);
+    await expectJson(await app.call(first.commitLink, { as, method: "POST" }), 202);
+    await app.consume();
+    const shown = await expectJson(await app.call(`${FILES}/${first.id}/variants`, { as }), 200);
+    expect(shown[0].state).toBe("ready");
+  });
+
   it("accepts no changes for a moment, and can always be read", async () => {
     const file = await stored(app, PICTURE, { as });
     const other = await uploaded(app, PICTURE, { as });
