@@ -148,7 +148,7 @@ export const FILE_ENTRIES: Readonly<Record<string, Entry>> = {
     about:
       "By the `name` of their metadata, as it was sent, in small letters, in capitals or with a capital first. It looks " +
       "at the first 10,000 owners of each database; of more, name a tenant. The audit log says who looked. A person who " +
-      "runs an organization's tenants finds the files of these.",
+      "runs an organization's tenants finds the files of the first 1,000 of these. `more` says whether there may be others.",
     parameters: {
       q: { text: "The beginning of a name.", example: "harbour" },
       tenant: { text: "Only files of this tenant.", example: "demo" },

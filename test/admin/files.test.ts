@@ -1,3 +1,4 @@
+import { env } from "cloudflare:workers";
 import { beforeAll, describe, expect, it } from "vitest";
 import { previewOf } from "../../src/media/operated/preview.ts";
 import { makePerson, tokenOf } from "../support/parties/operators.ts";
@@ -210,6 +211,31 @@ describe("files of all clients", () => {
     };
     expect(await answer(name)).toEqual([20, true]);
     expect(await answer(`${name} 2`)).toEqual([2, false]);
+  });
+
+  it("of an organization with more than 1,000 tenants are found in the first ones, and the answer says so", async () => {
+    const person = await makePerson(["plat.admin_tenant"]);
+    const token = await tokenOf(person);
+    const find = async (q: string, more = "") => expectJson(await at(`files?q=${q}${more}`, { token }), 200);
+    const name = unique("island");
+    const own = await makeClient({ tenant: person.tenant, scopes: SCOPES });
+    const mine = await storeWith(own, { name });
+    const add = (count: number, prefix: string) =>
+      env.DB.prepare(
+        `WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT ?1)
+         INSERT INTO tenant (id, organization, name, created_at) SELECT ?2 || i, ?3, '', 0 FROM n`,
+      )
+        .bind(count, prefix, person.organization)
+        .run();
+    // In the order of the ids, these come first.
+    await add(999, "a0");
+    expect(await find(name)).toMatchObject({ files: [{ id: mine }], more: false });
+    await add(1, "a1");
+    expect(await find(name)).toEqual({ files: [], more: true });
+    expect(await find(name, `&tenant=${person.tenant}`)).toMatchObject({ files: [{ id: mine }], more: false });
+    await env.DB.prepare("DELETE FROM tenant WHERE organization = ? AND id <> ?")
+      .bind(person.organization, person.tenant)
+      .run();
   });
 
   // shows: operator/files/organization

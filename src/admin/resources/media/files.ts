@@ -54,7 +54,7 @@ export interface OperatedFiles {
   owners(tenant: string): Promise<readonly object[]>;
   waiting(owner: FileOwner): Promise<Answer>;
   /** Finds files by the beginning of their names, in these tenants or in all. */
-  find(text: string, tenants: readonly string[] | undefined): Promise<object>;
+  find(text: string, tenants: readonly string[] | undefined): Promise<{ readonly more: boolean }>;
 }
 
 interface Deps {
@@ -78,9 +78,9 @@ const erasureParams = z.object({ erasureId: z.string() });
 
 const findQuery = z.object({ q: searchText, tenant: z.optional(tenantId) });
 
-/** If an organization has more tenants, a search without `tenant` covers only the first ones. */
+/** If an organization has more tenants, a search without `tenant` covers only the first ones, and says so by `more`. */
 const MAX_TENANTS = 1_000;
-const OWN_TENANTS = `SELECT id FROM tenant WHERE organization = ?1 ORDER BY id LIMIT ${MAX_TENANTS}`;
+const OWN_TENANTS = `SELECT id FROM tenant WHERE organization = ?1 ORDER BY id LIMIT ${MAX_TENANTS + 1}`;
 const CLIENT = `SELECT tenant FROM client WHERE name = ?1`;
 const CLIENT_TENANT = `SELECT 1 FROM client JOIN tenant ON tenant.id = client.tenant
   WHERE client.name = ?1 AND tenant.organization = ?2`;
@@ -103,7 +103,7 @@ export function fileRoutes(files: OperatedFiles, deps: Deps): readonly Route[] {
     return isOwn ? undefined : beyondOrganization(by, "The client that owns the files");
   }
 
-  /** Returns the tenants whose files the caller sees; undefined: all tenants. */
+  /** Returns the tenants whose files the caller sees, at most one more than a search covers; undefined: all tenants. */
   async function tenantsOf(principal: Principal): Promise<readonly string[] | undefined> {
     const by = tenantOperator(principal, names, "see");
     if (by === undefined) return undefined;
@@ -231,7 +231,9 @@ export function fileRoutes(files: OperatedFiles, deps: Deps): readonly Route[] {
         if (problem) return problem;
         noteLook(call, tenant === undefined ? "files" : `tenants/${tenant}/files`);
         const tenants = tenant === undefined ? await tenantsOf(call.principal) : [tenant];
-        return json(200, await files.find(q, tenants), { "cache-control": "no-store" });
+        const found = await files.find(q, tenants?.slice(0, MAX_TENANTS));
+        const more = found.more || (tenants?.length ?? 0) > MAX_TENANTS;
+        return json(200, { ...found, more }, { "cache-control": "no-store" });
       },
     }),
     {
