@@ -5,6 +5,7 @@ import { pageOf, type RowRange, invalidCursor, pageLinks } from "../http/input/p
 import { defineRoute, json, optionalJsonBody, type Answer, type Call, type Route } from "../http/route.ts";
 import { matching } from "../http/input/validate.ts";
 import type { Principal } from "../http/callers/auth.ts";
+import { actorOf } from "../platform/ports/audit.ts";
 import { randomId } from "../platform/runtime/random.ts";
 import { BACKUP_ID, backupId, createManifestStore, type Manifest } from "./bucket/manifest-store.ts";
 import type { JobKind, JobOptions, JobRecord } from "./model/job.ts";
@@ -34,7 +35,7 @@ export function backupRoutes(
   /** Begins a job, and answers with it. */
   async function begin(call: Operated, kind: JobKind, backup: string, options: JobOptions): Promise<Answer> {
     if (kind === "backup" && (await deps.isTenantMoving())) return tenantMoves();
-    const asked = { id: randomId(random), kind, actor: call.principal.clientId, backup, options };
+    const asked = { id: randomId(random), kind, actor: actorOf(call.principal), backup, options };
     const { started, job: text } = await job().start(JSON.stringify(asked));
     const record = JSON.parse(text) as JobRecord;
     if (!started)
@@ -44,19 +45,13 @@ export function backupRoutes(
       await job().cancel();
       return tenantMoves();
     }
-    call.waitUntil(
-      audit.note({
-        atMs: call.nowMs,
-        requestId: call.requestId,
-        actor: call.principal.clientId,
-        action: kind,
-        subject: `backups/${backup}`,
-        outcome: "done",
-        known: true,
-        reason: "",
-      }),
-    );
+    note(call, kind, backup);
     return json(202, toJob(record), { location: addressOf(call.url) });
+  }
+
+  function note({ nowMs: atMs, requestId, principal, waitUntil }: Operated, action: string, backup: string): void {
+    const what = { actor: actorOf(principal), action, subject: `backups/${backup}`, known: true, reason: "" } as const;
+    waitUntil(audit.note({ atMs, requestId, ...what, outcome: "done" }));
   }
 
   const tenantMoves = () =>
@@ -161,9 +156,14 @@ export function backupRoutes(
       path: JOB,
       summary: "Cancel the running job",
       operation: "cancelBackupJob",
-      async handle() {
+      async handle(call) {
+        const before = await job().read();
         const text = await job().cancel();
-        return text === undefined ? noSuch("job") : json(200, toJob(JSON.parse(text) as JobRecord));
+        if (text === undefined) return noSuch("job");
+        const record = JSON.parse(text) as JobRecord;
+        // A job that had ended before stays as it is.
+        if (text !== before && record.state === "cancelled") note(call, "cancel", record.backup);
+        return json(200, toJob(record));
       },
     }),
   ];

@@ -3,12 +3,12 @@ import type { DetailType } from "../http/errors/detail-types.ts";
 import { problem, type Problem } from "../http/errors/errors.ts";
 import { json, type Answer } from "../http/route.ts";
 import { matching } from "../http/input/validate.ts";
-import type { AuditTrail } from "../platform/ports/audit.ts";
+import { actorOf, type AuditTrail } from "../platform/ports/audit.ts";
 
 interface OperatorCall {
   readonly nowMs: number;
   readonly requestId: string;
-  readonly principal: { readonly clientId: string };
+  readonly principal: { readonly user: string; readonly clientId: string };
 }
 
 /** A time in ms, or the bookmark that an earlier restore of an object returned. */
@@ -29,7 +29,7 @@ export async function answerAudited(
   done: { readonly action: "restore" | "reopen"; readonly subject: string; readonly reason: string },
   answer: object,
 ): Promise<Answer> {
-  const record = { atMs: nowMs, requestId, actor: principal.clientId, ...done, outcome: "done" } as const;
+  const record = { atMs: nowMs, requestId, actor: actorOf(principal), ...done, outcome: "done" } as const;
   await audit.statement("always", record).run();
   return json(200, answer);
 }

@@ -14,7 +14,7 @@ import * as z from "zod/mini";
 import { problem } from "../http/errors/errors.ts";
 import type { Principal } from "../http/callers/auth.ts";
 import { defineRoute, json, jsonBody, type Call, type Route } from "../http/route.ts";
-import type { AuditTrail } from "../platform/ports/audit.ts";
+import { actorOf, type AuditTrail } from "../platform/ports/audit.ts";
 import type { Log } from "../platform/runtime/log.ts";
 import { randomId, type Random } from "../platform/runtime/random.ts";
 import { checkRoutes, type EventsCheck } from "./check-routes.ts";
@@ -68,7 +68,7 @@ export function createRestore(deps: RestoreDeps): Restore {
         body: jsonBody(newPoint),
         async handle({ body, nowMs, requestId, principal }) {
           if (body.restoredTo > nowMs) return inFuture();
-          const record = { atMs: nowMs, requestId, actor: principal.clientId, subject: "restore-point" } as const;
+          const record = { atMs: nowMs, requestId, actor: actorOf(principal), subject: "restore-point" } as const;
           const reason = `to ${new Date(body.restoredTo).toISOString()}`;
           const row = audit.statement("always", { ...record, action: "restore", outcome: "done", reason });
           const marked = await store.mark(randomId(random), body.restoredTo, nowMs, row);
@@ -82,7 +82,7 @@ export function createRestore(deps: RestoreDeps): Restore {
         summary: "Release what repairs hold since the last restore",
         operation: "releaseHold",
         async handle({ nowMs, requestId, principal }) {
-          const record = { atMs: nowMs, requestId, actor: principal.clientId, subject: "restore-point" } as const;
+          const record = { atMs: nowMs, requestId, actor: actorOf(principal), subject: "restore-point" } as const;
           const row = audit.statement("if changed", { ...record, action: "release", outcome: "done", reason: "" });
           return json(200, toJson(await store.release(row)));
         },

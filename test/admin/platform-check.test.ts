@@ -11,6 +11,7 @@ import { createDeps } from "../../src/deps.ts";
 import { systemRandom } from "../../src/platform/runtime/random.ts";
 import { createRestore } from "../../src/restore/service.ts";
 import { makeTopic } from "../fuzz/belongings.ts";
+import { makePerson, tokenOf } from "../support/parties/operators.ts";
 import { call, expectJson } from "../support/platform/call.ts";
 import { makeClient, type TestClient } from "../support/platform/clients.ts";
 import { OPERATOR } from "../support/platform/operator.ts";
@@ -121,7 +122,14 @@ describe("The check of the platform", () => {
     expect((await send(`${lost.path}/publish`, { payload: "1" })).status).toBe(404);
     const reopen = `platform-check/topics/${nameOf(lost.topic)}/reopen`;
     expect(await expectJson(await admin("POST", reopen), 200)).toEqual({ opened: [0], marked: [] });
-    expect(await expectJson(await admin("POST", reopen), 200)).toEqual({ opened: [], marked: [0] });
+    const person = await makePerson(["plat.admin_write"]);
+    const again = await call(`/admin/v1/${reopen}`, { method: "POST", token: await tokenOf(person) });
+    expect(await expectJson(again, 200)).toEqual({ opened: [], marked: [0] });
+    const rows = await expectJson(await admin("GET", `audit?subject=topics/${nameOf(lost.topic)}&pageSize=2`), 200);
+    expect(rows.map(({ action, actor }: any) => [action, actor])).toEqual([
+      ["reopen", `operator ${person.user.email}`],
+      ["reopen", OPERATOR.clientId],
+    ]);
     expect((await send(`${lost.path}/publish`, { payload: "1" })).status).toBe(201);
     expect((await admin("POST", `platform-check/push-subscriptions/${id}/reopen`)).status).toBe(200);
     expect(await pushOf(env.PUSH_SUBSCRIPTION, pushed.topic, id).position()).toEqual([0]);

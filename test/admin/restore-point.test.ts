@@ -2,6 +2,7 @@ import { env } from "cloudflare:workers";
 import { afterAll, describe, expect, it } from "vitest";
 import { createAuditCopies } from "../../src/admin/audit/copies.ts";
 import { heardLog } from "../support/runtime/heard-log.ts";
+import { makePerson, tokenOf } from "../support/parties/operators.ts";
 import { call, expectJson } from "../support/platform/call.ts";
 import { OPERATOR, put } from "../support/platform/operator.ts";
 import { makeTenant } from "../support/platform/tenants.ts";
@@ -137,11 +138,18 @@ describe("PUT /admin/v1/restore-point", () => {
     const generation = () => env.DB.prepare("SELECT generation FROM restore_point").first<string>("generation");
     await mark(1000);
     const before = await generation();
-    await mark(1000);
+    const person = await makePerson(["plat.admin_write"]);
+    const token = await tokenOf(person);
+    await expectJson(await call("/admin/v1/restore-point", { method: "PUT", token, json: { restoredTo: 1000 } }), 200);
     expect(await generation()).not.toBe(before);
-    expect(await expectJson(await admin("DELETE", "restore-point/hold"), 200)).toMatchObject({ holds: false });
-    expect(await expectJson(await admin("DELETE", "restore-point/hold"), 200)).toMatchObject({ holds: false });
+    const release = async () => call("/admin/v1/restore-point/hold", { method: "DELETE", token });
+    expect(await expectJson(await release(), 200)).toMatchObject({ holds: false });
+    expect(await expectJson(await release(), 200)).toMatchObject({ holds: false });
     const rows = await expectJson(await admin("GET", "audit?subject=restore-point"), 200);
-    expect(rows.map(({ action }: any) => action).slice(0, 3)).toEqual(["release", "restore", "restore"]);
+    expect(rows.map(({ action, actor }: any) => [action, actor]).slice(0, 3)).toEqual([
+      ["release", `operator ${person.user.email}`],
+      ["restore", `operator ${person.user.email}`],
+      ["restore", OPERATOR.clientId],
+    ]);
   });
 });

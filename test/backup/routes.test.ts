@@ -2,6 +2,7 @@ import { evictDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it, vi } from "vitest";
 import { isolate } from "../support/isolate.ts";
+import { makePerson, tokenOf } from "../support/parties/operators.ts";
 import { call, expectJson } from "../support/platform/call.ts";
 import { OPERATOR } from "../support/platform/operator.ts";
 import { tokenFor } from "../support/platform/tokens.ts";
@@ -74,8 +75,23 @@ describe("the operator's backups", () => {
         error: expect.stringContaining("MAINTENANCE is off"),
       }),
     );
-    const cancelled = await expectJson(await call("/admin/v1/backup-job", { method: "DELETE", token }), 200);
-    expect(cancelled.state).toBe("cancelled");
+    const cancel = async () => expectJson(await call("/admin/v1/backup-job", { method: "DELETE", token }), 200);
+    expect((await cancel()).state).toBe("cancelled");
     expect((await expectJson(await call("/admin/v1/backup-job", { token }), 200)).state).toBe("cancelled");
+    // A repeat cancels nothing, and leaves no row.
+    await cancel();
+    const rows = await expectJson(await call(`/admin/v1/audit?subject=backups/${id}&pageSize=2`, { token }), 200);
+    expect(rows.map((row: { action: string }) => row.action)).toEqual(["cancel", "restore"]);
+  });
+
+  it("are recorded with the person who starts them, not with the person's application", async () => {
+    const person = await makePerson(["plat.admin_write"]);
+    const token = await tokenOf(person);
+    const { actor, backup } = await expectJson(await call("/admin/v1/backups", { method: "POST", token }), 202);
+    expect(actor).toBe(`operator ${person.user.email}`);
+    await ended();
+    const subject = `subject=backups/${backup}`;
+    const [row] = await expectJson(await call(`/admin/v1/audit?${subject}`, { token: await operator() }), 200);
+    expect(row).toMatchObject({ action: "backup", actor });
   });
 });

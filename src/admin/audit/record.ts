@@ -1,6 +1,6 @@
 import type { Principal } from "../../http/callers/auth.ts";
 import type { Call } from "../../http/route.ts";
-import { OPERATOR_PERSON, type AuditRecord } from "../../platform/ports/audit.ts";
+import { actorOf, type AuditRecord } from "../../platform/ports/audit.ts";
 
 type OperatorCall = Pick<
   Call<Readonly<Record<string, string>>, unknown, unknown, Principal>,
@@ -10,10 +10,6 @@ interface Place {
   readonly collection: string;
   readonly key: string;
 }
-
-/** The operator client, or the person who uses the operator service. */
-export const actorOf = ({ user, clientId }: Pick<Principal, "user" | "clientId">): string =>
-  user === "" ? clientId : `${OPERATOR_PERSON}${user}`;
 
 const by = ({ nowMs, requestId, principal }: OperatorCall) => ({
   atMs: nowMs,

@@ -2,8 +2,7 @@ import * as z from "zod/mini";
 import { invalid, noSuch, problem } from "../../http/errors/errors.ts";
 import type { DetailType } from "../../http/errors/detail-types.ts";
 import { defineRoute, json, jsonBody, type Route } from "../../http/route.ts";
-import type { AuditTrail } from "../../platform/ports/audit.ts";
-import { actorOf } from "../audit/record.ts";
+import { actorOf, type AuditTrail } from "../../platform/ports/audit.ts";
 import { tenantId } from "../model/fields.ts";
 
 /** The port to the shards: the content of each database, and the time that it takes to answer. */

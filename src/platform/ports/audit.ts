@@ -20,6 +20,10 @@ export interface AuditRecord {
 /** Prefix of the actor of a person's change of the platform. */
 export const OPERATOR_PERSON = "operator ";
 
+/** The actor of a change by the operator service: its client, or the person who uses the service. */
+export const actorOf = ({ user, clientId }: { readonly user: string; readonly clientId: string }): string =>
+  user === "" ? clientId : `${OPERATOR_PERSON}${user}`;
+
 export interface AuditTrail {
   /** A row in the caller's transaction. `if changed`: only if the statement before it changed a row. */
   statement(when: "always" | "if changed", record: AuditRecord): D1PreparedStatement;

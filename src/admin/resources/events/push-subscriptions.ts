@@ -4,7 +4,7 @@ import { invalidCursor, pageLinks, type Page, type Paging } from "../../../http/
 import { defineRoute, empty, json, type Answer, type Route } from "../../../http/route.ts";
 import { matching } from "../../../http/input/validate.ts";
 import type { AuditLog } from "../../audit/audit-log.ts";
-import { actorOf } from "../../audit/record.ts";
+import { actorOf } from "../../../platform/ports/audit.ts";
 import { identifier } from "../../model/fields.ts";
 
 /** The port to the events service: push subscriptions of all clients. A removal writes an audit row. */

@@ -7,7 +7,7 @@ import { matching } from "../../../http/input/validate.ts";
 import type { Names } from "../../../platform/model/names.ts";
 import { PATTERNS } from "../../../platform/model/names.ts";
 import type { AuditLog } from "../../audit/audit-log.ts";
-import { actorOf } from "../../audit/record.ts";
+import { actorOf } from "../../../platform/ports/audit.ts";
 import { identifier, tenantId } from "../../model/fields.ts";
 import { holds, ownsTenant, tenantOperator, type Use } from "../shared/within-organization.ts";
 

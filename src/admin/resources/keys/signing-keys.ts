@@ -3,7 +3,7 @@ import { problem } from "../../../http/errors/errors.ts";
 import { pageOf, invalidCursor, pageLinks, type Paging } from "../../../http/input/paging.ts";
 import { defineRoute, json, type Route } from "../../../http/route.ts";
 import type { Result } from "../../../platform/model/result.ts";
-import { actorOf } from "../../audit/record.ts";
+import { actorOf } from "../../../platform/ports/audit.ts";
 
 /** The port to the OAuth service: facts about the keys that sign tokens, never the keys themselves. */
 export interface SigningKeys {

@@ -4,7 +4,7 @@ import { noSuch, problem } from "../../../http/errors/errors.ts";
 import { pageOf, invalidCursor, pageLinks, type Paging } from "../../../http/input/paging.ts";
 import { defineRoute, json, type Route } from "../../../http/route.ts";
 import type { Result } from "../../../platform/model/result.ts";
-import { actorOf } from "../../audit/record.ts";
+import { actorOf } from "../../../platform/ports/audit.ts";
 
 /** The port to the media service: comparisons of R2 with D1, and their repair. Each start writes an audit row. */
 export interface MediaConsistency {

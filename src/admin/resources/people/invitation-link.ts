@@ -1,9 +1,8 @@
 import { problem } from "../../../http/errors/errors.ts";
 import { defineRoute, json, jsonBody, type Route } from "../../../http/route.ts";
-import type { AuditTrail } from "../../../platform/ports/audit.ts";
+import { actorOf, type AuditTrail } from "../../../platform/ports/audit.ts";
 import { sha256Hex } from "../../../platform/secrets/hash.ts";
 import { randomSecret, type Random } from "../../../platform/runtime/random.ts";
-import { actorOf } from "../../audit/record.ts";
 import { ADD_USER, INVITATION_LIMITS, schema, statements } from "./invitations.ts";
 import { paramsOf } from "./members.ts";
 import { refuseFaults } from "../shared/refusals.ts";

@@ -1,8 +1,7 @@
 import * as z from "zod/mini";
 import { noSuch } from "../../../http/errors/errors.ts";
 import { defineRoute, empty, json, type Route } from "../../../http/route.ts";
-import type { AuditTrail } from "../../../platform/ports/audit.ts";
-import { actorOf } from "../../audit/record.ts";
+import { actorOf, type AuditTrail } from "../../../platform/ports/audit.ts";
 import { email } from "../../model/fields.ts";
 import type { OAuthPort } from "../../model/ports.ts";
 

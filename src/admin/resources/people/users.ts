@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
 import { noSuch } from "../../../http/errors/errors.ts";
 import { defineRoute, empty, type Route } from "../../../http/route.ts";
-import type { AuditTrail } from "../../../platform/ports/audit.ts";
+import { actorOf, type AuditTrail } from "../../../platform/ports/audit.ts";
 import type { CommonPasswords } from "../../../platform/secrets/common-passwords.ts";
 import type { Names } from "../../../platform/model/names.ts";
 import { hashPassword, PASSWORD_CHARS, verifyPassword } from "../../../platform/secrets/password-hash.ts";
@@ -12,7 +12,6 @@ import {
   type PasswordOwner,
 } from "../../../platform/secrets/password-rules.ts";
 import type { Random } from "../../../platform/runtime/random.ts";
-import { actorOf } from "../../audit/record.ts";
 import { httpsAddress } from "../../model/brand.ts";
 import { disabledFlag, displayName, email, flagOrKept, locale } from "../../model/fields.ts";
 import type { OAuthPort } from "../../model/ports.ts";

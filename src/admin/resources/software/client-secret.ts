@@ -3,7 +3,7 @@ import { noSuch, problem } from "../../../http/errors/errors.ts";
 import { defineRoute, json, type Route } from "../../../http/route.ts";
 import { sha256Hex } from "../../../platform/secrets/hash.ts";
 import { randomSecret, type Random } from "../../../platform/runtime/random.ts";
-import { actorOf } from "../../audit/record.ts";
+import { actorOf } from "../../../platform/ports/audit.ts";
 import { identifier } from "../../model/fields.ts";
 import { guard, holds, ownsClient, tenantOperator } from "../shared/within-organization.ts";
 import { builtInRefusal } from "../../model/rules.ts";

@@ -2,8 +2,7 @@ import * as z from "zod/mini";
 import { noSuch } from "../../../http/errors/errors.ts";
 import { pageOf, invalidCursor, pageLinks, type RowRange } from "../../../http/input/paging.ts";
 import { defineRoute, json, type Route } from "../../../http/route.ts";
-import type { AuditTrail } from "../../../platform/ports/audit.ts";
-import { actorOf } from "../../audit/record.ts";
+import { actorOf, type AuditTrail } from "../../../platform/ports/audit.ts";
 import { identifier } from "../../model/fields.ts";
 
 interface Deps {

@@ -2,7 +2,7 @@ import * as z from "zod/mini";
 import { noSuch } from "../../../http/errors/errors.ts";
 import { pageOf, invalidCursor, pageLinks, type RowRange } from "../../../http/input/paging.ts";
 import { defineRoute, empty, json, type Route } from "../../../http/route.ts";
-import { actorOf } from "../../audit/record.ts";
+import { actorOf } from "../../../platform/ports/audit.ts";
 import { clientIdentifier } from "../../model/fields.ts";
 import type { OAuthPort } from "../../model/ports.ts";
 import { revokeAll } from "../keys/revocations.ts";
