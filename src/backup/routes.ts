@@ -32,7 +32,7 @@ export function backupRoutes(
   const { bucket, random, audit, job } = deps;
   const manifests = bucket && createManifestStore(bucket);
 
-  /** Begins a job, and answers with it. */
+  /** Begins a job, and answers with its record. */
   async function begin(call: Operated, kind: JobKind, backup: string, options: JobOptions): Promise<Answer> {
     if (kind === "backup" && (await deps.isTenantMoving())) return tenantMoves();
     const asked = { id: randomId(random), kind, actor: actorOf(call.principal), backup, options };
@@ -40,7 +40,7 @@ export function backupRoutes(
     const record = JSON.parse(text) as JobRecord;
     if (!started)
       return conflict("job_under_way", `A job runs: ${record.kind} of ${record.backup}. Wait for it, or cancel it.`);
-    // A backup and a move each store that they begin, and only then look for the other. So never both go on.
+    // A backup and a move each store their beginning, and only then look for the other. So they never both continue.
     if (kind === "backup" && (await deps.isTenantMoving())) {
       await job().cancel();
       return tenantMoves();

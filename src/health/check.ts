@@ -4,17 +4,17 @@ import { withTimeout } from "../platform/runtime/with-timeout.ts";
 const STATUSES = ["ok", "warn", "fail"] as const;
 export type Status = (typeof STATUSES)[number];
 
-/** A number, text or list that an operator wants to see. */
+/** A number, text or list for operators. */
 export type Fact = number | string | null | readonly object[];
 
 export interface Verdict {
   readonly status: Status;
   readonly facts: Readonly<Record<string, Fact>>;
-  /** One sentence: the fault and what to do next; empty: nothing. */
+  /** One sentence: the fault and what to do next. Empty if there is nothing to do. */
   readonly next: string;
 }
 
-/** Looks at one part of the platform. A throw is a failure. */
+/** Checks one part of the platform. If it throws, the part has failed. */
 export interface Check {
   readonly name: string;
   /** The sentence for a check that throws or gives no answer in time. */
@@ -27,12 +27,12 @@ export interface CheckResult extends Verdict {
   readonly tookMs: number;
 }
 
-/** Our choice. All checks run at the same time, so this is about the longest time that the answer takes. */
+/** Maximum time of a check. All checks run at the same time, so it is about the maximum time of the answer. */
 export const CHECK_MS = 3_000;
 
 export const ok = (facts: Verdict["facts"] = {}): Verdict => ({ status: "ok", facts, next: "" });
 
-/** The first complaint that holds; the list begins with the worst. */
+/** The verdict by the first complaint that holds. The list begins with the worst. */
 export function judge(facts: Verdict["facts"], ...complaints: readonly Complaint[]): Verdict {
   const [status, , next] = complaints.find(([, holds]) => holds) ?? (["ok", true, ""] as const);
   return { status, facts, next };

@@ -17,7 +17,7 @@ export interface SweepRun {
   readonly error: string | undefined;
 }
 
-/** Runs may overlap, so an older one that ends later takes nothing back. */
+/** Runs may overlap, so an older run that ends later does not overwrite a newer one. */
 const BEAT = `
   INSERT INTO sweep_run (name, tried_at, duration_ms, succeeded_at, failed_at, error)
   VALUES (?1, ?2, ?3, iif(?4 IS NULL, ?2, NULL), iif(?4 IS NULL, NULL, ?2), ?4)

@@ -8,18 +8,18 @@ import { NEWEST_MIGRATION } from "../platform/storage/schema.ts";
 export interface StoreCheckDeps {
   readonly clock: Clock;
   readonly facts: FactsStore;
-  /** The databases beside the directory. */
+  /** The databases besides the directory. */
   readonly shards: readonly { readonly number: number; readonly facts: FactsStore }[];
   readonly heartbeats: HeartbeatStore;
   readonly bucket: Pick<R2Bucket, "head">;
-  /** By class: asks one object of it, which reads its storage. */
+  /** Pings one object, by class. The object reads its storage. */
   readonly objects: Readonly<Record<string, () => Promise<void>>>;
 }
 
-/** A key of no file. */
+/** A key that no file has. */
 const PROBED_KEY = "health";
 
-/** Checks of what stores: D1 with its schema and size, the bucket, the objects. */
+/** Checks of storage: D1 with its schema and size, the bucket, the objects. */
 export function storeChecks({ clock, facts, shards, heartbeats, bucket, objects }: StoreCheckDeps): readonly Check[] {
   async function timed(work: () => Promise<unknown>): Promise<number> {
     const startMs = clock.nowMs();

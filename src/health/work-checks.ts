@@ -3,7 +3,7 @@ import type { Heartbeat, HeartbeatStore } from "./heartbeat-store.ts";
 import { LIMITS } from "./limits.ts";
 import { SWEEPS } from "./sweeps.ts";
 
-/** Rows that wait, at least so many, and the time of the oldest one. */
+/** Waiting rows: their number, or a lower bound of it, and the time of the oldest one. */
 export interface Waiting {
   readonly rows: number;
   readonly sinceMs: number | null;
@@ -24,7 +24,7 @@ export interface WorkCheckDeps {
   readonly deadLetters: () => Promise<QueueState>;
 }
 
-/** Checks of work that goes on beside the requests: sweeps, outbox, queue, deletions. */
+/** Checks of work in the background: sweeps, outbox, queue, deletions. */
 export function workChecks(deps: WorkCheckDeps): readonly Check[] {
   const sweeps: Check = {
     name: "sweeps",

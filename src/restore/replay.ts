@@ -8,8 +8,8 @@ import type { RestorePoint, RestorePointStore } from "./restore-point-store.ts";
  *
  *   copy ── its lines "delete", done, since the time ──→ not there: absent; made since the restore: kept; else erased
  *
- * A step does a few lines and stores its position. After a step that broke off, its lines are done again and find
- * nothing. A record that was made since the restore is another one of the same name, and stays.
+ * A step does a few lines and stores its position. If a step breaks off, its lines are done again and find nothing. A
+ * record that was made since the restore is another one of the same name, so it stays.
  */
 export interface ReplayDeps {
   readonly bucket: Pick<R2Bucket, "list" | "get">;

@@ -18,11 +18,11 @@ export interface Manifest extends Facts {
   readonly sealKeys: readonly SealKeyProof[];
 }
 
-/** Proof of a seal key: an HMAC made with it. It tells whether a deployment has the same key, and nothing else. */
+/** Proof of a seal key: an HMAC made with it. It shows whether a deployment has the same key, and nothing else. */
 export interface SealKeyProof {
   readonly id: string;
   readonly proof: string;
-  /** Something in the backup is sealed with it. */
+  /** True if something in the backup is sealed with it. */
   readonly isUsed: boolean;
 }
 

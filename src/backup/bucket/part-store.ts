@@ -12,7 +12,7 @@ export type PartStore = ReturnType<typeof createPartStore>;
 /** Parts in the bucket. Writing a part that exists changes nothing, so a repeated step does no harm. */
 export function createPartStore(bucket: R2Bucket) {
   return {
-    /** Writes a part. `isNew`: it did not exist before. */
+    /** Writes a part. `isNew` is true if it did not exist before. */
     async put(
       section: string,
       lines: readonly string[],

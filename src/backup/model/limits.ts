@@ -1,9 +1,9 @@
-/** Our choice. A step stays far below the limits of one alarm: 128 MB of memory, some minutes, 10,000 calls. */
+/** Limits of a step, far below those of one alarm: 128 MB of memory, some minutes, 10,000 calls. */
 export const LIMITS = {
   /** Rows and characters of a page of a table. */
   pageRows: 1_000,
   pageChars: 2_000_000,
-  /** Characters of the rows that are bound to one statement. D1 takes 2 MB. */
+  /** Characters of the rows that are bound to one statement. D1 accepts 2 MB. */
   bindChars: 900_000,
   /** On average one row in so many ends a part. A new row then changes one part, and not all that follow. */
   rowsPerPart: 256,

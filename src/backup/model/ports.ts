@@ -33,7 +33,7 @@ export interface RegisterPage {
   readonly retention: { readonly ageMs: number };
   readonly resets?: readonly LogReset[] | undefined;
 }
-/** A log that was reset gives out positions again. */
+/** The last reset of a log. After it, the log assigns positions again. */
 interface LogReset {
   readonly id: string;
 }

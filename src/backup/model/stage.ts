@@ -5,7 +5,7 @@ import type { Part } from "./part.ts";
  * A stage of a job. `step` does a bounded amount of work from `position` on, and returns the next position.
  *
  * A step may run twice, since the object may be stopped before it stores the result. So everything that a step writes
- * elsewhere can be written again without harm. Its progress is in its result alone, which is stored in one transaction.
+ * elsewhere can be written again without harm. Its progress is only in its result, which is stored in one transaction.
  */
 export interface Stage {
   readonly name: string;
