@@ -38,10 +38,14 @@ type Way = (
 export const isMissing = (answer: Answer): boolean =>
   isProblem(answer) && answer.type === "element_resource_non_existing";
 
+/** Requests to links have no token. */
+const clientOf = (principal: Principal | undefined): string | undefined => principal?.clientId;
+
 const byTenant: Way = (deps, { query, principal, nowMs }, run) =>
   atHome(deps, query?.tenant ?? principal.tenant, nowMs, run);
 
-const byFile: Way = (deps, { params, nowMs }, run) => look(deps, params.fileId ?? "", nowMs, run, isMissing);
+const byFile: Way = (deps, { params, nowMs, principal }, run) =>
+  look(deps, params.fileId ?? "", nowMs, run, isMissing, undefined, clientOf(principal));
 
 const byErasure: Way = (deps, { params }, run) => run(firstPlace(deps, params.erasureId ?? ""));
 
@@ -59,9 +63,11 @@ const bringing: Way = (deps, call, run, { path }) => {
   let failure: unknown;
   return atHome(deps, tenant, nowMs, async (home) => {
     const bring = (from: number) => bringTo(deps, principal, visibility, fileId, { tenant, home }, from, nowMs);
-    const answer = await look(deps, fileId, nowMs, run, isMissing, bring).catch((thrown: unknown) => {
-      throw (failure = thrown);
-    });
+    const answer = await look(deps, fileId, nowMs, run, isMissing, bring, clientOf(principal)).catch(
+      (thrown: unknown) => {
+        throw (failure = thrown);
+      },
+    );
     // A deletion that failed in the old shard may have happened, so nobody can say that there was no file.
     if (failure !== undefined && isMissing(answer)) throw failure;
     return answer;

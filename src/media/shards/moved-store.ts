@@ -80,6 +80,8 @@ const SQL = {
     ON CONFLICT DO NOTHING`,
   arrived: `UPDATE moved_file SET row = NULL
     WHERE (id, hop) IN (SELECT value ->> 'id', value ->> 'hop' FROM json_each(?1))`,
+  changing: `SELECT closing.client FROM file JOIN owner ON owner.id = file.owner_id
+    JOIN closing ON closing.kind = 'client' AND closing.name = owner.client WHERE file.id = ?1`,
   edges: `SELECT shard, departures FROM departed_to`,
   hasLeft: `SELECT 1 FROM departed_tenant WHERE tenant = ?1`,
   stay: `SELECT move FROM ended_move WHERE tenant = ?1
@@ -136,14 +138,21 @@ export function createMovedStore(db: D1Database, shard: number) {
       await prepared(SQL.arrived, JSON.stringify(files.map(({ id, hop }) => ({ id, hop })))).run();
     },
 
-    /** The place of a file that left by itself, and the shards to which tenants moved with their files. */
-    async whereabouts(
-      fileId: string,
-    ): Promise<{ readonly place: Moved | undefined; readonly others: readonly Departure[] }> {
-      const [found, others] = await db.batch([prepared(SQL.find, fileId), prepared(SQL.edges)]);
+    /**
+     * The place of a file that left by itself, and the shards to which tenants moved with their files. `changing`: the
+     * id of the file's client, if an operator is just renaming it (owner-changes.ts).
+     */
+    async whereabouts(fileId: string): Promise<{
+      readonly place: Moved | undefined;
+      readonly others: readonly Departure[];
+      readonly changing: string | undefined;
+    }> {
+      const statements = [prepared(SQL.find, fileId), prepared(SQL.edges), prepared(SQL.changing, fileId)];
+      const [found, others, changing] = await db.batch(statements);
       return {
         place: elsewhere(found?.results[0] as Moved | undefined),
         others: ((others?.results ?? []) as Departure[]).filter((to) => to.shard !== shard),
+        changing: ((changing?.results ?? []) as { client: string }[])[0]?.client,
       };
     },
 

@@ -74,6 +74,9 @@ export async function arriveAll(
  * `bring` moves a pending file from the shard that is next to the one where it belongs. It returns the way: `look` goes
  * on at its last shard. The notes on the way may be older than the last move of a tenant, so the shards before are
  * searched in the end.
+ *
+ * `client`: the id of the caller's client. If the client was just renamed and its files have not followed yet, this
+ * throws, since the caller would take its file for gone.
  */
 export async function look<T>(
   deps: RelocationDeps,
@@ -82,6 +85,7 @@ export async function look<T>(
   run: (shard: number) => Promise<T>,
   isMissing: (found: T) => boolean,
   bring: (shard: number) => Promise<readonly number[]> = async (shard) => [shard],
+  client?: string,
 ): Promise<T> {
   const ways = new Set<string>();
   /** By old and new shard: the number of moves between them that the search has followed. */
@@ -97,7 +101,9 @@ export async function look<T>(
   for (let looks = 0, hops = 0; looks < MOST_LOOKS && hops < MOST_HOPS; looks++) {
     const found = await run(shard);
     if (!isMissing(found)) return found;
-    const { place, others } = await deps.moved[shard]!.whereabouts(fileId);
+    const { place, others, changing } = await deps.moved[shard]!.whereabouts(fileId);
+    if (changing !== undefined && changing === client)
+      throw new StoreUnavailable("the client of the file is being changed");
     for (const { shard: other, departures } of others)
       if (departures > (walked.get(`${shard} ${other}`) ?? 0)) {
         walked.set(`${shard} ${other}`, departures);

@@ -230,6 +230,7 @@ describe("a client whose files lie in another shard than the directory", () => {
     await breakOffName(put, `${tenant}.${unique("n")}`);
     const files = [file, await pending(client)];
     reports.push(await report(client));
+    expect(await commit(file, client)).toBe(503);
     await endLeft();
     expect(await closings()).toBe(0);
     for (const address of reports) expect((await send(client, address, "GET")).status).toBe(200);
