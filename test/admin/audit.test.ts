@@ -89,6 +89,12 @@ describe("a row of a refusal", () => {
     for (const column of ["request_id", "action", "subject"]) expect(row![column].length).toBeLessThanOrEqual(512);
   });
 
+  it("has the whole address of an operator, however long", async () => {
+    const actor = `operator ${"a".repeat(64)}@${"b".repeat(185)}.org`;
+    await createAuditLog(PORTS).note(record({ actor }));
+    expect((await entries(`actor=${encodeURIComponent(actor)}`)).map((entry) => entry.actor)).toEqual([actor]);
+  });
+
   it("is short and harmless for a client id that a stranger made up", async () => {
     const clientId = `${"x".repeat(10_000)}\n\u001B[2J`;
     const form = { grant_type: "client_credentials", client_id: clientId, client_secret: "s" };

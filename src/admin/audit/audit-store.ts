@@ -1,13 +1,20 @@
 import type { RowRange } from "../../http/input/paging.ts";
 import type { AuditRecord } from "../../platform/ports/audit.ts";
+import { EMAIL_MAX_CHARS } from "../../platform/text/email.ts";
 import { sanitizeForLog } from "../../platform/text/text.ts";
 import { fieldsNow, pendingStatements, readChanges, type LoggedFields, type RowQuery } from "./change-store.ts";
 
 /** Rows by the operator, rows by clients and users, refusals about known accounts, other refusals. */
 export type Share = "operator" | "done" | "known" | "unknown";
 
-/** Characters of each text that a row keeps. */
-export const TEXT_CHARS = { requestId: 64, actor: 256, action: 64, subject: 512, reason: 1024 } as const;
+/** Characters of each text that a row keeps. The longest actor is `operator` and an address. */
+export const TEXT_CHARS = {
+  requestId: 64,
+  actor: "operator ".length + EMAIL_MAX_CHARS,
+  action: 64,
+  subject: 512,
+  reason: 1024,
+} as const;
 /** Rows that one step of a removal removes, steps of one removal, and the pause between two. */
 const REMOVAL = { rows: 1_000, steps: 50, pauseMs: 50 } as const;
 
