@@ -36,6 +36,7 @@ import { makePerson, tokenOf } from "./support/parties/operators.ts";
 import { makeApp, signInThrough, visit } from "./support/sign-in.ts";
 import { setUpApp } from "./support/parties/totp.ts";
 import { makeUser } from "./support/users.ts";
+import { checkElsewhere } from "./support/sweep.ts";
 import { shardBinding, shardsOf } from "../src/platform/storage/shards.ts";
 
 /**
@@ -113,7 +114,7 @@ async function endElsewhere(): Promise<void> {
   for (const kind of ["user", "client"] as const) await elsewhere.forget(kind, "x");
   await elsewhere.endAccess(grant.email, grant.clientId);
   await elsewhere.dropAnchors(1, [grant.email]);
-  for (let n = 0; n < RUNS_OF_AN_HOUR; n++) await elsewhere.sweep(n * RUN_MS);
+  for (let n = 0; n < RUNS_OF_AN_HOUR; n++) await checkElsewhere(shardsOf(recording), n * RUN_MS);
 }
 
 /** Sets up an authenticator app, signs in by it and by a recovery code, and removes it. */

@@ -15,11 +15,13 @@ export const SWEEP = { rows: 500, pauseMs: 50, statements: 400 } as const;
 interface Table {
   /** The most statements of one step. */
   readonly statements: number;
-  /** Deletes at most some `rows` rows, and returns how many. */
+  /** The statements of a step that finds nothing. Absent: as many. */
+  readonly idle?: number;
+  /** Deletes, or checks, at most some `rows` rows, and returns how many. */
   deleteRows(rows: number): Promise<number>;
 }
 
-/** Deletes expired rows of every table here, and used refresh tokens. */
+/** Deletes expired rows of every table here, used refresh tokens, and sign-ins in shards that are not valid. */
 export const createSweep =
   ({
     stores,
@@ -38,8 +40,10 @@ export const createSweep =
   }) =>
   async (nowMs: number): Promise<void> => {
     await collapseRevocations();
-    await deleteInRounds(tablesOf({ stores, federation, logouts, shards }, nowMs), isolate);
-    await stores.elsewhere.sweep(nowMs);
+    const checks = stores.elsewhere.checks(nowMs, isolate.chance);
+    const tables = tablesOf({ stores, federation, logouts, shards }, nowMs);
+    const checked = checks.map((deleteRows) => ({ statements: 5, idle: 2, deleteRows }));
+    await deleteInRounds([...tables, ...checked], isolate);
   };
 
 /**
@@ -56,8 +60,9 @@ async function deleteInRounds(tables: readonly Table[], isolate: Pick<Isolate, "
       // With very many shards, one step may be the work of a whole run.
       const statements = Math.min(table.statements, SWEEP.statements);
       if (statements > left) continue;
-      left -= statements;
-      if ((await table.deleteRows(SWEEP.rows)) < SWEEP.rows) continue;
+      const rows = await table.deleteRows(SWEEP.rows);
+      left -= rows === 0 ? (table.idle ?? statements) : statements;
+      if (rows < SWEEP.rows) continue;
       full.push(table);
       await isolate.pause(SWEEP.pauseMs);
     }
@@ -76,6 +81,7 @@ function tablesOf(
     { statements: 1, deleteRows: (rows) => stores.trust.deleteExpired(toSec(nowMs), rows) },
     {
       statements: 2 * databases + anchors,
+      idle: 2 * databases,
       deleteRows: (rows) => stores.sessions.deleteExpired(nowMs, rows, stores.elsewhere.dropAnchors),
     },
     { statements: 1, deleteRows: (rows) => federation.deleteExpired(nowMs, rows) },
@@ -83,27 +89,26 @@ function tablesOf(
     { statements: 2, deleteRows: (rows) => stores.invitations.deleteExpired(nowMs, rows) },
     {
       statements: databases + anchors,
+      idle: databases,
       deleteRows: (rows) => stores.codes.deleteExpired(nowMs, rows, stores.elsewhere.dropAnchors),
     },
     { statements: 1, deleteRows: (rows) => stores.usedAssertions.deleteExpired(nowMs, rows) },
     { statements: 1, deleteRows: (rows) => stores.pushedRequests.deleteExpired(nowMs, rows) },
     { statements: 1, deleteRows: (rows) => stores.devices.deleteExpired(nowMs, rows) },
     { statements: 2, deleteRows: (rows) => logouts.deleteDead(nowMs, rows) },
-    unregisteredClients(stores, databases, nowMs),
+    {
+      statements: 6 + 3 * databases,
+      idle: 8,
+      async deleteRows(rows) {
+        // The last uses of grants in shards are noted first.
+        if (databases > 1) {
+          const uses = await stores.elsewhere.lastUses(await stores.unregistered.idle(nowMs, rows));
+          await stores.unregistered.noteUses(uses);
+          await stores.elsewhere.endClients(await stores.unregistered.idle(nowMs, rows));
+        }
+        return stores.unregistered.deleteUnused(nowMs, rows);
+      },
+    },
     { statements: databases, deleteRows: (rows) => stores.refreshGrants.deleteUsed(nowMs, rows) },
   ];
 }
-
-/** Clients that nobody uses. With shards, the last uses of their grants there are noted first. */
-const unregisteredClients = ({ unregistered, elsewhere }: OAuthStores, databases: number, nowMs: number): Table =>
-  databases === 1
-    ? { statements: 4, deleteRows: (rows) => unregistered.deleteUnused(nowMs, rows) }
-    : {
-        statements: 9 + 3 * (databases - 1),
-        async deleteRows(rows) {
-          const uses = await elsewhere.lastUses(await unregistered.idle(nowMs, rows));
-          await unregistered.noteUses(uses);
-          await elsewhere.endClients(await unregistered.idle(nowMs, rows));
-          return unregistered.deleteUnused(nowMs, rows);
-        },
-      };

@@ -53,10 +53,9 @@ export function createTenantCopies({
       try {
         await writeTo(shard, some);
       } catch (thrown) {
-        log.error("tenants were not copied to their shard", {
+        log.error("tenants not copied to their shard", {
           shard,
           tenants: some.length,
-          first: some[0]?.tenant,
           error: describeError(thrown),
         });
         failed.set(shard, thrown);
@@ -67,18 +66,18 @@ export function createTenantCopies({
   }
 
   /**
-   * Writes pages of copies that are due, until a page went well, or the last one. A shard that fails is not asked again
-   * in this run, so it holds up no other. Throws at the end if one failed.
+   * Writes pages of copies that are due: all, or until a page went well. A shard that fails is not asked again in this
+   * run, so it holds up no other. Throws at the end if one failed.
    */
-  async function writePages(until: "a page went well" | "all are written"): Promise<void> {
+  async function writePages({ all }: { readonly all: boolean }): Promise<void> {
     const failed: Failed = new Map();
     for (;;) {
       const failures = failed.size;
       const due = await store.due(PAGE, [...failed.keys()]);
       await write(due, failed);
-      if (due.length < PAGE || (until === "a page went well" && failed.size === failures)) break;
+      if (due.length < PAGE || (!all && failed.size === failures)) break;
     }
-    if (failed.size > 0) throw new AggregateError(failed.values(), `copies of tenants failed: ${failed.size} shards`);
+    if (failed.size > 0) throw new AggregateError(failed.values(), `no copies of tenants in ${failed.size} shards`);
   }
 
   return {
@@ -90,13 +89,13 @@ export function createTenantCopies({
       }
     },
     async sweep() {
-      if (shards.length > 1) await writePages("a page went well");
+      if (shards.length > 1) await writePages({ all: false });
     },
     async copyAll() {
       if (shards.length === 1) return;
       for (const shard of copies.slice(1)) await shard.forget();
       await store.copyAgain();
-      await writePages("all are written");
+      await writePages({ all: true });
     },
   };
 }

@@ -1,8 +1,9 @@
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { createDeps } from "../../src/deps.ts";
+import { clientAnchor } from "../../src/oauth/homes/anchor-store.ts";
 import { SWEEP } from "../../src/oauth/sweep.ts";
-import { RUNS_OF_AN_HOUR, sliceAt } from "../../src/platform/storage/slice.ts";
+import { RUNS_OF_A_DAY, RUNS_OF_AN_HOUR, sliceAt } from "../../src/platform/storage/slice.ts";
 import { counting } from "../support/counting.ts";
 import { makeClient } from "../support/platform/clients.ts";
 import { shardDb } from "../support/shards.ts";
@@ -60,6 +61,35 @@ describe("the sweep", () => {
     const statements = await sweep();
     expect(statements).toBeGreaterThan(SWEEP.statements / 2);
     expect(statements).toBeLessThanOrEqual(SWEEP.statements + idle);
-    for (const number of [0, 1]) expect(await left("session", shardDb(number))).toBeGreaterThan(0);
+    for (const number of [0, 1]) {
+      expect(await left("session", shardDb(number))).toBeGreaterThan(0);
+      await shardDb(number).prepare("DELETE FROM session").run();
+    }
+  });
+
+  it("keeps to it with what is left over in a shard, which holds up no other, and ends it run by run", async () => {
+    const idle = await sweep();
+    const { from } = sliceAt(NOW, RUNS_OF_A_DAY);
+    const grants = (SWEEP.statements / 4) * SWEEP.rows;
+    for (const [number, count] of [
+      [1, grants],
+      [2, 10],
+    ] as const) {
+      const db = shardDb(number);
+      await db.batch([
+        db.prepare("INSERT OR IGNORE INTO user (email, name, disabled, created_at) VALUES ('nobody', '', 1, 0)"),
+        ...clientAnchor(db, "any.client"),
+      ]);
+      const insert = `INSERT INTO refresh_grant (id, client, email, authorization, created_at, last_used_at)
+        SELECT ?2 || printf('%08d', i), 'any.client', 'nobody', '{"authenticatedAtMs":1}', i, i FROM n`;
+      await fill(db, count, insert, from);
+    }
+    expect(await sweep()).toBeLessThanOrEqual(SWEEP.statements + idle);
+    expect(await left("refresh_grant", shardDb(2))).toBe(0);
+    const behind = (await left("refresh_grant", shardDb(1))) ?? 0;
+    expect(behind).toBeGreaterThan(0);
+    expect(behind).toBeLessThan(grants);
+    await sweep();
+    expect(await left("refresh_grant", shardDb(1))).toBe(0);
   });
 });

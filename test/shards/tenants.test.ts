@@ -107,7 +107,7 @@ describe("a change of a tenant", () => {
       });
       const silenced = vi.spyOn(console, "error").mockReturnValue();
       const own = createDeps({ ...env, [shardBinding(1)]: down });
-      await expect(own.shards.copies[how]()).rejects.toThrow("copies of tenants failed");
+      await expect(own.shards.copies[how]()).rejects.toThrow("no copies of tenants in 1 shards");
       silenced.mockRestore();
       expect([await copyOf(3, tenant), asked]).toMatchObject([{ files: 6 }, 1]);
       // Once it is up again, its copies are written too.

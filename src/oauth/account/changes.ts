@@ -102,7 +102,7 @@ export async function endSession(deps: AccountDeps, call: FormCall): Promise<Res
   try {
     const record = { ...by, action: "revoke", outcome: "done", reason: "" } as const;
     const ended = await deps.revocations.revokeAll("session", sid, nowMs, record, email);
-    deps.log.info("session ended", { requestId, user: email, ended });
+    deps.log.info("session ended", { requestId, user: email });
     return redirectToAccount(deps, call, ended === "ended" ? "sessionEnded" : "sessionEndedPartly");
   } finally {
     // The statement may have run even if its response was lost.

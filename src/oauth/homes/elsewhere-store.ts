@@ -1,4 +1,3 @@
-import type { Slice } from "../../platform/storage/slice.ts";
 import type { OwnerKind } from "../tokens/trust-store.ts";
 import type { Application, GrantCursor, ListedGrant } from "./listed-grant.ts";
 import { SESSIONS_OF_SID } from "../users/user-store.ts";
@@ -186,11 +185,11 @@ export const createElsewhereStore = (db: D1Database) => ({
   async endClients(clientIds: readonly string[]): Promise<void> {
     await db.batch(END_CLIENTS.map((sql) => db.prepare(sql).bind(JSON.stringify(clientIds))));
   },
-  /** Grants of a slice, after one of them. */
-  grantsIn: async (after: string, { to }: Slice, limit: number): Promise<readonly ComparedGrant[]> =>
+  /** Grants after a key, before another one. */
+  grantsIn: async (after: string, to: string, limit: number): Promise<readonly ComparedGrant[]> =>
     (await db.prepare(GRANTS_IN).bind(after, to, limit).all<ComparedGrant>()).results,
-  /** Sessions of a slice that clients must be told of, after one of them. */
-  sessionsWithClientsIn: async (after: string, { to }: Slice, limit: number): Promise<readonly ComparedSession[]> =>
+  /** Sessions that clients must be told of, after a key, before another one. */
+  sessionsWithClientsIn: async (after: string, to: string, limit: number): Promise<readonly ComparedSession[]> =>
     (await db.prepare(SESSIONS_WITH_CLIENTS).bind(after, to, limit).all<ComparedSession>()).results,
   async endSessions(ids: readonly string[]): Promise<void> {
     await db.prepare(END_THESE_SESSIONS).bind(JSON.stringify(ids)).run();

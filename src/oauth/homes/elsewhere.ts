@@ -1,9 +1,11 @@
 import { inParallel, mapInParallel } from "../../platform/runtime/parallel.ts";
 import { SHARDS_AT_ONCE, type Shards } from "../../platform/storage/shards.ts";
-import { RUNS_OF_A_DAY, RUNS_OF_AN_HOUR, sliceAt } from "../../platform/storage/slice.ts";
+import { RUNS_OF_A_DAY, RUNS_OF_AN_HOUR, keysAt } from "../../platform/storage/slice.ts";
 import {
   createElsewhereDirectory,
   createElsewhereStore,
+  type ComparedGrant,
+  type ComparedSession,
   type ElsewhereStore,
   type EndedKind,
 } from "./elsewhere-store.ts";
@@ -28,15 +30,14 @@ import { homesOf } from "../../platform/storage/home.ts";
  *
  * A crash between two steps is an error for the caller, who repeats the request: each step can be repeated. Rows that
  * are left over are void, or belong to people and clients that are gone, so they give no access. The sweep removes left
- * over grants within a day, and sessions with clients to tell within an hour; other sessions, and codes, expire. The
- * anchor of a person who is gone is deleted with the last of these rows.
+ * over grants within a day, and sessions with clients to tell within an hour, or in a later round if a run has more to
+ * do than its statements allow; other sessions, and codes, expire. The anchor of a person who is gone is deleted with
+ * the last of these rows.
  */
 export type Elsewhere = ReturnType<typeof createElsewhere>;
 
 /** Transactions in one shard for one request; as many as in grants/revoke-all-store.ts. */
 const MAX_STEPS = 20;
-/** Grants or sessions that one statement compares with the directory. */
-const COMPARED = 500;
 
 export function createElsewhere(shards: Shards) {
   const [{ db }] = shards;
@@ -57,33 +58,18 @@ export function createElsewhere(shards: Shards) {
     return { removed, mayHaveMore };
   }
 
-  /** Removes grants that the directory finds not valid, in a slice of a shard: each grant is checked once a day. */
-  async function sweepIn(store: ElsewhereStore, nowMs: number): Promise<void> {
-    const slice = sliceAt(nowMs, RUNS_OF_A_DAY);
-    for (let after = slice.from; ;) {
-      const grants = await store.grantsIn(after, slice, COMPARED);
-      if (grants.length === 0) return;
-      const notValid = new Set(await directory.notValid(grants));
-      if (notValid.size > 0) {
-        await store.remove([...notValid]);
-        await store.dropAnchors(grants.filter(({ id }) => notValid.has(id)).map(({ email }) => email));
-      }
-      if (grants.length < COMPARED) return;
-      after = grants.at(-1)!.id;
-    }
+  /** Removes grants of a shard that the directory finds not valid. */
+  async function removeGrants(store: ElsewhereStore, grants: readonly ComparedGrant[]): Promise<void> {
+    const notValid = new Set(await directory.notValid(grants));
+    if (notValid.size === 0) return;
+    await store.remove([...notValid]);
+    await store.dropAnchors(grants.filter(({ id }) => notValid.has(id)).map(({ email }) => email));
   }
 
-  /** Ends sessions that the directory finds not valid, so that their clients are told; each is checked once an hour. */
-  async function sweepSessionsIn(store: ElsewhereStore, nowMs: number): Promise<void> {
-    const slice = sliceAt(nowMs, RUNS_OF_AN_HOUR);
-    for (let after = slice.from; ;) {
-      const sessions = await store.sessionsWithClientsIn(after, slice, COMPARED);
-      if (sessions.length === 0) return;
-      const notValid = await directory.notValid(sessions);
-      if (notValid.length > 0) await store.endSessions(notValid);
-      if (sessions.length < COMPARED) return;
-      after = sessions.at(-1)!.id;
-    }
+  /** Ends sessions of a shard that the directory finds not valid, so that their clients are told. */
+  async function removeSessions(store: ElsewhereStore, sessions: readonly ComparedSession[]): Promise<void> {
+    const notValid = await directory.notValid(sessions);
+    if (notValid.length > 0) await store.endSessions(notValid);
   }
 
   return {
@@ -144,12 +130,43 @@ export function createElsewhere(shards: Shards) {
       const gone = await directory.gone(emails);
       if (gone.length > 0) await stores[shard - 1]!.dropAnchors(gone);
     },
-    /** Removes sign-ins that the directory finds not valid. */
-    async sweep(nowMs: number): Promise<void> {
-      await inParallel(stores, SHARDS_AT_ONCE, async (store) => {
-        await sweepSessionsIn(store, nowMs);
-        await sweepIn(store, nowMs);
-      });
-    },
+    /**
+     * Checks of sign-ins against the directory, which remove those that are not valid. A step checks at most so many
+     * and returns how many; fewer than the limit: the check is at its end. `chance`: returns a number in [0, 1).
+     */
+    checks: (nowMs: number, chance: () => number): readonly Check[] =>
+      stores.flatMap((store) => [
+        checkOf(keysAt(nowMs, RUNS_OF_AN_HOUR, chance()), store.sessionsWithClientsIn, (some) =>
+          removeSessions(store, some),
+        ),
+        checkOf(keysAt(nowMs, RUNS_OF_A_DAY, chance()), store.grantsIn, (some) => removeGrants(store, some)),
+      ]),
+  };
+}
+
+export type Check = (limit: number) => Promise<number>;
+
+/**
+ * The check of a slice of a table. It begins anywhere in the slice, goes to the end, and then from the beginning on. So
+ * rows get their turn in some round, even if no run comes through the whole slice.
+ */
+function checkOf<Row extends { readonly id: string }>(
+  [from, middle, to]: readonly [string, string, string],
+  read: (after: string, to: string, limit: number) => Promise<readonly Row[]>,
+  removeNotValid: (rows: readonly Row[]) => Promise<void>,
+): Check {
+  const ends = [to, middle];
+  let after = middle;
+  return async (limit) => {
+    for (let [end] = ends; end !== undefined; [end] = ends) {
+      const rows = await read(after, end, limit);
+      if (rows.length > 0) await removeNotValid(rows);
+      after = rows.at(-1)?.id ?? after;
+      if (rows.length === limit) return limit;
+      ends.shift();
+      after = from;
+      if (rows.length > 0) return ends.length > 0 ? limit : rows.length;
+    }
+    return 0;
   };
 }

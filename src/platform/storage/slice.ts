@@ -23,6 +23,12 @@ export function sliceAt(nowMs: number, rounds: number): Slice {
   return { from: boundary(run, rounds), to: run + 1 === rounds ? "g" : boundary(run + 1, rounds) };
 }
 
+/** The beginning of that slice, a key within, and its end. `chance`: a number in [0, 1), the place of the key. */
+export function keysAt(nowMs: number, rounds: number, chance: number) {
+  const { from, to } = sliceAt(nowMs, rounds);
+  return [from, boundary((Math.floor(nowMs / RUN_MS) % rounds) + chance, rounds), to] as const;
+}
+
 const boundary = (part: number, parts: number): string =>
   Math.floor((part * 0x1_0000) / parts)
     .toString(16)

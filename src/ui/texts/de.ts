@@ -336,7 +336,7 @@ export const de: Texts = {
       ended: "Sie sind überall abgemeldet, und keine Anwendung hat mehr Zugriff.",
       sessionEnded: "Der Browser ist abgemeldet, und der Zugriff, den Anwendungen durch ihn bekamen, ist beendet.",
       sessionEndedPartly:
-        "Der Browser ist abgemeldet, aber Anwendungen bekamen durch ihn mehr Zugriff, als sich auf einmal beenden lässt. „Überall abmelden“ beendet den Rest.",
+        "Der Browser ist abgemeldet, aber der Zugriff, den Anwendungen durch ihn bekamen, ist noch nicht ganz beendet. „Überall abmelden“ beendet den Rest.",
       linkSent: "Ein Link ist an Ihre Adresse unterwegs. Er gilt einmal und 30 Minuten lang, in diesem Browser.",
       factorRemoved: "Die Anmeldung in zwei Schritten ist ausgeschaltet. Ihr Passwort allein meldet Sie an.",
       linked: "Verknüpft. Von nun an können Sie sich damit anmelden.",

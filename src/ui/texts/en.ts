@@ -320,7 +320,7 @@ export const en: Texts = {
       ended: "You are signed out everywhere, and no application has access any more.",
       sessionEnded: "The browser is signed out, and what applications got by it has ended.",
       sessionEndedPartly:
-        "The browser is signed out, but it gave applications more access than can be ended at once. Use “Sign out everywhere” to end the rest.",
+        "The browser is signed out, but not all that applications got by it has ended. “Sign out everywhere” ends the rest.",
       linkSent: "A link is on its way to your address. It works once, for 30 minutes, in this browser.",
       factorRemoved: "Two-step sign-in is off. Your password alone signs you in.",
       linked: "Linked. From now on you can sign in with it.",

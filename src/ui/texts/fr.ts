@@ -338,7 +338,7 @@ export const fr: Texts = {
       ended: "Vous êtes déconnecté partout et plus aucune application n’a accès.",
       sessionEnded: "Le navigateur est déconnecté, et les accès que les applications en avaient obtenus ont pris fin.",
       sessionEndedPartly:
-        "Le navigateur est déconnecté, mais les applications en avaient obtenu plus d’accès qu’il n’est possible d’en retirer en une fois. «\u00a0Se déconnecter partout\u00a0» met fin au reste.",
+        "Le navigateur est déconnecté, mais les accès que les applications en avaient obtenus n’ont pas tous pris fin. «\u00a0Se déconnecter partout\u00a0» met fin au reste.",
       linkSent:
         "Un lien est en route vers votre adresse. Il fonctionne une fois, pendant 30 minutes, dans ce navigateur.",
       factorRemoved: "La connexion en deux étapes est désactivée. Votre mot de passe suffit pour vous connecter.",

@@ -109,7 +109,7 @@ describe("the account page", () => {
       expect((await here.post(form.action, form.fields)).status).toBe(303);
       return (await here.get(ACCOUNT)).html;
     };
-    expect(await end()).toContain("to end the rest");
+    expect(await end()).toContain("ends the rest");
     expect((await there.get(ACCOUNT)).forms[0]!.action).toContain("/account/sign-in");
     const refresh = () => tokenAt(app, { grant_type: "refresh_token", refresh_token: tokens.refresh_token });
     const renewed = await expectJson(await refresh(), 200);

@@ -2,7 +2,6 @@ import { env } from "cloudflare:workers";
 import { decodeJwt } from "jose";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { createDeps } from "../../../src/deps.ts";
-import { createElsewhere } from "../../../src/oauth/homes/elsewhere.ts";
 import { randomId, systemRandom } from "../../../src/platform/runtime/random.ts";
 import { shardBinding, shardsOf } from "../../../src/platform/storage/shards.ts";
 import { Browser, landed, toInit } from "../../support/browser.ts";
@@ -16,7 +15,7 @@ import { basic, tokenFor } from "../../support/platform/tokens.ts";
 import { unique } from "../../support/platform/unique.ts";
 import { everywhere, shardDb } from "../../support/shards.ts";
 import { makeApp, visit } from "../../support/sign-in.ts";
-import { sweptAt } from "../../support/sweep.ts";
+import { checkElsewhere, sweptAt } from "../../support/sweep.ts";
 import { makeUser } from "../../support/users.ts";
 import * as fc from "fast-check";
 import { errorOf, isLiving } from "../support/answers.ts";
@@ -230,7 +229,7 @@ describe("A break between two databases", () => {
         expect(await isLiving(held.access_token)).toBe(false);
         expect((await refresh(flow.client, held.refresh_token)).status).toBeGreaterThanOrEqual(400);
         // The caller's token is revoked with the rest, so the sweep has to finish the work.
-        if (answer.status === 401) await createElsewhere(shardsOf(env)).sweep(sweptAt(sid, Date.now()));
+        if (answer.status === 401) await checkElsewhere(shardsOf(env), sweptAt(sid, Date.now()));
         expect(await grantsOf(flow.email)).toBe(0);
         if (SIGN_OUTS.has(what))
           expect([await countOf("session", flow), await countOf("session_client", flow)]).toEqual([0, 0]);
