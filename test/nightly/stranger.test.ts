@@ -79,13 +79,14 @@ async function typeAll(lines: string, cwd: string, more?: Record<string, string>
 }
 
 beforeAll(() => mkdirSync(join(world, "my-own-app")));
-afterAll(async () => {
+afterAll(() => {
   for (const { pid } of children)
     try {
       if (pid !== undefined) process.kill(-pid, "SIGKILL");
     } catch {}
+  // The packages of several applications: many thousand files.
   rmSync(world, { recursive: true, force: true });
-});
+}, 300_000);
 
 async function signIn(page: Page): Promise<void> {
   const password = /ada@demo\.example\W+(?:password )?(\S+)/.exec(platform.output())?.[1] ?? "";
