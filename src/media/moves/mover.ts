@@ -113,9 +113,9 @@ export function createMover(deps: MoverDeps): Mover {
     close: (run, { from, to }) => leaving[from]!.close(run, to, clock.nowMs()),
 
     async arrive(run, { from, to }) {
-      // All of them: the new shard counts the tenant's pending files for its quota.
+      // All of them: the new shard counts the tenant's pending files for its quota. Other shards may be down.
       for (let left: number = PAGE.rows; left === PAGE.rows;) {
-        const places = await deps.moved[from]!.underWay(PAGE.rows);
+        const places = await deps.moved[from]!.underWay(PAGE.rows, to);
         await arriveAll(deps, from, places, clock.nowMs());
         left = places.length;
       }

@@ -23,7 +23,7 @@ export function sureListing(store: ListingStore, moved: MovedStore, isOne: boole
     async metadataOf(ids) {
       const found = await store.metadataOf(ids);
       if (!isOne && found.size < ids.length && (await moved.hasLeftFiles(ids)))
-        throw new StoreUnavailable("files of the page have moved to another shard");
+        throw new StoreUnavailable("the tenant has moved to another shard");
       return found;
     },
   };

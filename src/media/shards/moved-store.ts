@@ -37,11 +37,18 @@ const LEAVES = `EXISTS (SELECT 1 FROM moved_file WHERE id = ?1 AND row IS NOT NU
 /** SQL: files that arrive. ?1: their notes, as JSON with the row as an object. */
 const GIVEN = `json_each(?1) AS given`;
 const field = (path: string): string => `(given.value ->> '$.${path}')`;
+const ROW_FIELDS = "contentType createdAt dueAt pinnedEtag reservedFor reservedBytes person knownPlaces"
+  .split(" ")
+  .map((name) => field(`row.${name}`))
+  .join();
 /** SQL: the last move of the file that is noted here is the one that brings it. ?2: this shard. */
 const IS_HERE = `EXISTS (SELECT 1 FROM moved_file WHERE moved_file.id = ${field("id")} AND shard = ?2 AND hop = ${field("hop")})`;
 /** SQL: the owner that a file has here. */
 const ITS_OWNER = `owner.client = ${field("row.client")} AND owner.tenant = ''
   AND owner.visibility = ${field("row.visibility")} AND owner.erasure_id IS NULL`;
+
+/** SQL: an operator is just changing the client of the file that left (owner-changes.ts), whose note this is. */
+const IS_CHANGING = `row ->> 'client' IN (SELECT name FROM closing WHERE kind = 'client')`;
 
 const SQL = {
   /** ?6: the shard, ?7: now, ?8: the person, where the client keeps people apart. */
@@ -61,16 +68,18 @@ const SQL = {
   owners: `INSERT INTO owner (client, tenant, visibility)
     SELECT DISTINCT ${field("row.client")}, '', ${field("row.visibility")} FROM ${GIVEN}
     WHERE NOT EXISTS (SELECT 1 FROM owner WHERE ${ITS_OWNER})`,
+  // The file arrived with the name that its client had before a rename.
+  follow: `UPDATE file SET owner_id = owner.id
+    FROM ${GIVEN} CROSS JOIN moved_file ON moved_file.id = ${field("id")} AND hop < ${field("hop")}
+      CROSS JOIN owner ON ${ITS_OWNER}
+    WHERE file.id = moved_file.id AND file.state = 'pending'`,
   note: `INSERT INTO moved_file (id, shard, hop, moved_at)
     SELECT ${field("id")}, ?2, ${field("hop")}, ?3 FROM ${GIVEN} WHERE true
     ON CONFLICT (id) DO UPDATE SET shard = excluded.shard, hop = excluded.hop, moved_at = excluded.moved_at, row = NULL
       WHERE hop < excluded.hop`,
   arrive: `INSERT INTO file (id, owner_id, state, content_type, created_at, due_at, pinned_etag, reserved_for, reserved_bytes,
       owner_user, known_places)
-    SELECT ${field("id")}, owner.id, 'pending', ${field("row.contentType")}, ${field("row.createdAt")},
-      ${field("row.dueAt")}, ${field("row.pinnedEtag")}, ${field("row.reservedFor")}, ${field("row.reservedBytes")},
-      ${field("row.person")}, ${field("row.knownPlaces")}
-    FROM ${GIVEN} CROSS JOIN owner ON ${ITS_OWNER} WHERE ${IS_HERE}
+    SELECT ${field("id")}, owner.id, 'pending', ${ROW_FIELDS} FROM ${GIVEN} CROSS JOIN owner ON ${ITS_OWNER} WHERE ${IS_HERE}
     ON CONFLICT DO NOTHING`,
   arriveVariants: `INSERT INTO variant (file_id, nonce, type, size, state, created_at)
     SELECT ${field("id")}, made.value ->> 'nonce', made.value ->> 'type', made.value ->> 'size', 'declared',
@@ -79,26 +88,28 @@ const SQL = {
     WHERE ${IS_HERE} AND EXISTS (SELECT 1 FROM file WHERE file.id = ${field("id")} AND file.state = 'pending')
     ON CONFLICT DO NOTHING`,
   arrived: `UPDATE moved_file SET row = NULL
-    WHERE (id, hop) IN (SELECT value ->> 'id', value ->> 'hop' FROM json_each(?1))`,
-  changing: `SELECT closing.client FROM file JOIN owner ON owner.id = file.owner_id
-    JOIN closing ON closing.kind = 'client' AND closing.name = owner.client WHERE file.id = ?1`,
+    WHERE (id, hop) IN (SELECT value ->> 'id', value ->> 'hop' FROM json_each(?1)) AND NOT ${IS_CHANGING}`,
+  changing: `SELECT client FROM closing WHERE kind = 'client' AND name IN (
+    SELECT owner.client FROM file JOIN owner ON owner.id = file.owner_id WHERE file.id = ?1
+    UNION ALL SELECT row ->> 'client' FROM moved_file WHERE id = ?1)`,
   edges: `SELECT shard, departures FROM departed_to`,
   hasLeft: `SELECT 1 FROM departed_tenant WHERE tenant = ?1`,
   stay: `SELECT move FROM ended_move WHERE tenant = ?1
-    AND NOT EXISTS (SELECT 1 FROM departed_tenant WHERE departed_tenant.tenant = ended_move.tenant)
+    AND ?1 NOT IN (SELECT tenant FROM departed_tenant)
     UNION ALL SELECT NULL FROM departed_tenant WHERE tenant = ?1`,
   hasLeftFiles: `SELECT 1 FROM json_each(?1) AS named CROSS JOIN file ON file.id = named.value
     CROSS JOIN owner ON owner.id = file.owner_id AND owner.erasure_id LIKE 'moved %' LIMIT 1`,
   hasLeftOwner: `SELECT 1 FROM owner WHERE id = ?1 AND erasure_id LIKE 'moved %'`,
   past: `SELECT shard FROM past_place WHERE tenant = ?1`,
-  underWay: `${FOUND} WHERE row IS NOT NULL AND moved_at >= 0 ORDER BY moved_at LIMIT ?1`,
+  underWay: `${FOUND} WHERE row IS NOT NULL AND moved_at >= 0 AND shard = coalesce(?2, shard) AND NOT ${IS_CHANGING}
+    ORDER BY moved_at LIMIT ?1`,
   forget: `DELETE FROM moved_file WHERE id IN (SELECT value FROM json_each(?1))`,
 } as const;
 
 export function createMovedStore(db: D1Database, shard: number) {
   const prepared = (sql: string, ...values: unknown[]) => db.prepare(sql).bind(...values);
   const elsewhere = (found: Moved | null | undefined): Moved | undefined =>
-    found === null || found === undefined || found.shard === shard ? undefined : found;
+    found?.shard === shard ? undefined : (found ?? undefined);
   return {
     /**
      * Takes a pending file of the caller out of this shard, in one transaction with the note about its new place.
@@ -127,13 +138,17 @@ export function createMovedStore(db: D1Database, shard: number) {
       );
       await db.batch([
         prepared(SQL.owners, given),
+        prepared(SQL.follow, given),
         prepared(SQL.note, given, shard, nowMs),
         prepared(SQL.arrive, given, shard),
         prepared(SQL.arriveVariants, given, shard),
       ]);
     },
 
-    /** Notes that files have arrived: their rows are not needed here any more. */
+    /**
+     * Notes that files have arrived: their rows are not needed here any more. If their client is just being changed,
+     * they follow it only here, and arrive once more after that.
+     */
     async arrived(files: readonly Moved[]): Promise<void> {
       await prepared(SQL.arrived, JSON.stringify(files.map(({ id, hop }) => ({ id, hop })))).run();
     },
@@ -152,7 +167,7 @@ export function createMovedStore(db: D1Database, shard: number) {
       return {
         place: elsewhere(found?.results[0] as Moved | undefined),
         others: ((others?.results ?? []) as Departure[]).filter((to) => to.shard !== shard),
-        changing: ((changing?.results ?? []) as { client: string }[])[0]?.client,
+        changing: (changing?.results[0] as { client: string } | undefined)?.client,
       };
     },
 
@@ -160,10 +175,8 @@ export function createMovedStore(db: D1Database, shard: number) {
     hasLeft: async (tenant: string): Promise<boolean> => (await prepared(SQL.hasLeft, tenant).first()) !== null,
 
     /** The move that brought the files of a tenant here. Null: they have left; undefined: no move is noted. */
-    async stay(tenant: string): Promise<string | null | undefined> {
-      const found = await prepared(SQL.stay, tenant).first<{ move: string | null }>();
-      return found === null ? undefined : found.move;
-    },
+    stay: async (tenant: string): Promise<string | null | undefined> =>
+      (await prepared(SQL.stay, tenant).first<{ move: string | null }>())?.move,
 
     /** Tells whether the owner has left with its tenant, as long as its rows are here. */
     hasLeftOwner: async (id: number): Promise<boolean> => (await prepared(SQL.hasLeftOwner, id).first()) !== null,
@@ -177,16 +190,18 @@ export function createMovedStore(db: D1Database, shard: number) {
       tenant: string,
     ): Promise<{ readonly shards: readonly number[]; readonly stay: string | null | undefined }> {
       const [shards, stay] = await db.batch([prepared(SQL.past, tenant), prepared(SQL.stay, tenant)]);
-      const [found] = (stay?.results ?? []) as { move: string | null }[];
       return {
         shards: ((shards?.results ?? []) as { shard: number }[]).map((place) => place.shard),
-        stay: found?.move,
+        stay: (stay?.results[0] as { move: string | null } | undefined)?.move,
       };
     },
 
-    /** Files that left and whose arrival is not noted. */
-    underWay: async (limit: number): Promise<readonly Moved[]> =>
-      (await prepared(SQL.underWay, limit).all<Moved>()).results,
+    /**
+     * Files that left, to any shard or to this one, and whose arrival is not noted; without those of clients that are
+     * just being changed.
+     */
+    underWay: async (limit: number, to?: number): Promise<readonly Moved[]> =>
+      (await prepared(SQL.underWay, limit, to ?? null).all<Moved>()).results,
 
     /**
      * Deletes the notes about files, so that none can arrive again. Runs before another shard deletes their last rows.

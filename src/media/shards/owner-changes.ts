@@ -112,10 +112,9 @@ export function createOwnerChanges({ stores, owners, placement, clock, random, l
     try {
       const closed = await inEach(some, (store) => store.close(closing, onlyTenant, clock.nowMs()));
       if (closed.includes(false))
-        throw new StoreUnavailable(`files of the ${closing.kind} are in the way, or another change of it`);
+        throw new StoreUnavailable(`files of the ${closing.kind} are in the way, or it is being changed`);
       // A rename that ended before the closing has taken the files along, and this name has no owner any more.
-      if (!isSame(closing, await recordOf(closing)))
-        throw new StoreUnavailable("another change of the client came first");
+      if (!isSame(closing, await recordOf(closing))) throw new StoreUnavailable("the client is being changed");
       if (newName !== undefined) await clearName(newName, closing.client ?? "");
       isWriting = true;
       return await write();

@@ -31,6 +31,10 @@ const LEAVING = `row IS NOT NULL AND moved_at >= 0 AND row ->> 'client' = ?1`;
 const CHANGED = `'changed ' || ?4`;
 /** SQL: ids of the owners of pending files of this client. */
 const pendingOf = (client: string): string => `SELECT id FROM owner WHERE client = ${client} AND ${PENDING}`;
+/** SQL: gives pending files of other owners (whose ids follow) to those of the client ?1. */
+const GIVE_PENDING = `UPDATE file INDEXED BY file_pending SET owner_id = (${pendingOf("?1")}
+      AND visibility = (SELECT visibility FROM owner AS giver WHERE giver.id = file.owner_id))
+    WHERE state = 'pending' AND owner_id IN`;
 const requesterOf = (client: string): string => `(SELECT id FROM requester WHERE client = ${client})`;
 const listOf = (ids: string): string => `json((SELECT json_group_array(id) FROM (${ids})))`;
 /** SQL: the id is in this list of `Rest`. */
@@ -56,10 +60,7 @@ const SQL = {
   deleteRequester: `DELETE FROM requester WHERE client = ?1`,
   deleteLeaving: `DELETE FROM moved_file WHERE ${LEAVING}`,
   // Files that the client has made under its new name go to the owner that is about to get this name.
-  mergePending: `UPDATE file INDEXED BY file_pending SET owner_id = (SELECT earlier.id FROM owner AS earlier
-      WHERE earlier.client = ?1 AND earlier.tenant = '' AND earlier.erasure_id IS NULL
-        AND earlier.visibility = (SELECT visibility FROM owner WHERE owner.id = file.owner_id))
-    WHERE state = 'pending' AND owner_id IN (${pendingOf("?2")} AND visibility IN (SELECT visibility FROM owner
+  mergePending: `${GIVE_PENDING} (${pendingOf("?2")} AND visibility IN (SELECT visibility FROM owner
       WHERE client = ?1 AND ${PENDING}))`,
   deleteMerged: `DELETE FROM owner WHERE client = ?2 AND ${PENDING} AND visibility IN (SELECT visibility FROM owner
       WHERE client = ?1 AND ${PENDING})`,
@@ -68,14 +69,12 @@ const SQL = {
   deleteMergedRequester: `DELETE FROM requester WHERE client = ?2 AND ${requesterOf("?1")} IS NOT NULL`,
   renamePending: `UPDATE owner SET client = ?2 WHERE client = ?1 AND ${PENDING}`,
   renameRequester: `UPDATE requester SET client = ?2 WHERE client = ?1`,
-  renameLeaving: `UPDATE moved_file SET row = json_set(row, '$.client', ?2) WHERE ${LEAVING}`,
+  // A new number, so that a call with the earlier name that comes late does not count as the file's arrival.
+  renameLeaving: `UPDATE moved_file SET row = json_set(row, '$.client', ?2), hop = hop + 1 WHERE ${LEAVING}`,
   retire: `UPDATE owner SET erasure_id = ${CHANGED} WHERE client = ?1 AND ${PENDING}`,
   renew: `INSERT INTO owner (client, tenant, visibility)
     SELECT client, tenant, visibility FROM owner WHERE erasure_id = ${CHANGED}`,
-  keepNew: `UPDATE file INDEXED BY file_pending SET owner_id = (SELECT new.id FROM owner AS new
-      WHERE new.client = ?1 AND new.tenant = '' AND new.erasure_id IS NULL
-        AND new.visibility = (SELECT visibility FROM owner WHERE owner.id = file.owner_id))
-    WHERE state = 'pending' AND owner_id IN (SELECT id FROM owner WHERE erasure_id = ${CHANGED})
+  keepNew: `${GIVE_PENDING} (SELECT id FROM owner WHERE erasure_id = ${CHANGED})
       AND created_at >= (SELECT begun_at FROM closing WHERE kind = 'client' AND name = ?3 AND change = ?4)`,
   deleteRetired: `DELETE FROM owner WHERE erasure_id = ${CHANGED}`,
 } as const;

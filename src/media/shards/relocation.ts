@@ -20,6 +20,8 @@ import type { Moved, MovedStore } from "./moved-store.ts";
  *   makes it arrive first. After a crash between two steps, the next request or the sweep does the rest.
  * - A repeated `arrive` finds the move noted, and a late one finds a higher number, so both change nothing. The notes
  *   are deleted with the last row of the file, those of other shards first.
+ * - A rename of the client gives the move a new number. So a file that arrives with the earlier name does not count as
+ *   arrived, and follows its client when it arrives once more.
  * - The file's id keeps the number of its first shard. A request that does not find it there follows `moved_file`.
  * - Bytes in R2 belong to no shard.
  */
@@ -115,10 +117,9 @@ export async function look<T>(
       next.push(await arriveAt(deps, shard, place, nowMs));
     }
     const following = next.pop();
-    const left = following === undefined ? skipped.pop() : undefined;
-    if (following !== undefined) shard = await broughtFrom(following);
-    else if (left !== undefined) shard = left;
-    else return found;
+    const onward = following ?? skipped.pop();
+    if (onward === undefined) return found;
+    shard = following === undefined ? onward : await broughtFrom(onward);
   }
   throw new StoreUnavailable("the file kept moving between shards");
 }

@@ -3,9 +3,11 @@ import { beforeEach, describe, expect, it } from "vitest";
 import { createComingStore } from "../../../src/media/moves/coming-store.ts";
 import { createLeavingStore } from "../../../src/media/moves/leaving-store.ts";
 import type { VariantJob } from "../../../src/media/model/job.ts";
+import { createMovedStore } from "../../../src/media/shards/moved-store.ts";
 import { guardDatabase } from "../../../src/platform/storage/database.ts";
 import { shardsOf, type Shards } from "../../../src/platform/storage/shards.ts";
 import { createPlacementStore } from "../../../src/shards/placement-store.ts";
+import { databaseWith } from "../../support/directory.ts";
 import { encodePng, gradient } from "../../support/images.ts";
 import { casesOf } from "../../support/model-runs.ts";
 import { unique } from "../../support/platform/unique.ts";
@@ -169,6 +171,20 @@ describe("a tenant that moves", () => {
     await app.consume();
     const shown = await expectJson(await app.call(`${FILES}/${first.id}/variants`, { as }), 200);
     expect(shown[0].state).toBe("ready");
+  });
+
+  it("moves although a file that left before is on its way to a shard that is down", async () => {
+    const [waiting, other] = [await uploaded(app, PICTURE, { as }), await uploaded(app, PICTURE, { as })];
+    const caller = { client: as.clientName, visibility: "private", tenant, isPerson: false } as const;
+    await createMovedStore(shardDb(FROM), FROM).leave(other.id, caller, undefined, 3, START_MS);
+    const down = databaseWith(shardDb(3), { batch: () => Promise.reject(new Error("injected")) });
+    const shards = guarded.map((shard) => (shard.number === 3 ? { ...shard, db: guardDatabase(down) } : shard));
+    const failing = mediaApp({ shards: shards as unknown as Shards, placement: keptPlacement() });
+    moving = new MovingTenants(failing.media, guarded, app.clock);
+    await move(TO);
+    expect(await createPlacementStore(env.DB).find(tenant)).toBe(TO);
+    await expectJson(await app.call(waiting.commitLink, { as, method: "POST" }), 202);
+    await expectJson(await app.call(other.commitLink, { as, method: "POST" }), 202);
   });
 
   it("accepts no changes for a moment, and can always be read", async () => {

@@ -1,6 +1,7 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { shardBinding, shardsOf, type Shard } from "../../../src/platform/storage/shards.ts";
+import { createMovedStore } from "../../../src/media/shards/moved-store.ts";
 import { createDeps } from "../../../src/deps.ts";
 import { strideOf } from "../../support/model-runs.ts";
 import { isolate } from "../../support/isolate.ts";
@@ -10,7 +11,7 @@ import { OPERATOR } from "../../support/platform/operator.ts";
 import { makeTenant, makeTenantIn } from "../../support/platform/tenants.ts";
 import { tokenFor } from "../../support/platform/tokens.ts";
 import { unique } from "../../support/platform/unique.ts";
-import { everywhere } from "../../support/shards.ts";
+import { everywhere, shardDb } from "../../support/shards.ts";
 import { databaseWith, directoryWith } from "../../support/directory.ts";
 import { faultAt } from "../support/faults.ts";
 
@@ -74,6 +75,7 @@ async function breakOff(
   put: (bindings: object) => Promise<Response>,
   column: "name" | "tenant",
   value: string,
+  left = 4,
 ): Promise<void> {
   const written = env.DB.prepare(`SELECT 1 FROM client WHERE ${column} = ?`).bind(value);
   const failing = ({ number, db }: Shard): Shard => ({
@@ -86,10 +88,10 @@ async function breakOff(
     }),
   });
   expect((await put(bindingsOf(shardsOf(env).map(failing)))).status).toBe(200);
-  expect(await closings()).toBe(4);
+  expect(await closings()).toBe(left);
 }
-const breakOffName = (put: (bindings: object, name: string) => Promise<Response>, name: string) =>
-  breakOff((bindings) => put(bindings, name), "name", name);
+const breakOffName = (put: (bindings: object, name: string) => Promise<Response>, name: string, left?: number) =>
+  breakOff((bindings) => put(bindings, name), "name", name, left);
 
 const RECORD = "SELECT name, tenant FROM client WHERE id = ?1";
 const NAME = "SELECT 1 FROM client WHERE name = ?1";
@@ -235,6 +237,34 @@ describe("a client whose files lie in another shard than the directory", () => {
     expect(await closings()).toBe(0);
     for (const address of reports) expect((await send(client, address, "GET")).status).toBe(200);
     for (const one of files) expect(await commit(one, client)).toBe(202);
+  });
+
+  it("gets a file that was on its way to another shard, and arrives there late with the name before", async () => {
+    const { tenant, client, file, put } = await renamable();
+    const [from, to] = [createMovedStore(shardDb(1), 1), createMovedStore(shardDb(2), 2)];
+    const caller = { client: client.clientId, visibility: "private", tenant, isPerson: false } as const;
+    const left = await from.leave(file.id, caller, undefined, 2, Date.now());
+    expect((await put({}, `${tenant}.${unique("n")}`)).status).toBe(200);
+    await to.arrive([left!], Date.now());
+    await from.arrived([left!]);
+    await endLeft();
+    expect([await closings(), await commit(file, client)]).toEqual([0, 202]);
+  });
+
+  it("gets a file that arrives with the name before where the rename ended, while it did not where it left", async () => {
+    const { tenant, client, file, put } = await renamable();
+    const from = createMovedStore(shardDb(1), 1);
+    const caller = { client: client.clientId, visibility: "private", tenant, isPerson: false } as const;
+    await from.leave(file.id, caller, undefined, 2, Date.now());
+    const name = `${tenant}.${unique("n")}`;
+    await breakOffName(
+      (bindings, given) => put({ [shardBinding(1)]: Reflect.get(bindings, shardBinding(1)) }, given),
+      name,
+      1,
+    );
+    expect([await closings(), await commit(file, client)]).toEqual([1, 503]);
+    await endLeft();
+    expect([await closings(), await commit(file, client)]).toEqual([0, 202]);
   });
 
   it("keeps the files that it makes under each name if two renames break off", async () => {
