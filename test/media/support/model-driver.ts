@@ -272,7 +272,7 @@ export class Driver {
 
   /** The state without faults. */
   async look(known: ReadonlySet<string>): Promise<Shown> {
-    const [seen, miscounted, erasures, leaving] = await everywhere.batch<any>([
+    const [seen, miscounted, erasures, leaving, rowsOfFiles] = await everywhere.batch<any>([
       everywhere.prepare(
         `SELECT file.id, file.state, owner.tenant, file.metadata, (SELECT json_group_array(json_object('file_id', file_id,
            'nonce', nonce, 'type', type, 'size', size, 'state', state)) FROM variant
@@ -283,6 +283,7 @@ export class Driver {
       everywhere.prepare(MISCOUNTED),
       everywhere.prepare("SELECT * FROM erasure JOIN requester ON requester.id = erasure.requester_id"),
       everywhere.prepare("SELECT id, row FROM moved_file WHERE row IS NOT NULL"),
+      everywhere.prepare("SELECT id FROM file"),
     ]);
     expect(miscounted!.results).toEqual([]);
     // A file that moves with its tenant is in two shards for a moment, and the same in both.
@@ -290,9 +291,11 @@ export class Driver {
     const makings = { results: files.results.flatMap(({ variants }) => JSON.parse(variants)) };
     const { objects } = await env.MEDIA.list({ prefix: "blob/" });
     const uploads = new Map(objects.map(({ key, httpEtag }) => [key, ETAGS.indexOf(httpEtag)]));
-    // A file that has left a shard and not arrived is pending.
+    // A file that has left a shard and not arrived is pending. One that arrived without a note of it has its row, even
+    // if it is removed there.
+    const arrived = new Set(rowsOfFiles!.results.map(({ id }) => id));
     for (const { id, row } of leaving!.results) {
-      if (files.results.some((file) => file.id === id)) continue;
+      if (arrived.has(id)) continue;
       files.results.push({ id, state: "pending", tenant: "", metadata: null });
       for (const { nonce, type, size } of JSON.parse(row).variants)
         makings.results.push({ file_id: id, nonce, type, size, state: "declared" });
