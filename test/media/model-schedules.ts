@@ -633,6 +633,7 @@ const showOf = (world: World): Shown => ({
           state: file.state,
           tenant: file.tenant,
           metadata: file.state === "pending" ? {} : METADATA[file.metadata],
+          shared: file.state === "committed" && file.commit?.shared === true,
           upload: file.upload,
           variants: variantsOf(file),
         },

@@ -274,7 +274,7 @@ export class Driver {
   async look(known: ReadonlySet<string>): Promise<Shown> {
     const [seen, miscounted, erasures, leaving, rowsOfFiles] = await everywhere.batch<any>([
       everywhere.prepare(
-        `SELECT file.id, file.state, owner.tenant, file.metadata, (SELECT json_group_array(json_object('file_id', file_id,
+        `SELECT file.id, file.state, owner.tenant, file.metadata, file.shared_in IS NOT NULL AS shared, (SELECT json_group_array(json_object('file_id', file_id,
            'nonce', nonce, 'type', type, 'size', size, 'state', state)) FROM variant
            WHERE variant.file_id = file.id AND state <> 'removed') AS variants
          FROM file JOIN owner ON owner.id = file.owner_id
@@ -296,7 +296,7 @@ export class Driver {
     const arrived = new Set(rowsOfFiles!.results.map(({ id }) => id));
     for (const { id, row } of leaving!.results) {
       if (arrived.has(id)) continue;
-      files.results.push({ id, state: "pending", tenant: "", metadata: null });
+      files.results.push({ id, state: "pending", tenant: "", metadata: null, shared: 0 });
       for (const { nonce, type, size } of JSON.parse(row).variants)
         makings.results.push({ file_id: id, nonce, type, size, state: "declared" });
     }
@@ -307,13 +307,14 @@ export class Driver {
       ]),
     );
     const shown: Record<string, object> = {};
-    for (const { id, state, tenant, metadata } of files.results) {
+    for (const { id, state, tenant, metadata, shared } of files.results) {
       // The file of a creation whose answer was lost.
       if (state === "pending" && !known.has(id)) continue;
       shown[id] = {
         state,
         tenant,
         metadata: JSON.parse(metadata ?? "{}"),
+        shared: shared === 1,
         upload: uploads.get(`blob/${id}`),
         variants: [...this.makings.values()]
           .filter(({ file }) => file === id)
