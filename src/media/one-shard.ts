@@ -130,12 +130,12 @@ function createUploads(
   return createPresignedUploads({ s3: createS3(s3, s3.fetch), blobs, pinned, clock, maxBytes, fallback });
 }
 
-/** True if a shard has the rendition: it may have moved with its tenant, and more than once. */
+/** True if a shard has the rendition, and may use its bytes. It may have moved with its tenant, and more than once. */
 async function isElsewhere({ where, shards, clock }: SharedDeps, { fileId, nonce }: VariantJob): Promise<boolean> {
   if (shards.length === 1) return false;
   const findIn = (shard: number) => createVariantStore(shards[shard]!.db).findJob(fileId, nonce);
   const found = await look(where, fileId, clock.nowMs(), findIn, (row) => row === undefined);
-  return found !== undefined;
+  return found?.state === "pending" || found?.state === "ready";
 }
 
 async function forgetMoves({ moved }: RelocationDeps, shard: number, fileIds: readonly string[]): Promise<void> {

@@ -1,5 +1,6 @@
 import type { Clock } from "../../platform/runtime/clock.ts";
 import { StoreUnavailable } from "../../platform/storage/database.ts";
+import { throwTogether } from "../../platform/runtime/attempt-each.ts";
 import { describeError, type Log } from "../../platform/runtime/log.ts";
 import { mapInParallel } from "../../platform/runtime/parallel.ts";
 import { randomId, type Random } from "../../platform/runtime/random.ts";
@@ -77,7 +78,13 @@ export function createOwnerChanges({ stores, owners, placement, clock, random, l
   /** Ends a closing in each shard: carries the change out if the directory has it, else reopens the owner. */
   async function end(closing: Closing): Promise<void> {
     const now = await recordOf(closing);
-    await inEach(stores, (store) => (isSame(closing, now) ? store.open(closing) : store.end(closing, now)));
+    const failures: unknown[] = [];
+    await inEach(stores, (store) =>
+      (isSame(closing, now) ? store.open(closing) : store.end(closing, now)).catch((thrown: unknown) =>
+        failures.push(thrown),
+      ),
+    );
+    throwTogether(failures);
   }
 
   async function reopen(closing: Closing): Promise<void> {
@@ -155,9 +162,18 @@ export function createOwnerChanges({ stores, owners, placement, clock, random, l
       return whileClosed(closing, "", [stores[shard]!], undefined, write);
     },
 
+    // A shard that does not answer holds up neither the others nor other changes.
     async sweep(nowMs) {
-      const left = (await inEach(stores, (store) => store.begunBefore(nowMs - LEFT_MS))).flat();
-      for (const closing of oneOfEach(left)) await end(closing);
+      const failures: unknown[] = [];
+      const left = await inEach(stores, (store) =>
+        store.begunBefore(nowMs - LEFT_MS).catch((thrown: unknown) => {
+          failures.push(thrown);
+          return [];
+        }),
+      );
+      for (const closing of oneOfEach(left.flat()))
+        await end(closing).catch((thrown: unknown) => failures.push(thrown));
+      throwTogether(failures);
     },
   };
 }

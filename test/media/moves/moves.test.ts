@@ -268,6 +268,17 @@ describe("a tenant that moves", () => {
     }
   });
 
+  it("deletes the bytes that a late attempt wrote for a rendition that was given up before the move", async () => {
+    const file = await stored(app, PICTURE, { as, query: "?clip=4x4" });
+    const jobs = app.jobs.splice(0);
+    const before = await keysOf(file.id);
+    await app.consume({ jobs, dead: true });
+    await env.MEDIA.put(`variant/${file.id}/${jobs[0]!.nonce}`, "late");
+    await move(TO);
+    await app.consume({ jobs });
+    expect(await keysOf(file.id)).toEqual(before);
+  });
+
   it("answers a commit in the shard of the file's id as before: again for its client, 404 for another one", async () => {
     const file = await stored(app, PICTURE, { as, metadata: { at: 1 } });
     const waiting = await uploaded(app, PICTURE, { as });

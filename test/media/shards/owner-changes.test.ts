@@ -239,6 +239,22 @@ describe("a client whose files lie in another shard than the directory", () => {
     for (const one of files) expect(await commit(one, client)).toBe(202);
   });
 
+  it("commits again where shards answer, if a rename broke off and another shard is down", async () => {
+    const { tenant, client, file, put } = await renamable();
+    await breakOffName(put, `${tenant}.${unique("n")}`);
+    const refuse = () => Promise.reject(new Error("down"));
+    const statement = { bind: () => statement, first: refuse, all: refuse, run: refuse };
+    const shards = shardsOf(env).map(({ number, db }) => ({
+      number,
+      db: number === 2 ? databaseWith(db, { prepare: () => statement, batch: refuse }) : db,
+    }));
+    const { media } = createDeps({ ...env, ...bindingsOf(shards) });
+    await expect(media.sweep(Date.now() + 3_600_000 / 2)).rejects.toThrow("down");
+    expect([await closings(), await commit(file, client)]).toEqual([1, 202]);
+    await endLeft();
+    expect(await closings()).toBe(0);
+  });
+
   it("gets a file that was on its way to another shard, and arrives there late with the name before", async () => {
     const { tenant, client, file, put } = await renamable();
     const [from, to] = [createMovedStore(shardDb(1), 1), createMovedStore(shardDb(2), 2)];
