@@ -136,6 +136,47 @@ describe("The gateway counts", () => {
     expect(status).toBe(503);
     await expect.poll(() => metricOf(`service_failures gateway ${name}`)).toBe(2);
   });
+
+  it("an answer that a service breaks off, once, and none that its client leaves or may lose", async () => {
+    const name = unique("svc-");
+    const source = `https://${name}.example.com/v1`;
+    const proxyPath = `/${name}/v1`;
+    const tenant = await makeTenant({ subscribed: false });
+    await put(`services/${name}`, {
+      sourceUrl: source,
+      proxyPath,
+      scopes: [],
+      essential: true,
+      tenant,
+      access: "public",
+    });
+    vi.spyOn(console, "warn").mockReturnValue();
+    const impatient = isolate({ GATEWAY_TIMEOUT_MS: "500" });
+    const heads: Record<string, string>[] = [
+      {},
+      { "content-type": "application/json" },
+      { "content-length": "100000" },
+    ];
+    for (const headers of heads) {
+      await answerAt(`${source}/`, { headers, hangs: "in the body" });
+      const begun = await impatient.fetch(`${proxyPath}/`);
+      expect(begun.status).toBe(200);
+      await expect(begun.text()).rejects.toThrow();
+    }
+    await answerAt(`${source}/`, { hangs: "in the body" });
+    await (await impatient.fetch(`${proxyPath}/`)).body!.cancel();
+    // A refusal that closes the connection is an answer without its body.
+    await answerAt(`${source}/`, { status: 400, headers: { "content-length": "10" }, body: "x" });
+    expect((await impatient.fetch(`${proxyPath}/`, { method: "POST", body: "x" })).status).toBe(400);
+    await new Promise((resolve) => setTimeout(resolve, 1_000));
+    // The isolate sends its counts with a later request.
+    const failures = async (): Promise<number> => {
+      expect((await impatient.fetch(`${proxyPath}/`, { method: "POST", body: "x" })).status).toBe(400);
+      return metricOf(`service_failures gateway ${name}`);
+    };
+    await expect.poll(failures, { timeout: 20_000 }).toBeGreaterThan(0);
+    expect(await failures()).toBe(3);
+  });
 });
 
 describe("The cron counts", () => {

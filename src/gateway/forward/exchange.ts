@@ -108,7 +108,7 @@ const OUTCOMES: Record<ForwardResult["kind"], CallOutcome> = {
 async function passOn(
   deps: ExchangeDeps,
   request: AdmittedRequest & { readonly hasBody: boolean },
-  { response, deadline, settled }: Extract<ForwardResult, { kind: "answered" }>,
+  { response, deadline, isCallersFault, settled }: Extract<ForwardResult, { kind: "answered" }>,
 ): Promise<Response | Problem> {
   const { call, service, method, hasBody } = request;
   const { names, log, pathPrefix, timeoutMs } = deps;
@@ -134,12 +134,13 @@ async function passOn(
     beforeEnd: settled,
     onPassedOn: (bytes: number) =>
       deps.meter.add("sent_bytes", { service: "gateway", tenant: request.principal?.tenant }, bytes),
-    onBroken: (thrown: unknown) =>
-      log.warn("answer broke off", { service: name, requestId: call.requestId, reason: String(thrown) }),
+    onBroken(thrown: unknown, isUseful: boolean): void {
+      log.warn("answer broke off", { service: name, requestId: call.requestId, reason: String(thrown) });
+      if (!isUseful && !isCallersFault()) countFailure(deps, request);
+    },
   };
   const passedOn = await toResponse(responseDeps, received, { method, headers: request.headers, hasBody });
   if (passedOn !== undefined) return passedOn;
-  countFailure(deps, request);
   // The service may have carried out the request, so it is not repeated: the caller decides.
   return unavailable(`The service ${name} broke off its answer.`, RETRY_AFTER_SEC, "half an answer");
 }

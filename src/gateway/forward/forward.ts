@@ -24,6 +24,8 @@ export type ForwardResult = {
       readonly response: Response;
       /** Aborts the call if the service takes too long. */
       readonly deadline: Watchdog;
+      /** True once the caller broke off its body, which aborts the call. */
+      readonly isCallersFault: () => boolean;
     }
   /** No connection to the service, or a response of the service that says so (breaker.ts). */
   | { readonly kind: "unreached"; readonly reason: string }
@@ -77,8 +79,11 @@ export async function forward(request: ForwardRequest): Promise<ForwardResult> {
       cf: { cacheTtl: -1 },
     });
     const { status } = response;
-    if (!UNREACHED.has(status) && status !== UNREADABLE)
-      return { kind: "answered", response, deadline, settled: body?.isSent() === false ? settled : undefined };
+    if (!UNREACHED.has(status) && status !== UNREADABLE) {
+      const isCallersFault = (): boolean => body?.fault() !== undefined;
+      const wait = body?.isSent() === false ? settled : undefined;
+      return { kind: "answered", response, deadline, isCallersFault, settled: wait };
+    }
     response.body?.cancel().catch(() => undefined);
     body?.abandon();
     const reason = `status ${status} in the service's place`;

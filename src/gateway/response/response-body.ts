@@ -12,8 +12,11 @@ export interface ResponseBody {
   readonly beforeEnd: (() => Promise<void>) | undefined;
   /** True if the response is still useful without any byte of its body. */
   readonly mayBeEmpty: boolean;
-  /** Called if the service disconnected or took too long. The caller gets a broken connection, not a short response. */
-  onBroken(thrown: unknown): void;
+  /**
+   * Called if the service disconnected or took too long. The caller gets a broken connection, not a short response.
+   * `isUseful`: the caller gets the response without a body instead.
+   */
+  onBroken(thrown: unknown, isUseful: boolean): void;
   /** Called at the end of a body of unknown length, with its size before rewriting. */
   onPassedOn(sizeBytes: number): void;
 }
@@ -43,9 +46,10 @@ export function relayResponseBody(
     },
     async failed(thrown) {
       idle.end();
-      onBroken(thrown);
+      const isUseful = mayBeEmpty && receivedBytes === 0 && lengthBytes === undefined;
+      onBroken(thrown, isUseful);
       await beforeEnd?.();
-      return mayBeEmpty && receivedBytes === 0 && lengthBytes === undefined ? "end" : undefined;
+      return isUseful ? "end" : undefined;
     },
   };
   const pipe = pipeBody(body, writable, events, scan);
@@ -64,7 +68,12 @@ export const WHOLE_BYTES = 16 * 1024;
 export async function readWhole(
   response: Response,
   lengthBytes: number,
-  { deadline, scan, onBroken }: Pick<ResponseBody, "scan" | "onBroken"> & { readonly deadline: Watchdog },
+  {
+    deadline,
+    scan,
+    mayBeEmpty,
+    onBroken,
+  }: Pick<ResponseBody, "scan" | "mayBeEmpty" | "onBroken"> & { readonly deadline: Watchdog },
 ): Promise<Uint8Array | undefined> {
   deadline.begin();
   try {
@@ -72,7 +81,7 @@ export async function readWhole(
     if (bytes.length !== lengthBytes) throw new Error(`${bytes.length} of ${lengthBytes} bytes`);
     return scan === undefined ? bytes : scan.whole(bytes);
   } catch (thrown) {
-    onBroken(thrown);
+    onBroken(thrown, mayBeEmpty);
     return undefined;
   } finally {
     deadline.end();

@@ -68,7 +68,8 @@ export interface ResponseDeps {
   relayWebSocket(socket: WebSocket): WebSocket;
   /** Awaited before the end of the response is sent. */
   readonly beforeEnd: (() => Promise<void>) | undefined;
-  onBroken(thrown: unknown): void;
+  /** Called once if the body did not arrive whole. `isUseful`: the response is passed on without a body. */
+  onBroken(thrown: unknown, isUseful: boolean): void;
   /** Called after a body of unknown length was passed on, with its size. */
   onPassedOn(sizeBytes: number): void;
 }
@@ -105,7 +106,7 @@ export async function toResponse(
   const mayBeEmpty = request.hasBody && status >= 300;
   const scan = rewrites ? rewriter.scan() : undefined;
   if (!hasNoBody && coding === undefined && declaredBytes !== undefined && declaredBytes <= WHOLE_BYTES) {
-    const whole = await readWhole(response, declaredBytes, { deadline, scan, onBroken });
+    const whole = await readWhole(response, declaredBytes, { deadline, scan, mayBeEmpty, onBroken });
     await beforeEnd?.();
     if (whole !== undefined) return respond(whole);
     if (!mayBeEmpty) return undefined;

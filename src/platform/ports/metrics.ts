@@ -51,7 +51,7 @@ export const METRICS = {
     kind: "counter",
     unit: "1",
     label: "service",
-    help: "Requests that a service behind the gateway did not answer, by service.",
+    help: "Requests that a service behind the gateway did not answer, or not whole, by service.",
   },
   variants_made: { kind: "counter", unit: "1", label: "outcome", help: "Variants of images, by outcome." },
   jobs: { kind: "counter", unit: "1", label: "outcome", help: "Messages of the media queue, by outcome." },
