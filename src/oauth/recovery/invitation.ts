@@ -16,6 +16,7 @@ import { sha256Hex } from "../../platform/secrets/hash.ts";
 import { describeError } from "../../platform/runtime/log.ts";
 import { hashPassword } from "../../platform/secrets/password-hash.ts";
 import type { AnyCall } from "../model/call.ts";
+import type { Parameters } from "../model/parameters.ts";
 import { withParameters } from "../model/redirect.ts";
 import { brandOfPlace } from "../pages/brand.ts";
 import { pageContext } from "../pages/page.ts";
@@ -75,42 +76,37 @@ export async function openInvitation(deps: LinkDeps, call: AnyCall): Promise<Res
  *
  *   sent from another site ──▶ 400 page          the invitation is not open ──▶ 400 page
  *   the form is stale, or the new password is not acceptable ──▶ 400, the page again
- *   the person got or lost a way to sign in at the same moment ──▶ 400, the page again
- *   else ──▶ a member; a password of a person who can sign in already is ignored
+ *   the person got or lost a way to sign in at the same moment ──▶ once more from the beginning
+ *   else ──▶ a member. A typed password of a person who can sign in by now is not set, and the page says so
  */
 export async function acceptInvitation(deps: LinkDeps, call: FormCall): Promise<Response> {
   const form = readForm(deps, call, ACTION);
-  if (!form.ok) return form.error;
-  const token = form.value.get("token") ?? "";
+  return form.ok ? acceptForm(deps, call, form.value) : form.error;
+}
+
+async function acceptForm(deps: LinkDeps, call: FormCall, form: Parameters): Promise<Response> {
+  const token = form.get("token") ?? "";
   const tokenHash = await sha256Hex(token);
   const invitation = await deps.invitations.find(tokenHash, call.nowMs);
   if (invitation === undefined) return voidPage(deps, call);
   const again = (fault: NewPasswordFault): Promise<Response> =>
     invitationPage(deps, call, { invitation, token, fault });
-  if (!(await verifyCsrfToken(deps, readCookie(call, "browser", deps.names), form.value.get("csrf"))))
-    return again("stale");
+  if (!(await verifyCsrfToken(deps, readCookie(call, "browser", deps.names), form.get("csrf")))) return again("stale");
   const { email, needsPassword } = invitation;
-  const password = form.value.get("new_password") ?? "";
-  const fault = needsPassword ? await chosenPasswordFault(deps, email, password, form.value) : undefined;
+  const password = form.get("new_password") ?? "";
+  const fault = needsPassword ? await chosenPasswordFault(deps, email, password, form) : undefined;
   if (fault !== undefined) return again(fault);
   const hash = needsPassword ? hashPassword(password, deps.random) : null;
-  if (!(await accept(deps, call, { tokenHash, invitation, hash }))) return openAgain(deps, call, token);
+  if (!(await accept(deps, call, { tokenHash, invitation, hash }))) return acceptForm(deps, call, form);
   deps.log.info("invitation accepted", { requestId: call.requestId, user: email });
   const view = {
     ...pageContext(call, localesOf(invitation), await brandOfPlace(deps, invitation, call.nowMs)),
     next: accountOf(call),
     place: invitation.place,
+    passwordIsUnused: !needsPassword && password !== "",
   };
   const page = deps.pages.linkUsed({ ...view, kind: "invitation" });
   return needsPassword ? withCookie(page, await deviceCookie(deps, call, email, call.nowMs)) : page;
-}
-
-/** The page again: another request ended the invitation, or changed how the person signs in, at the same moment. */
-async function openAgain(deps: LinkDeps, call: FormCall, token: string): Promise<Response> {
-  const invitation = await deps.invitations.find(await sha256Hex(token), call.nowMs);
-  return invitation === undefined
-    ? voidPage(deps, call)
-    : invitationPage(deps, call, { invitation, token, fault: "stale" });
 }
 
 function accept(

@@ -99,11 +99,13 @@ export const linkVoidPage = ({ kind, account: address }: LinkVoidView, { recover
     <p><a href="${address}">${account.title}</a></p>`,
 });
 
-export function linkUsedPage({ kind, next, place = "" }: LinkUsedView, { done }: Texts): Page {
+export function linkUsedPage(view: LinkUsedView, { done, invitation }: Texts): Page {
+  const { kind, next, place = "", passwordIsUnused = false } = view;
   const { title, text, button } = done[kind];
   return {
     title,
     main: html`<h1>${title}</h1>
+      ${passwordIsUnused ? alert(invitation.passwordIsUnused, true) : undefined}
       <p>${fill(text, { place: given(place) })}</p>
       <p><a class="submit" href="${next}">${button}</a></p>`,
   };

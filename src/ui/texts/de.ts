@@ -82,6 +82,8 @@ export const de: Texts = {
     choose: "Wählen Sie ein Passwort für Ihr Konto.",
     accept: "Einladung annehmen",
     otherwise: "Wenn Sie nicht wissen, wer Sie einlädt, schließen Sie dieses Fenster. Dann geschieht nichts.",
+    passwordIsUnused:
+      "Ihr neues Passwort gilt nicht: Ihr Konto hat inzwischen ein anderes Passwort oder einen anderen Weg zur Anmeldung. Melden Sie sich damit an. Kennen Sie jenes Passwort nicht, wählen Sie von der Anmeldeseite aus ein neues, oder fragen Sie dort nach, wo Sie eingeladen wurden.",
   },
   verification: {
     title: "Ist das Ihre Adresse?",

@@ -77,6 +77,8 @@ export const en: Texts = {
     choose: "Choose a password for your account.",
     accept: "Accept the invitation",
     otherwise: "If you do not know who invites you, close this window. Nothing happens then.",
+    passwordIsUnused:
+      "Your new password is not set: meanwhile, your account has got another password or another way to sign in. Sign in that way. If you do not know that password, choose a new one from the sign-in page, or ask whoever invited you.",
   },
   verification: {
     title: "Is this your address?",

@@ -82,6 +82,8 @@ export const fr: Texts = {
     choose: "Choisissez un mot de passe pour votre compte.",
     accept: "Accepter l’invitation",
     otherwise: "Si vous ne savez pas qui vous invite, fermez cette fenêtre. Il ne se passera rien.",
+    passwordIsUnused:
+      "Votre nouveau mot de passe n’est pas enregistré : entre-temps, votre compte a reçu un autre mot de passe ou un autre moyen de connexion. Utilisez celui-ci. Si vous ne connaissez pas ce mot de passe, choisissez-en un nouveau depuis la page de connexion, ou adressez-vous à la personne qui vous invite.",
   },
   verification: {
     title: "Est-ce votre adresse ?",

@@ -87,6 +87,8 @@ export interface Texts {
     readonly choose: string;
     readonly accept: string;
     readonly otherwise: string;
+    /** For a person who typed a new password, but could sign in by then. */
+    readonly passwordIsUnused: string;
   };
   readonly verification: {
     readonly title: string;

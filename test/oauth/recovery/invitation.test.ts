@@ -4,6 +4,7 @@ import { Browser, landed, toInit } from "../../support/browser.ts";
 import { isolate } from "../../support/isolate.ts";
 import { makePerson, tokenOf } from "../../support/parties/operators.ts";
 import { call, ORIGIN } from "../../support/platform/call.ts";
+import { meddled } from "../../support/meddling.ts";
 import { OPERATOR, put } from "../../support/platform/operator.ts";
 import { makeTenant } from "../../support/platform/tenants.ts";
 import { tokenFor } from "../../support/platform/tokens.ts";
@@ -56,7 +57,8 @@ describe("an invitation", () => {
     const page = await browser.get(linkIn(at.mails[0]), "cross-site");
     expect(page.html).toContain(grace);
     expect(await rolesOf(grace)).toBeUndefined();
-    expect((await choose(browser, page, PASSWORD)).status).toBe(200);
+    const done = await choose(browser, page, PASSWORD);
+    expect([done.status, done.html.includes("password is not set")]).toEqual([200, false]);
     expect(await rolesOf(grace)).toEqual([role]);
     const app = await makeApp({ tenant });
     const code = landed(await signInThrough(at.browser(), app, { email: grace, password: PASSWORD, tenant }));
@@ -123,11 +125,29 @@ describe("an invitation", () => {
     expect((await choose(browser, one, PASSWORD)).status).toBe(200);
     const again = await choose(browser, other, "a password that comes too late");
     expect([again.status, again.html.includes("new_password")]).toEqual([200, false]);
+    expect(again.html).toContain("Your new password is not set");
     expect(await rolesOf(grace, `tenants/${second}`)).toEqual([role]);
     const app = await makeApp({ tenant });
     expect(
       landed(await signInThrough(at.browser(), app, { email: grace, password: PASSWORD, tenant })).query.has("code"),
     ).toBe(true);
+  });
+
+  it("says that a typed password is not set if the operator sets one at that moment", async () => {
+    await invite();
+    const { browser, state } = meddled(async () => {
+      state.armed = false;
+      await put(`users/${grace}`, { password: PASSWORD });
+    }, [6]);
+    const page = await browser.get(linkIn(at.mails[0]));
+    state.armed = true;
+    const done = await choose(browser, page, "a password that comes too late");
+    expect([done.status, state.armed]).toEqual([200, false]);
+    expect(done.html).toContain("Your new password is not set");
+    expect(await rolesOf(grace)).toEqual([role]);
+    const app = await makeApp({ tenant });
+    const signedIn = await signInThrough(at.browser(), app, { email: grace, password: PASSWORD, tenant });
+    expect(landed(signedIn).query.has("code")).toBe(true);
   });
 
   // shows: asvs/v6-authentication/6.4.1

@@ -46,6 +46,8 @@ export interface LinkUsedView extends PageContext {
   readonly next: string;
   /** The name of the tenant or organization, for an invitation. */
   readonly place?: string;
+  /** An invited person typed a new password, but could sign in by then, so it is not set. */
+  readonly passwordIsUnused?: boolean;
 }
 
 export type NewPasswordFault = Extract<AccountFault, "stale" | "length" | "common" | "own" | "repeated">;
