@@ -3,11 +3,11 @@ import type { ObjectSchema } from "../../platform/storage/object-schema.ts";
 import { withoutCommitted, type DeliveryCounts } from "./delivery-counts.ts";
 import { unread, type ConsumerState } from "./lock.ts";
 
-/** State of one consumer, stored as JSON. */
+/** State of one consumer. */
 export interface ConsumerRecord {
   readonly state: ConsumerState;
-  /** Delivery counts of each shard. The stored JSON has this name, so it stays. */
-  readonly handouts: readonly DeliveryCounts[];
+  /** Delivery counts, by shard. */
+  readonly counts: readonly DeliveryCounts[];
   /** The last reset of each shard's log that the consumer saw (log/resets.ts); null: none. Absent: none in any. */
   readonly seenResets?: readonly (string | null)[] | undefined;
 }
@@ -16,14 +16,25 @@ export interface ConsumerRecord {
 export interface ConsumerPage {
   readonly kind: "consumer";
   readonly format: number;
-  /** `ConsumerRecord` as JSON. */
+  /** The record as stored. */
   readonly record: string;
+}
+
+/** The stored JSON of a record. Consumers of release 0.1.0 have it too, so the name of the counts stays. */
+export const encodeRecord = ({ state, counts, seenResets }: ConsumerRecord): string =>
+  JSON.stringify({ state, seenResets, handouts: counts });
+
+function decodeRecord(stored: string): ConsumerRecord {
+  const { handouts: counts, ...rest } = JSON.parse(stored) as Omit<ConsumerRecord, "counts"> & {
+    readonly handouts: ConsumerRecord["counts"];
+  };
+  return { ...rest, counts };
 }
 
 /** The record of a consumer that never read. */
 export const newRecord = (shards: number): ConsumerRecord => ({
   state: unread(shards),
-  handouts: Array.from({ length: shards }, () => []),
+  counts: Array.from({ length: shards }, () => []),
 });
 
 /** Adds the start positions of shards that were read for the first time. Returns the same record if there are none. */
@@ -35,10 +46,10 @@ export const withStartPositions = (cursor: readonly number[], record: ConsumerRe
 /** Moves the cursor back in shards whose logs were reset, and drops the delivery counts of those that moved. */
 export const rewound = (record: ConsumerRecord, rewinds: readonly Rewind[]): ConsumerRecord => {
   const of = (shard: number): Rewind | undefined => rewinds.find((rewind) => rewind.shard === shard);
-  const { state, handouts, seenResets } = record;
+  const { state, counts, seenResets } = record;
   return {
     state: { ...state, cursor: state.cursor.map((after, shard) => of(shard)?.position ?? after) },
-    handouts: handouts.map((known, shard) =>
+    counts: counts.map((known, shard) =>
       (of(shard)?.position ?? state.cursor[shard]) === state.cursor[shard] ? known : [],
     ),
     seenResets: state.cursor.map((_, shard) => of(shard)?.seen ?? seenResets?.[shard] ?? null),
@@ -64,21 +75,21 @@ export class ConsumerRow {
   load(): ConsumerRecord | undefined {
     if (!hasTable(this.#sql, "consumer")) return undefined;
     const row = this.#sql.exec<{ record: string }>(`SELECT record FROM consumer WHERE id = 1`).toArray()[0];
-    return row === undefined ? undefined : (JSON.parse(row.record) as ConsumerRecord);
+    return row === undefined ? undefined : decodeRecord(row.record);
   }
 
   /**
    * Writes the row and returns the stored record, without delivery counts of committed events. `isFirst` creates the
    * table.
    */
-  save({ state, handouts, seenResets }: ConsumerRecord, isFirst: boolean): ConsumerRecord {
+  save({ state, counts, seenResets }: ConsumerRecord, isFirst: boolean): ConsumerRecord {
     const record = {
       state,
       seenResets,
-      handouts: handouts.map((known, shard) => withoutCommitted(known, state.cursor[shard]!)),
+      counts: counts.map((known, shard) => withoutCommitted(known, state.cursor[shard]!)),
     };
     if (isFirst) this.#sql.exec(TABLE);
-    this.#store(JSON.stringify(record));
+    this.#store(encodeRecord(record));
     return record;
   }
 

@@ -16,6 +16,7 @@ import {
   ConsumerRow,
   newRecord,
   rewound,
+  encodeRecord,
   type ConsumerPage,
   type ConsumerRecord,
   type Rewind,
@@ -156,9 +157,9 @@ export class TopicConsumer extends RestorableObject<ConsumerEnv> {
   /** Exports the record without its lock, so a restored consumer reads the locked batch again. */
   exportPage(): ConsumerPage | { readonly kind: "gone" } {
     if (this.#record === undefined) return { kind: "gone" };
-    const { state, handouts, seenResets } = this.#record;
-    const record: ConsumerRecord = { state: withoutLock(state, READ.outcomes), handouts, seenResets };
-    return { kind: "consumer", format: PAGE_FORMAT, record: JSON.stringify(record) };
+    const { state, counts, seenResets } = this.#record;
+    const record: ConsumerRecord = { state: withoutLock(state, READ.outcomes), counts, seenResets };
+    return { kind: "consumer", format: PAGE_FORMAT, record: encodeRecord(record) };
   }
 
   /** Imports the page of another consumer into an empty one. The import of the topic's log brings the name. */
@@ -244,17 +245,17 @@ export class TopicConsumer extends RestorableObject<ConsumerEnv> {
   #deliver(request: ReadRequest, record: ConsumerRecord, taken: Taken): ConsumerReadOutcome {
     const { batch, first, lost } = taken;
     const { autoCommit, ttlMs, numEvents, key } = request;
-    const attempt = deliveryCount(record.handouts[first.shard]!, first.seq) + 1;
+    const attempt = deliveryCount(record.counts[first.shard]!, first.seq) + 1;
     const nonce = toBase64Url(systemRandom.bytes(NONCE_BYTES));
     const keyed = key === undefined ? undefined : { key, numEvents, ttlMs, attempt };
     const given = { batch, autoCommit, ttlMs, nonce, keyed };
     const state = acquire(record.state, given, systemClock.nowMs(), READ.outcomes);
     const lag = this.#prefetch.lagBehind(record.state.cursor);
     const upTo = cursorAfter(record.state.cursor, batch);
-    const handouts = record.handouts.map((known, shard) =>
+    const counts = record.counts.map((known, shard) =>
       upTo[shard]! > record.state.cursor[shard]! ? countBatch(known, upTo[shard]!, READ.deliveryCountSteps) : known,
     );
-    this.#save({ ...record, state, handouts });
+    this.#save({ ...record, state, counts });
     this.#prefetch.shrink();
     const events = taken.texts.join(",");
     const count = taken.texts.length;
