@@ -139,8 +139,8 @@ export const TOPIC_ENTRIES: Readonly<Record<string, Entry>> = {
     id: "listOperatedTopics",
     tag: TAGS.control,
     about:
-      "All clients' topics, by name. A person who runs an organization's tenants sees the topics of their clients, of the " +
-      "first 1,000 tenants; of more, name a tenant.",
+      "All clients' topics, by name. A person who runs an organization's tenants sees the topics of their clients. A page " +
+      "reads at most 1,000 tenants, so it may be short or empty with a `next` link. Page numbers lead to the first 1,000.",
     parameters: {
       tenant: { text: "Only those of this tenant's clients.", example: "demo" },
       q: { text: "Only names, `<owner>.<eventType>`, that begin so.", example: "demo.shop.order" },

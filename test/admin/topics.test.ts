@@ -1,3 +1,4 @@
+import { env } from "cloudflare:workers";
 import { afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import { describeConsumer } from "../../src/events/operated/consumer-name.ts";
 import { DAY_MS, stopTheClock } from "../events/support/push/push-clock.ts";
@@ -250,6 +251,65 @@ describe("/admin/v1/topics", () => {
     for (const below of ["", "/events"])
       for (const path of [topic.below, unknown])
         expect([path, (await ask(`${path}${below}`)).status]).toEqual([path, 404]);
+  });
+});
+
+describe("the topics of an organization with thousands of tenants", () => {
+  let boss: Person;
+  let ask: (query: string) => Promise<Response>;
+
+  beforeAll(async () => {
+    boss = await makePerson(["plat.admin_tenant"]);
+    const token = await tokenOf(boss);
+    ask = (query) => call(`/admin/v1/topics?${query}`, { token });
+    const numbers = `WITH RECURSIVE n (i) AS (SELECT 1000 UNION ALL SELECT i + 1 FROM n LIMIT 3100)`;
+    const topics = `INSERT INTO topic (name, owner, event_type, description, shards, incarnation, state, created_at)`;
+    await env.DB.batch([
+      env.DB.prepare(
+        `${numbers} INSERT INTO tenant (id, organization, name, created_at) SELECT 'many' || i, ?1, '', 0 FROM n`,
+      ).bind(boss.organization),
+      ...[1000, 1998, 1999, 2000, 4050].map((number) =>
+        env.DB.prepare(`${topics} VALUES (?1 || '.app.made', ?1 || '.app', 'made', '', 1, ?1, 'active', 0)`).bind(
+          `many${number}`,
+        ),
+      ),
+    ]);
+  });
+
+  /** The tenants in the pages that `next` links lead through, and the relations of each page's links. */
+  async function walk(query: string): Promise<{ tenants: string[][]; relations: string[] }> {
+    const [tenants, relations]: [string[][], string[]] = [[], []];
+    for (let next: string | undefined = query; next !== undefined;) {
+      const page = await ask(next);
+      const topics: { topicOwnerClient: string }[] = await expectJson(page, 200);
+      tenants.push(topics.map(({ topicOwnerClient }) => topicOwnerClient.replace(".app", "")));
+      const link = page.headers.get("link") ?? "";
+      relations.push(Array.from(link.matchAll(/rel="(\w+)"/g), ([, relation]) => relation).join(" "));
+      next = /\?([^>]+)>; rel="next"/.exec(link)?.[1];
+    }
+    return { tenants, relations };
+  }
+
+  // shows: operator/topics/organization
+  it("are all there, in pages that read 1,000 tenants at most", async () => {
+    const { tenants, relations } = await walk("q=many&pageSize=2");
+    expect(tenants).toEqual([["many1000", "many1998"], ["many1999"], ["many2000"], [], ["many4050"]]);
+    // A page number leads through the first 1,000 tenants only.
+    expect(relations).toEqual(["self next", "self prev next", "self next", "self next", "self"]);
+    expect((await walk("pageSize=20")).tenants.flat()).toEqual(tenants.flat());
+    expect((await walk("q=many4050.app")).tenants).toEqual([["many4050"]]);
+    expect((await walk("q=many5")).tenants).toEqual([[]]);
+  });
+
+  it("come once if tenants are added meanwhile", async () => {
+    const first = await ask("q=many&pageSize=2");
+    const next = /\?([^>]+)>; rel="next"/.exec(first.headers.get("link") ?? "")![1]!;
+    await env.DB.prepare(`INSERT INTO tenant (id, organization, name, created_at)
+      SELECT 'many1000' || value, ?1, '', 0 FROM json_each('["a", "b", "c", "d"]')`)
+      .bind(boss.organization)
+      .run();
+    const { tenants } = await walk(next);
+    expect(tenants.flat()).toEqual(["many1999", "many2000", "many4050"]);
   });
 });
 

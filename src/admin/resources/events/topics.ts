@@ -47,9 +47,10 @@ interface Deps {
   readonly audit: Pick<AuditLog, "listed">;
 }
 
-/** The number of an organization's tenants whose topics a list shows. */
+/** Maximum tenants of an organization whose topics a page may show. */
 const MAX_TENANTS = 1_000;
-const TENANTS = `SELECT id FROM tenant WHERE organization = ?1 ORDER BY id LIMIT ${MAX_TENANTS}`;
+const TENANTS = `
+  SELECT id FROM tenant WHERE organization = ?1 AND id >= ?2 AND id < ?3 ORDER BY id LIMIT ${MAX_TENANTS + 1}`;
 
 export const ONE = "/topics/{topicOwnerClient}/{eventType}";
 export const params = z.object({
@@ -77,11 +78,11 @@ export function topicRoutes(topics: OperatedTopics, deps: Deps): readonly Route[
       query: listQuery,
       paged: true,
       async handle(call) {
-        const within = await rangesFor(call, deps);
+        const part = await partFor(call, deps);
         const { q = "" } = call.query;
-        const ranges = within.map((range) => overlap(range, [q, `${q}~`])).filter(([from, to]) => from < to);
+        const ranges = part.ranges.map((range) => overlap(range, [q, `${q}~`])).filter(([from, to]) => from < to);
         const page = ranges.length === 0 ? { items: [], next: undefined } : await topics.list(ranges, call.paging);
-        return json(200, page.items, { link: pageLinks(call.url, call.paging, page) });
+        return json(200, page.items, { link: pageLinks(call.url, call.paging, onwards(page, part, call.paging)) });
       },
     }),
     defineRoute({
@@ -110,17 +111,42 @@ export function topicRoutes(topics: OperatedTopics, deps: Deps): readonly Route[
   ];
 }
 
-/** Returns the ranges of names that the caller may see, of one tenant if the query names one. */
-async function rangesFor(
-  { principal, query }: { readonly principal: Principal; readonly query: z.output<typeof listQuery> },
-  { db, names }: Deps,
-): Promise<readonly Range[]> {
-  const { tenant } = query;
+type ListCall = Pick<Call<unknown, z.output<typeof listQuery>, unknown, Principal>, "principal" | "query" | "paging">;
+
+/**
+ * A part of a list: the topics of at most `MAX_TENANTS` tenants, so that a page reads a limited number of ranges. The
+ * parts follow one another by name, since tenants sort as the names of their topics do.
+ */
+interface Part {
+  readonly ranges: readonly Range[];
+  /** The first tenant of this part; undefined for the first part. The cursor names it, so the part stays the same. */
+  readonly first?: string | undefined;
+  /** The first tenant of the next part. */
+  readonly next?: string | undefined;
+}
+
+/** Returns the names that the caller may see, of one tenant if the query names one. */
+async function partFor({ principal, query, paging }: ListCall, { db, names }: Deps): Promise<Part> {
+  const { tenant, q = "" } = query;
   const by = tenantOperator(principal, names, "see");
-  if (by === undefined) return [tenant === undefined ? ["", "~"] : ofTenant(tenant)];
-  if (tenant !== undefined) return (await holds(db, ownsTenant(tenant, by.organization))) ? [ofTenant(tenant)] : [];
-  const { results } = await db.prepare(TENANTS).bind(by.organization).all<{ id: string }>();
-  return results.map(({ id }) => ofTenant(id));
+  if (by === undefined) return { ranges: [tenant === undefined ? ["", "~"] : ofTenant(tenant)] };
+  if (tenant !== undefined)
+    return { ranges: (await holds(db, ownsTenant(tenant, by.organization))) ? [ofTenant(tenant)] : [] };
+  const first = paging.cursor?.[1]?.toString();
+  const [tenantOfText = ""] = q.split(".");
+  const read = db.prepare(TENANTS).bind(by.organization, first ?? tenantOfText, `${q}~`);
+  const ids = (await read.all<{ id: string }>()).results.map(({ id }) => id);
+  return { ranges: ids.slice(0, MAX_TENANTS).map(ofTenant), first, next: ids[MAX_TENANTS] };
+}
+
+/** Links the pages of a part, and the last one to the next part. Page numbers reach the first part only. */
+function onwards(page: Page<object>, { first, next }: Part, { cursor }: Paging): Page<object> {
+  const reached = first === undefined ? page : { ...page, maxSkip: -1 };
+  if (page.next !== undefined) return first === undefined ? page : { ...reached, next: [...page.next, first] };
+  if (next === undefined) return reached;
+  // Tenants that were added meanwhile may move the end of the part to before this page.
+  const shown = String(cursor?.[0] ?? "");
+  return { ...reached, next: [next > shown ? next : shown, next] };
 }
 
 /** Returns the range of a tenant's clients, whose names begin with the tenant and a dot. In ASCII, "/" follows ".". */
