@@ -3,6 +3,7 @@ import { env } from "cloudflare:workers";
 import { beforeAll, describe, expect, it } from "vitest";
 import { backupId } from "../../src/backup/bucket/manifest-store.ts";
 import { placed, TABLES, tablesOfShards } from "../../src/backup/model/tables.ts";
+import type { TopicPlace } from "../../src/backup/stages/topic-walk.ts";
 import { logOf } from "../../src/events/log/client.ts";
 import type { TopicAddress } from "../../src/events/model/topic.ts";
 import { classify, KEYSPACES } from "../../src/media/consistency/keyspaces.ts";
@@ -194,23 +195,56 @@ describe("a backup with a copy of the files", () => {
   it("reads all events of a log anew that was reset since the earlier backup, though it is longer now", async () => {
     await publish("undone");
     await run("backup", newId());
+    await undoLast(1);
+    for (const payload of ["instead", "after"]) await publish(payload);
+    const last = newId();
+    await run("backup", last);
+    await expectSameEvents(last);
+  });
+
+  it.each([
+    ["before its events are read", "consumers", "undone"],
+    ["between two pages of its events", "events", "undone".repeat(40_000)],
+  ])("begins a topic anew whose log is reset %s, so that no event of before is in it", async (_, phase, payload) => {
+    // Long ones do not fit in one page.
+    for (let n = 0; n < 20; n++) await publish(payload);
+    if (phase === "consumers") await run("backup", newId());
+    const sql = "SELECT count(*) AS n FROM topic WHERE name < (SELECT name FROM topic WHERE event_type = ?)";
+    const line = await env.DB.prepare(sql).bind(owned.topic.eventType).first<number>("n");
+    let undone = false;
+    const id = newId();
+    const made = await run("backup", id, {
+      async afterStep({ stage, position }) {
+        if (stage !== "topics" || position === "" || undone) return;
+        const at = JSON.parse(position) as { place: TopicPlace; phase: string; after: unknown };
+        if (at.place.line !== line || at.phase !== phase || (phase === "events") !== (at.after !== null)) return;
+        undone = true;
+        await undoLast(20);
+        for (let n = 0; n < 25; n++) await publish("instead");
+      },
+    });
+    expect([made.state, undone]).toEqual(["done", true]);
+    const verified = await run("verify", id);
+    const { events, parts, partBytes, consumers } = made.counts;
+    expect(verified).toMatchObject({ findings: [], counts: { events, parts, partBytes, consumers } });
+    await expectSameEvents(id);
+  });
+
+  /** Restores the log of the topic to the time before its last publishes. */
+  async function undoLast(count: number): Promise<void> {
     const topic = await env.DB.prepare(
       "SELECT owner, event_type AS eventType, incarnation, shards FROM topic WHERE event_type = ?",
     )
       .bind(owned.topic.eventType)
       .first<TopicAddress & Record<string, unknown>>();
     const log = logOf(env.TOPIC_LOG, topic!, 0);
-    // As a restore of this object to the time before the last event.
     await runInDurableObject(log, (_: object, { storage }) => {
-      storage.sql.exec("DELETE FROM segment WHERE last_seq = (SELECT max(last_seq) FROM segment)");
+      const last = "SELECT last_seq FROM segment ORDER BY last_seq DESC LIMIT ?";
+      storage.sql.exec(`DELETE FROM segment WHERE last_seq IN (${last})`, count);
     });
     await evictDurableObject(log);
     await log.reset(unique("reset"), 0, KEPT);
-    for (const payload of ["instead", "after"]) await publish(payload);
-    const last = newId();
-    await run("backup", last);
-    await expectSameEvents(last);
-  });
+  }
 
   /** Restores this backup of the present state, and goes on with it. */
   async function expectSameEvents(id: string): Promise<void> {

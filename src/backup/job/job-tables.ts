@@ -58,8 +58,12 @@ export class JobTables implements JobLists {
   }
 
   /** Stores the result of a step and the job after it, in one transaction. Clears the lists when the job ends. */
-  store(job: JobRecord, { parts = [], known = [], marks = [] }: Pick<StepResult, "parts" | "known" | "marks">): void {
+  store(
+    job: JobRecord,
+    { keepParts, parts = [], known = [], marks = [] }: Pick<StepResult, "keepParts" | "parts" | "known" | "marks">,
+  ): void {
     this.#storage.transactionSync(() => {
+      if (keepParts !== undefined) this.#sql.exec(`DELETE FROM part WHERE number > ?`, keepParts);
       for (const part of parts) this.#add("part", part);
       for (const part of known) this.#add("known", part);
       for (const key of marks) this.#sql.exec(`INSERT OR IGNORE INTO mark (key) VALUES (?)`, key);
@@ -80,6 +84,10 @@ export class JobTables implements JobLists {
 
   known(section: string): readonly Part[] {
     return this.#read(`SELECT ${COLUMNS} FROM known WHERE section = ? ORDER BY number`, section);
+  }
+
+  lastPart(): number {
+    return this.#sql.exec<{ n: number }>(`SELECT coalesce(max(number), 0) AS n FROM part`).one().n;
   }
 
   isMarked(key: string): boolean {

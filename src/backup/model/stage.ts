@@ -27,6 +27,8 @@ export interface JobLists {
   partsOf(section: string, from: number, limit: number): readonly NumberedPart[];
   /** Parts of an earlier backup that hold events of a log, in order. */
   known(log: string): readonly Part[];
+  /** The number of the last part; 0: there is none. */
+  lastPart(): number;
   isMarked(key: string): boolean;
 }
 
@@ -40,6 +42,8 @@ export interface StepResult {
   readonly counts?: Partial<Counts>;
   readonly facts?: Partial<Facts>;
   readonly findings?: readonly Finding[];
+  /** Parts after this number are removed from the list. */
+  readonly keepParts?: number;
   /** Added to the list of parts. */
   readonly parts?: readonly Part[];
   readonly known?: readonly Part[];

@@ -1,4 +1,5 @@
 import type { PartStore } from "../bucket/part-store.ts";
+import { COUNTS, type Counts } from "../model/job.ts";
 import { LIMITS } from "../model/limits.ts";
 import { logSection, SECTIONS, type Part } from "../model/part.ts";
 import type { EventObjects, EventsPage, Gone, RegisterPage, TopicAddress } from "../model/ports.ts";
@@ -11,6 +12,11 @@ import { createTopicWalk, FIRST_TOPIC, readPart, type TopicPlace } from "./topic
  * to the end. In this order no cursor is beyond the last event that was read.
  *
  * Events that an earlier backup has are not read again: its parts become parts of this backup.
+ *
+ *   register ──▶ consumers ──▶ pushes ──▶ events ──▶ the next topic
+ *      ▲──────── a log was reset ───────────┘
+ *
+ * After a reset, positions stand for other events. So the topic begins anew, and no backup has both.
  */
 export function dumpObjects(objects: EventObjects, parts: PartStore): Stage {
   const walk = createTopicWalk(parts);
@@ -20,7 +26,9 @@ export function dumpObjects(objects: EventObjects, parts: PartStore): Stage {
       const at = readPosition(context.position);
       const found = await walk.topicAt(at.place, context.job, context.lists);
       if (found === undefined) return { next: undefined };
-      const here = { ...at, place: found.place };
+      const { counts } = context.job;
+      const begun = isBeginning(at) ? { part: context.lists.lastPart(), counts } : at.begun;
+      const here = { ...at, place: found.place, begun };
       const { next, ...result } = await PHASES[here.phase]({ ...context, objects, parts }, found.topic, here);
       return { ...result, next: JSON.stringify(next) };
     },
@@ -38,6 +46,8 @@ interface At {
   /** The place in the pages of one object: the last key, and the number of pages so far. */
   readonly after: string | number | null;
   readonly page: number;
+  /** The last part before this topic, and the counts then. Undefined in a job that an earlier release began. */
+  readonly begun?: { readonly part: number; readonly counts: Counts } | undefined;
 }
 
 type PhaseResult = Omit<StepResult, "next"> & { readonly next: At };
@@ -49,6 +59,8 @@ interface PhaseContext extends StepContext {
 const topicFrom = (place: TopicPlace): At => ({ place, phase: "register", shard: 0, item: 0, after: null, page: 0 });
 const nextTopic = ({ place }: At): At => topicFrom({ ...place, line: place.line + 1 });
 const phaseFrom = (at: At, phase: Phase): At => ({ ...at, phase, shard: 0, item: 0, after: null, page: 0 });
+
+const isBeginning = ({ phase, shard, after }: At): boolean => phase === "register" && shard === 0 && after === null;
 
 function readPosition(position: string): At {
   return position === "" ? topicFrom(FIRST_TOPIC) : (JSON.parse(position) as At);
@@ -64,7 +76,10 @@ const PHASES: Readonly<Record<Phase, (context: PhaseContext, topic: TopicAddress
     // The topic was deleted after its row was read.
     if (isGone(page)) return { next: nextTopic(at) };
     const section = logSection(topic.incarnation, at.shard);
-    const written = await context.parts.put(section, [JSON.stringify(page)], infoOf({ kind: "register", end: 0 }));
+    const anew = afterReset(context, at, section, page);
+    if (anew !== undefined) return anew;
+    const info = infoOf({ kind: "register", end: 0, reset: lastReset(page) });
+    const written = await context.parts.put(section, [JSON.stringify(page)], info);
     const result = { parts: [written.part], counts: countsOf([written]) };
     if (page.next !== undefined) return { ...result, next: { ...at, after: page.next } };
     const known = usable(context, section, page);
@@ -110,6 +125,8 @@ const PHASES: Readonly<Record<Phase, (context: PhaseContext, topic: TopicAddress
       end !== undefined ? { afterSeq: end } : eventsSince === null ? { afterSeq: 0 } : { fromMs: eventsSince };
     const page = await context.objects.exportEvents(topic, at.shard, from);
     if (isGone(page)) return { next: nextTopic(at) };
+    const anew = afterReset(context, at, section, page);
+    if (anew !== undefined) return anew;
     const isNews = page.endSeq > (end ?? 0);
     const isLast = at.shard + 1 >= topic.shards;
     const following = isLast ? nextTopic(at) : { ...at, shard: at.shard + 1, after: null };
@@ -136,6 +153,22 @@ interface LogInfo {
 }
 
 const lastReset = ({ resets }: RegisterPage | EventsPage): string | undefined => resets?.at(-1)?.id;
+
+/**
+ * Begins the topic anew, without what was read of it, if this log was reset since its register was read. Undefined if it
+ * was not. The register is the first part of its log.
+ */
+function afterReset(
+  { lists, job }: StepContext,
+  { place, begun }: At,
+  section: string,
+  page: RegisterPage | EventsPage,
+): PhaseResult | undefined {
+  const [register] = lists.partsOf(section, 0, 1);
+  if (begun === undefined || register === undefined || logInfo(register).reset === lastReset(page)) return undefined;
+  const counts = Object.fromEntries(COUNTS.map((name) => [name, begun.counts[name] - job.counts[name]]));
+  return { next: topicFrom(place), keepParts: begun.part, counts };
+}
 
 const infoOf = (info: LogInfo): string => JSON.stringify(info);
 export const logInfo = (part: Part): LogInfo => JSON.parse(part.info) as LogInfo;
