@@ -155,8 +155,8 @@ interface LogInfo {
 const lastReset = ({ resets }: RegisterPage | EventsPage): string | undefined => resets?.at(-1)?.id;
 
 /**
- * Begins the topic anew, without what was read of it, if this log was reset since its register was read. Undefined if it
- * was not. The register is the first part of its log.
+ * Begins the topic anew, without what was read of it, if this log was reset since its register was read. Undefined if
+ * it was not. The register is the first part of its log.
  */
 function afterReset(
   { lists, job }: StepContext,
