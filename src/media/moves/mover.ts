@@ -115,8 +115,8 @@ export function createMover(deps: MoverDeps): Mover {
     async arrive(run, { from, to }) {
       // All of them: the new shard counts the tenant's pending files for its quota. Other shards may be down.
       for (let left: number = PAGE.rows; left === PAGE.rows;) {
-        const places = await deps.moved[from]!.underWay(PAGE.rows, to);
-        await arriveAll(deps, from, places, clock.nowMs());
+        const places = await deps.moved[from]!.underWay(PAGE.rows, { to });
+        await arriveAll(deps, from, to, places, clock.nowMs());
         left = places.length;
       }
       const { owners, past } = await leaving[from]!.closed(run.tenant);

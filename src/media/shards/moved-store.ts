@@ -101,7 +101,8 @@ const SQL = {
     CROSS JOIN owner ON owner.id = file.owner_id AND owner.erasure_id LIKE 'moved %' LIMIT 1`,
   hasLeftOwner: `SELECT 1 FROM owner WHERE id = ?1 AND erasure_id LIKE 'moved %'`,
   past: `SELECT shard FROM past_place WHERE tenant = ?1`,
-  underWay: `${FOUND} WHERE row IS NOT NULL AND moved_at >= 0 AND shard = coalesce(?2, shard) AND NOT ${IS_CHANGING}
+  underWay: `${FOUND} WHERE row IS NOT NULL AND moved_at >= 0 AND shard = coalesce(?2, shard)
+    AND shard NOT IN (SELECT value FROM json_each(?3)) AND NOT ${IS_CHANGING}
     ORDER BY moved_at LIMIT ?1`,
   forget: `DELETE FROM moved_file WHERE id IN (SELECT value FROM json_each(?1))`,
 } as const;
@@ -197,11 +198,14 @@ export function createMovedStore(db: D1Database, shard: number) {
     },
 
     /**
-     * Files that left, to any shard or to this one, and whose arrival is not noted; without those of clients that are
-     * just being changed.
+     * Files that left, `to` this shard or `without` these ones, and whose arrival is not noted; without those of
+     * clients that are just being changed.
      */
-    underWay: async (limit: number, to?: number): Promise<readonly Moved[]> =>
-      (await prepared(SQL.underWay, limit, to ?? null).all<Moved>()).results,
+    underWay: async (
+      limit: number,
+      { to, without = [] }: { readonly to?: number; readonly without?: readonly number[] },
+    ): Promise<readonly Moved[]> =>
+      (await prepared(SQL.underWay, limit, to ?? null, JSON.stringify(without)).all<Moved>()).results,
 
     /**
      * Deletes the notes about files, so that none can arrive again. Runs before another shard deletes their last rows.

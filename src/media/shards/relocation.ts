@@ -3,6 +3,7 @@ import { callerOf, mayActForTenant, personOf, type TenantAccess } from "../model
 import { StoreUnavailable } from "../../platform/storage/database.ts";
 import { shardOfId, type Visibility } from "../model/file.ts";
 import { LIMITS } from "../model/limits.ts";
+import { throwTogether } from "../../platform/runtime/attempt-each.ts";
 import { inParallel } from "../../platform/runtime/parallel.ts";
 import { SHARDS_AT_ONCE } from "../../platform/storage/shards.ts";
 import { inParts } from "../model/parts.ts";
@@ -46,23 +47,21 @@ const ARRIVE_CHARS = 500_000;
 
 /** Makes sure that a file has arrived, and returns its shard. */
 export async function arriveAt(deps: RelocationDeps, from: number, place: Moved, nowMs: number): Promise<number> {
-  if (place.row !== null) await arriveAll(deps, from, [place], nowMs);
+  if (place.row !== null) await arriveAll(deps, from, place.shard, [place], nowMs);
   return place.shard;
 }
 
-/** Lets files arrive that left a shard. */
+/** Lets files arrive that left a shard, all for the same one. */
 export async function arriveAll(
   { moved }: RelocationDeps,
   from: number,
+  to: number,
   places: readonly Moved[],
   nowMs: number,
 ): Promise<void> {
-  for (const shard of new Set(places.map((place) => place.shard))) {
-    const there = places.filter((place) => place.shard === shard);
-    for (const some of inParts(there, ARRIVE_CHARS, ({ row }) => row?.length ?? 0)) {
-      await moved[shard]!.arrive(some, nowMs);
-      await moved[from]!.arrived(some);
-    }
+  for (const some of inParts(places, ARRIVE_CHARS, ({ row }) => row?.length ?? 0)) {
+    await moved[to]!.arrive(some, nowMs);
+    await moved[from]!.arrived(some);
   }
 }
 
@@ -150,11 +149,26 @@ export async function bringTo(
   return way;
 }
 
-/** Lets files arrive whose move broke off. A file that is just arriving arrives twice, which does no harm. */
+/**
+ * Lets files arrive whose move broke off. A file that is just arriving arrives twice, which does no harm. A shard that
+ * fails holds up only the files that move to it: a page that they may have filled is read again without them.
+ */
 export async function finishMoves(deps: RelocationDeps, nowMs: number): Promise<void> {
   if (deps.moved.length === 1) return;
-  const shards = [...deps.moved.entries()];
-  await inParallel(shards, SHARDS_AT_ONCE, async ([shard, store]) => {
-    await arriveAll(deps, shard, await store.underWay(LIMITS.sweepRows), nowMs);
+  const failures: unknown[] = [];
+  await inParallel([...deps.moved.entries()], SHARDS_AT_ONCE, async ([from, store]) => {
+    const failed: number[] = [];
+    const finishPage = async (): Promise<void> => {
+      const places = await store.underWay(LIMITS.sweepRows, { without: failed });
+      const before = failed.length;
+      for (const [to, there] of Map.groupBy(places, ({ shard }) => shard))
+        await arriveAll(deps, from, to, there, nowMs).catch((thrown: unknown) => {
+          failures.push(thrown);
+          failed.push(to);
+        });
+      if (failed.length > before && places.length === LIMITS.sweepRows) await finishPage();
+    };
+    await finishPage().catch((thrown: unknown) => failures.push(thrown));
   });
+  throwTogether(failures);
 }

@@ -1,7 +1,7 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { LIMITS } from "../../../src/media/model/limits.ts";
-import { shardsOf } from "../../../src/platform/storage/shards.ts";
+import { shardsOf, type Shards } from "../../../src/platform/storage/shards.ts";
 import { counting } from "../../support/counting.ts";
 import { encodePng, gradient } from "../../support/images.ts";
 import { runs, strideOf } from "../../support/model-runs.ts";
@@ -199,5 +199,36 @@ describe("a file that is committed for a tenant of another shard", () => {
     expect(await placesOf(file.id)).toEqual([await testPlacement.shardOf(THERE, 0)]);
     await finish(app);
     expect([await placesOf(file.id), await keysOf(file.id)]).toEqual([[], []]);
+  });
+
+  it("arrives by the sweep though many files wait for a shard that is down, and those arrive later", async () => {
+    const DOWN = 3;
+    const faults = faultAt();
+    const refuse = () => Promise.reject(new Error("down"));
+    const statement = { bind: () => statement, first: refuse, all: refuse, run: refuse };
+    const down = { prepare: () => statement, batch: refuse } as unknown as D1Database;
+    faults.arm(Infinity, "after");
+    const shards = faults.shards.map((one) => (one.number === DOWN ? { ...one, db: down } : one)) as unknown as Shards;
+    const app = mediaApp({ shards });
+    const as = serving(app);
+    const file = await uploaded(app, PICTURE, { as });
+    faults.arm(0, "after");
+    expect((await commitFor(app, file.commitLink, THERE, as)).status).toBe(503);
+    faults.arm(Infinity, "after");
+    const from = shardDb(await testPlacement.shardOf(HERE, 0));
+    await from
+      .prepare(
+        `INSERT INTO moved_file (id, shard, hop, moved_at, row)
+         SELECT 'waiting' || value, ?2, 1, 1, row FROM moved_file, json_each(?3) WHERE moved_file.id = ?1`,
+      )
+      .bind(file.id, DOWN, JSON.stringify([...Array(LIMITS.sweepRows).keys()]))
+      .run();
+    const waiting = () => from.prepare("SELECT count(*) AS n FROM moved_file WHERE row IS NOT NULL").first("n");
+    await expect(app.media.sweep(START_MS + 120_000)).rejects.toThrow("failed");
+    expect(await placesOf(file.id)).toEqual([await testPlacement.shardOf(THERE, 0)]);
+    expect(await waiting()).toBe(LIMITS.sweepRows);
+    await mediaApp().media.sweep(START_MS + 120_000);
+    expect(await waiting()).toBe(0);
+    await finish(mediaApp());
   });
 });
