@@ -393,7 +393,7 @@ class Run {
     if (sweeps) events.push({ becomes: isShaky ? this.#expiries() : [(world) => expirePending(world)] });
     if (bindings.unanswered === 0)
       for (const [at, { status }] of seen.entries())
-        if (!isContended(calls[at]!, calls) && (!isMoving || !isChange(calls[at]!)))
+        if (!isMoving || !isChange(calls[at]!))
           expect({ call: calls[at], status }).not.toMatchObject({ status: NO_ANSWER });
     this.#worlds = afterAll(this.#worlds, events, isShaky);
   }
@@ -692,10 +692,6 @@ function afterAll(worlds: readonly World[], events: readonly Event[], withFaults
     expect({ call: first.call, ...first.seen }).toEqual({ call: first.call, ...first.expected });
   return after;
 }
-
-/** Two commits of a file for tenants of two shards may take it from each other until both give up. */
-const isContended = (asked: Call, calls: readonly Call[]): boolean =>
-  asked.do === "commit" && calls.some((other) => other !== asked && other.do === "commit" && other.file === asked.file);
 
 /** A bulk request finds its files before it adds variants to them, so others may come in between. */
 function fits(asked: Call, seen: Answer, expected: Answer, isAlone: boolean): boolean {

@@ -3,6 +3,8 @@ import type { Principal } from "../../http/callers/auth.ts";
 import type { Operation } from "../../http/callers/rights.ts";
 import type { Answer, Call, JsonOrBytes, Route } from "../../http/route.ts";
 import type { Placement } from "../../platform/storage/shards.ts";
+import { mayActForTenant } from "../model/access.ts";
+import { toProblem } from "../model/failure.ts";
 import { atHome } from "./at-home.ts";
 import { bringTo, firstPlace, look, type RelocationDeps } from "./relocation.ts";
 
@@ -55,15 +57,33 @@ const byCreation: Way = (deps, { query, principal, body, nowMs }, run) => {
   return atHome(deps, tenant, nowMs, run, kind === "json");
 };
 
-const bringing: Way = (deps, call, run, { path }) => {
+/** Our choice: longer than a commit usually takes. */
+const PAUSE_MS = 100;
+
+/**
+ * Changes a pending file only in the tenant's shard: another shard is asked only if it has the committed file. Requests
+ * for tenants of two shards take the file from each other. The one that lost it pauses, longer each time, so that the
+ * other can finish.
+ */
+const bringing: Way = async (deps, call, run, { path }) => {
   const { params, query, principal, nowMs } = call;
   const fileId = params.fileId ?? "";
   const tenant = query?.tenant ?? principal.tenant;
   const visibility = path.startsWith("/public/") ? "public" : "private";
+  // As the commit itself would answer in any shard.
+  if (!(await mayActForTenant(deps, principal, tenant, nowMs))) return toProblem({ kind: "foreign_tenant" });
   let failure: unknown;
   return atHome(deps, tenant, nowMs, async (home) => {
-    const bring = (from: number) => bringTo(deps, principal, visibility, fileId, { tenant, home }, from, nowMs);
-    const answer = await look(deps, fileId, nowMs, run, isMissing, bring, clientOf(principal)).catch(
+    let brought = 0;
+    const bring = async (from: number): Promise<readonly number[]> => {
+      if (brought > 0 && from !== home) await scheduler.wait(PAUSE_MS * 2 ** (brought - 1));
+      const way = await bringTo(deps, principal, visibility, fileId, home, from, nowMs);
+      if (way.length > 1 && way.at(-1) === home) brought++;
+      return way;
+    };
+    const runAt = async (shard: number): Promise<Answer> =>
+      shard === home || (await deps.moved[shard]!.hasCommitted(fileId)) ? run(shard) : toProblem({ kind: "no_file" });
+    const answer = await look(deps, fileId, nowMs, runAt, isMissing, bring, clientOf(principal)).catch(
       (thrown: unknown) => {
         throw (failure = thrown);
       },

@@ -93,6 +93,8 @@ const SQL = {
     SELECT owner.client FROM file JOIN owner ON owner.id = file.owner_id WHERE file.id = ?1
     UNION ALL SELECT row ->> 'client' FROM moved_file WHERE id = ?1)`,
   edges: `SELECT shard, departures FROM departed_to`,
+  hasCommitted: `SELECT 1 FROM file JOIN owner ON owner.id = file.owner_id AND owner.erasure_id IS NULL
+    WHERE file.id = ?1 AND file.state = 'committed'`,
   hasLeft: `SELECT 1 FROM departed_tenant WHERE tenant = ?1`,
   stay: `SELECT move FROM ended_move WHERE tenant = ?1
     AND ?1 NOT IN (SELECT tenant FROM departed_tenant)
@@ -155,8 +157,8 @@ export function createMovedStore(db: D1Database, shard: number) {
     },
 
     /**
-     * The place of a file that left by itself, and the shards to which tenants moved with their files. `changing`: the
-     * id of the file's client, if an operator is just renaming it (owner-changes.ts).
+     * The place of a file that left or came by itself, which may be this shard, and the shards to which tenants moved
+     * with their files. `changing`: the id of the file's client, if an operator is just renaming it (owner-changes.ts).
      */
     async whereabouts(fileId: string): Promise<{
       readonly place: Moved | undefined;
@@ -166,11 +168,15 @@ export function createMovedStore(db: D1Database, shard: number) {
       const statements = [prepared(SQL.find, fileId), prepared(SQL.edges), prepared(SQL.changing, fileId)];
       const [found, others, changing] = await db.batch(statements);
       return {
-        place: elsewhere(found?.results[0] as Moved | undefined),
+        place: found?.results[0] as Moved | undefined,
         others: ((others?.results ?? []) as Departure[]).filter((to) => to.shard !== shard),
         changing: (changing?.results[0] as { client: string } | undefined)?.client,
       };
     },
+
+    /** Tells whether the committed file is here, whoever owns it. */
+    hasCommitted: async (fileId: string): Promise<boolean> =>
+      (await prepared(SQL.hasCommitted, fileId).first()) !== null,
 
     /** Tells whether the files of the tenant were here and have moved to another shard. */
     hasLeft: async (tenant: string): Promise<boolean> => (await prepared(SQL.hasLeft, tenant).first()) !== null,

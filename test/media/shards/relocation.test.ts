@@ -2,7 +2,9 @@ import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { LIMITS } from "../../../src/media/model/limits.ts";
 import { shardsOf, type Shards } from "../../../src/platform/storage/shards.ts";
+import { createMovedStore } from "../../../src/media/shards/moved-store.ts";
 import { counting } from "../../support/counting.ts";
+import { databaseWith } from "../../support/directory.ts";
 import { encodePng, gradient } from "../../support/images.ts";
 import { runs, strideOf } from "../../support/model-runs.ts";
 import { everywhere, shardDb } from "../../support/shards.ts";
@@ -32,14 +34,21 @@ async function placesOf(id: string): Promise<number[]> {
 }
 
 /** Makes a client of one tenant that serves the other. */
-function serving(app: MediaApp) {
-  const as = principal({ tenant: HERE });
+function serving(app: MediaApp, as = principal({ tenant: HERE })) {
   app.actsFor.add(`${as.clientId} ${THERE}`);
   return as;
 }
 
 const commitFor = (app: MediaApp, commitLink: string, tenant: string, as: ReturnType<typeof principal>) =>
   app.call(`${commitLink}?tenant=${tenant}`, { as, method: "POST" });
+
+const bucketWith = (methods: Partial<R2Bucket>): R2Bucket =>
+  new Proxy(env.MEDIA, {
+    get: (target, name) => {
+      const method = Reflect.get(methods, name) ?? Reflect.get(target, name, target);
+      return (method as (...args: unknown[]) => unknown).bind(target);
+    },
+  });
 
 async function finish(app: MediaApp): Promise<void> {
   for (const ms of [0, DAY_MS, DAY_MS + LIMITS.lastWriteMs, 3 * DAY_MS]) {
@@ -153,11 +162,110 @@ describe("a file that is committed for a tenant of another shard", () => {
       const file = await uploaded(app, PICTURE, { as });
       const answers = await Promise.all([HERE, THERE].map((tenant) => commitFor(app, file.commitLink, tenant, as)));
       const statuses = answers.map(({ status }) => status);
-      expect(statuses.filter((status) => status === 202)).toHaveLength(1);
+      expect(statuses.toSorted((one, other) => one - other)).toEqual([202, 409]);
       const tenant = statuses[0] === 202 ? HERE : THERE;
       expect(await placesOf(file.id)).toEqual([await testPlacement.shardOf(tenant, 0)]);
       expect(await app.media.operatedFiles.ownerOf(file.id)).toMatchObject({ tenant });
     }
+  });
+
+  it("is committed by one of several requests that take it from each other; the others get 409", async () => {
+    const bucket = bucketWith({
+      async head(key: string) {
+        await scheduler.wait(30);
+        return env.MEDIA.head(key);
+      },
+    });
+    const app = mediaApp({ bucket });
+    for (const others of [[THERE], [THERE, "zero"]]) {
+      const tenants = [HERE, ...others];
+      const as = serving(app);
+      for (const tenant of others) app.actsFor.add(`${as.clientId} ${tenant}`);
+      const file = await uploaded(app, PICTURE, { as });
+      const answers = await Promise.all(tenants.map((tenant) => commitFor(app, file.commitLink, tenant, as)));
+      const statuses = answers.map(({ status }) => status);
+      expect(statuses.toSorted((one, other) => one - other)).toEqual([202, ...others.map(() => 409)]);
+      const winner = tenants[statuses.indexOf(202)]!;
+      expect(await placesOf(file.id)).toEqual([await testPlacement.shardOf(winner, 0)]);
+    }
+  });
+
+  describe("and that other requests move meanwhile", () => {
+    /** Moves the pending file, as a request of its client for a tenant of the other shard does. */
+    async function carry(client: string, id: string, from: number, to: number): Promise<void> {
+      const [here, there] = [from, to].map((number) => createMovedStore(shardDb(number), number));
+      const caller = { client, visibility: "private", tenant: HERE, isPerson: false } as const;
+      const place = await here!.leave(id, caller, undefined, to, START_MS);
+      await there!.arrive([place!], START_MS);
+      await here!.arrived([place!]);
+    }
+
+    /** `steps`: what happens at the first look at the bytes, and before and after the first look for the file's place. */
+    function meanwhile(steps: Partial<Record<"bytes" | "before" | "after", () => Promise<void>>>) {
+      const left = new Map<string, () => Promise<void>>();
+      const begin = (): void => Object.entries(steps).forEach(([name, todo]) => left.set(name, todo));
+      const step = async (name: string): Promise<void> => {
+        const todo = left.get(name);
+        left.delete(name);
+        await todo?.();
+      };
+      const bucket = bucketWith({
+        async head(key: string) {
+          await step("bytes");
+          return env.MEDIA.head(key);
+        },
+      });
+      const shards = shardsOf(env).map(({ number, db }) => {
+        let isLook = false;
+        const watched = databaseWith(db, {
+          prepare(sql) {
+            isLook ||= sql.includes("departed_to");
+            return db.prepare(sql);
+          },
+          async batch(statements) {
+            const isWatched = isLook && !left.has("bytes");
+            isLook = false;
+            if (isWatched) await step("before");
+            const results = await db.batch(statements);
+            if (isWatched) await step("after");
+            return results;
+          },
+        });
+        return { number, db: watched };
+      });
+      return { app: mediaApp({ bucket, shards: shards as unknown as Shards }), begin };
+    }
+
+    const places = async () => [await testPlacement.shardOf(HERE, 0), await testPlacement.shardOf(THERE, 0)] as const;
+
+    it("is committed if it left and came back", async () => {
+      const [here, there] = await places();
+      const as = principal({ tenant: HERE });
+      const carried = (from: number, to: number) => () => carry(as.clientName, file.id, from, to);
+      const { app, begin } = meanwhile({
+        bytes: carried(here, there),
+        before: carried(there, here),
+      });
+      const file = await uploaded(app, PICTURE, { as: serving(app, as) });
+      begin();
+      expect((await commitFor(app, file.commitLink, HERE, as)).status).toBe(202);
+      expect(await placesOf(file.id)).toEqual([here]);
+    });
+
+    it("is not committed in the shard of another tenant", async () => {
+      const [here, there] = await places();
+      const as = principal({ tenant: HERE });
+      const carried = (from: number, to: number) => () => carry(as.clientName, file.id, from, to);
+      const { app, begin } = meanwhile({
+        bytes: carried(there, here),
+        before: carried(here, there),
+        after: carried(there, here),
+      });
+      const file = await uploaded(app, PICTURE, { as: serving(app, as) });
+      begin();
+      expect((await commitFor(app, file.commitLink, THERE, as)).status).toBe(202);
+      expect(await placesOf(file.id)).toEqual([there]);
+    });
   });
 
   // shows: operator/shards/move
