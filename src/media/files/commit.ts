@@ -20,7 +20,7 @@ import { filePath, type Links } from "./links.ts";
 
 export interface CommitDeps extends AccessDeps {
   readonly files: FileStore;
-  readonly variants: { pendingNonces(fileId: string): Promise<readonly string[]> };
+  readonly variants: { sendableNonces(fileId: string): Promise<readonly string[]> };
   readonly uploads: Uploads;
   readonly queue: JobQueue;
   readonly links: Links;
@@ -170,5 +170,5 @@ async function answerRepeat(
 ): Promise<Result<readonly string[], MediaFailure>> {
   if (file === undefined) return err({ kind: "no_file" });
   if (file.commitDigest !== digest) return err({ kind: "already_committed" });
-  return ok(await deps.variants.pendingNonces(fileId));
+  return ok(await deps.variants.sendableNonces(fileId));
 }

@@ -41,7 +41,7 @@ const BROKEN = "The file is not a readable image.";
  * Makes one rendition. Returns the fault if another attempt may succeed. For a late or repeated message the row is no
  * longer pending, and nothing is made. Bytes are written before the row becomes ready. If the row cannot become ready
  * any more, the bytes are deleted. While the tenant changes its shard, a new message takes the place of this one, so
- * that the wait does not count as failed attempts.
+ * that the wait does not count as failed attempts; meanwhile neither the sweep nor a repeated commit sends another.
  */
 export async function makeVariant(deps: MakeVariantDeps, job: VariantJob): Promise<string | undefined> {
   const row = await deps.variants.findJob(job.fileId, job.nonce);

@@ -58,6 +58,14 @@ const IS_WITHIN_LIMIT = `?8 >= json_array_length(?5) + (
   SELECT count(*) FROM variant AS other WHERE other.file_id = ?1 AND other.state <> 'removed'
   AND other.type || other.size NOT IN (SELECT value ->> 'type' || (value ->> 'size') FROM json_each(?5)))`;
 
+/** SQL: the tenant of the owner is just changing its shard, so nothing of its files can change (moves/mover.ts). */
+const OWNER_IS_HELD = `EXISTS (SELECT 1 FROM moving_tenant WHERE moving_tenant.tenant = owner.tenant
+  AND owner.erasure_id IS NULL AND moving_tenant.state IN ('closed', 'arrived'))`;
+
+/** SQL: the rendition cannot change, so a message about it would wait. */
+const IS_HELD = `EXISTS (SELECT 1 FROM file JOIN owner ON owner.id = file.owner_id
+  WHERE file.id = variant.file_id AND ${OWNER_IS_HELD})`;
+
 const SQL = {
   ownedFile: OWNED_FILE,
   list: `SELECT nonce, type, size, state, content_type AS contentType, width, height, size_bytes AS sizeBytes, etag,
@@ -79,13 +87,12 @@ const SQL = {
   // A late job may write such a rendition again when no row names it any more.
   forgetPlaces: `UPDATE file SET known_places = NULL WHERE known_places = 1
     AND id IN (SELECT value ->> 'fileId' FROM json_each(?1))`,
-  pendingNonces: `SELECT nonce FROM variant WHERE file_id = ?1 AND state = 'pending'`,
+  sendableNonces: `SELECT nonce FROM variant WHERE file_id = ?1 AND state = 'pending' AND NOT ${IS_HELD}`,
   findJob: `SELECT variant.type, variant.size, variant.state, ${MASTER_KEY} AS masterKey,
     coalesce(file.etag, '') AS masterEtag, coalesce(file.size_bytes, 0) AS masterSizeBytes,
     CASE WHEN owner.erasure_id IS NULL THEN file.state WHEN owner.erasure_id LIKE 'moved %' THEN 'moved'
       ELSE 'removed' END AS fileState, owner.tenant,
-    EXISTS (SELECT 1 FROM moving_tenant WHERE moving_tenant.tenant = owner.tenant AND owner.erasure_id IS NULL
-      AND moving_tenant.state IN ('closed', 'arrived')) AS isHeld
+    ${OWNER_IS_HELD} AS isHeld
     FROM variant JOIN file ON file.id = variant.file_id JOIN owner ON owner.id = file.owner_id
     WHERE variant.file_id = ?1 AND variant.nonce = ?2`,
   markReady: `UPDATE variant SET state = 'ready', due_at = NULL, content_type = ?3, width = ?4, height = ?5,
@@ -94,7 +101,8 @@ const SQL = {
       WHERE file.id = ?1 AND file.state = 'committed' AND owner.erasure_id IS NULL)`,
   markFailed: `UPDATE variant SET state = 'failed', due_at = NULL, reason = ?3
     WHERE file_id = ?1 AND nonce = ?2 AND state = 'pending'`,
-  due: `SELECT file_id AS fileId, nonce, state FROM variant WHERE due_at <= ?1 ORDER BY due_at LIMIT ?2`,
+  due: `SELECT file_id AS fileId, nonce, state FROM variant WHERE due_at <= ?1
+    AND NOT (state = 'pending' AND ${IS_HELD}) ORDER BY due_at LIMIT ?2`,
   postpone: `UPDATE variant SET due_at = ?2 WHERE state = 'pending' AND (file_id, nonce) IN
     (SELECT value ->> 'fileId', value ->> 'nonce' FROM json_each(?1))`,
 } as const;
@@ -163,8 +171,9 @@ export function createVariantStore(db: D1Database) {
       await db.batch([prepared(SQL.forgetPlaces, given), prepared(SQL.delete, given)]);
     },
 
-    async pendingNonces(fileId: string): Promise<readonly string[]> {
-      return noncesOf(await prepared(SQL.pendingNonces, fileId).all());
+    /** The pending renditions of a file whose messages may be sent again; none while its tenant is held. */
+    async sendableNonces(fileId: string): Promise<readonly string[]> {
+      return noncesOf(await prepared(SQL.sendableNonces, fileId).all());
     },
 
     /** Returns the row of a job's rendition. */
@@ -183,7 +192,7 @@ export function createVariantStore(db: D1Database) {
       await prepared(SQL.markFailed, fileId, nonce, reason).run();
     },
 
-    /** Returns the rows that are due. */
+    /** Returns the rows that are due, without renditions that are held: their messages wait, or are sent after it. */
     async due(nowMs: number, maxRows: number): Promise<readonly DueVariant[]> {
       return (await prepared(SQL.due, nowMs, maxRows).all<DueVariant>()).results;
     },

@@ -2,7 +2,8 @@ import { env } from "cloudflare:workers";
 import { beforeEach, describe, expect, it } from "vitest";
 import { createComingStore } from "../../../src/media/moves/coming-store.ts";
 import { createLeavingStore } from "../../../src/media/moves/leaving-store.ts";
-import type { VariantJob } from "../../../src/media/model/job.ts";
+import type { MediaJob } from "../../../src/media/model/job.ts";
+import { LIMITS } from "../../../src/media/model/limits.ts";
 import { createMovedStore } from "../../../src/media/shards/moved-store.ts";
 import { guardDatabase } from "../../../src/platform/storage/database.ts";
 import { shardsOf, type Shards } from "../../../src/platform/storage/shards.ts";
@@ -136,11 +137,11 @@ describe("a tenant that moves", () => {
     await runUntil(async () => (await stateIn(FROM)) === "closed");
     await app.consume({ jobs: [first] });
     await runUntil(async () => (await stateIn(TO)) === "arrived");
-    // The sweep sends the job of the copied row.
-    app.clock.nowMs += 900_000;
-    await app.media.sweep(app.clock.nowMs);
-    const dead: VariantJob[] = [];
-    for (const job of app.jobs.splice(0)) {
+    // The job of the copied row, which the sweep sent before the files arrived.
+    const copied = shardDb(TO).prepare("SELECT nonce FROM variant WHERE file_id = ?").bind(file.id);
+    const sent: MediaJob[] = [{ fileId: file.id, nonce: (await copied.first("nonce"))!, shard: TO }];
+    const dead: MediaJob[] = [];
+    for (const job of [...app.jobs.splice(0), ...sent]) {
       let attempts = 1;
       while (attempts <= 5 && (await app.consume({ jobs: [job], attempts })).retried === 1) attempts++;
       if (attempts > 5) dead.push(job);
@@ -149,6 +150,32 @@ describe("a tenant that moves", () => {
     await app.consume({ jobs: dead, dead: true });
     await app.consume();
     expect((await expectJson(await app.call(`${file.path}/variants`, { as }), 200))[0].state).toBe("ready");
+  });
+
+  it("has one message for each rendition, however long the move lasts and however often the commit is repeated", async () => {
+    const { id, commitLink } = await uploaded(app, PICTURE, { as, query: "?clip=4x4" });
+    const commit = async () => expect((await app.call(commitLink, { as, method: "POST" })).status).toBe(202);
+    await commit();
+    await app.settle();
+    for (const [shard, state] of [
+      [FROM, "closed"],
+      [TO, "arrived"],
+    ] as const) {
+      await runUntil(async () => (await stateIn(shard)) === state);
+      const before = app.jobs.length;
+      for (let turn = 0; turn < 3; turn++) {
+        app.clock.nowMs += LIMITS.variantResendMs;
+        await app.media.sweep(app.clock.nowMs);
+        await commit();
+        await app.consume();
+      }
+      expect([state, app.jobs.length <= Math.max(1, before)]).toEqual([state, true]);
+    }
+    await moving.rest();
+    app.clock.nowMs += LIMITS.variantResendMs;
+    await app.media.sweep(app.clock.nowMs);
+    while (app.jobs.length > 0) await app.consume();
+    expect(await keysOf(id)).toHaveLength(2);
   });
 
   it("takes all its pending files along, however many, and they count for its quota", async () => {
