@@ -1,4 +1,5 @@
 import * as fc from "fast-check";
+import { anyText, writtenText } from "../support/any-text.ts";
 
 /** What nobody sends by mistake, and what some send all the same. */
 export const hostileText = fc.oneof(
@@ -67,8 +68,8 @@ export const hostileText = fc.oneof(
     "a".repeat(300),
     "é".repeat(5000),
   ),
-  fc.string({ unit: "binary", maxLength: 20 }),
-  fc.string({ unit: "grapheme", maxLength: 20 }),
+  anyText({ maxLength: 20 }),
+  writtenText({ maxLength: 20 }),
   fc.string({ unit: "binary-ascii", maxLength: 40 }),
 );
 

@@ -2,6 +2,7 @@ import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { chooseLanguage, LANGUAGES } from "../../src/ui/texts/languages.ts";
 import { runs } from "../support/model-runs.ts";
+import { anyText } from "../support/any-text.ts";
 
 /** Returns all texts of a language by their path, such as `signIn.title`. */
 function leaves(value: object, path = ""): Map<string, string> {
@@ -71,7 +72,7 @@ describe("the language of a page", () => {
 
   it("is a supported one for any input", () => {
     const anything = fc.oneof(
-      fc.string({ unit: "binary" }),
+      anyText(),
       fc.stringMatching(/^(([a-z]{2}|\*)(-[A-Z]{2})?(;q=[01](\.\d)?)?[, ]{1,2}){0,5}$/),
     );
     fc.assert(

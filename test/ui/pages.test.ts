@@ -15,6 +15,7 @@ import { createPages } from "../../src/ui/pages.ts";
 import { LANGUAGES, type Language } from "../../src/ui/texts/languages.ts";
 import { attribute, parseHtml, type Tag } from "../support/html.ts";
 import { isSearch, runs } from "../support/model-runs.ts";
+import { anyText } from "../support/any-text.ts";
 
 const pages = createPages("/base");
 const context = {
@@ -478,7 +479,7 @@ describe("text from outside in a page", () => {
     const view = { ...signIn, fault: "wrong" as const };
     const plain = skeleton((await parseHtml(pages.signIn(view))).tags);
     await fc.assert(
-      fc.asyncProperty(fc.string({ unit: "binary", minLength: 1 }), async (text) => {
+      fc.asyncProperty(anyText({ minLength: 1 }), async (text) => {
         const page = pages.signIn({
           ...view,
           clientName: text,
@@ -522,9 +523,9 @@ describe("form-action", () => {
 
   it("is one directive of schemes for any targets", () => {
     const address = fc.oneof(
-      fc.string({ unit: "binary" }),
+      anyText(),
       fc.webUrl(),
-      fc.string({ unit: "binary" }).map((text) => `https://${text}`),
+      anyText().map((text) => `https://${text}`),
       fc.string({ unit: "grapheme-ascii" }).map((text) => `https://a${text}b.example/`),
       fc.string({ unit: "grapheme-ascii" }).map((text) => `com.example${text}:/x`),
     );

@@ -4,10 +4,11 @@ import { newEventIds, packIds, positionOf, unpackIds } from "../../../src/events
 import { packSegments, unpackSegment } from "../../../src/events/log/segments.ts";
 import { shardFor } from "../../../src/events/model/topic.ts";
 import { systemRandom } from "../../../src/platform/runtime/random.ts";
+import { anyText } from "../../support/any-text.ts";
 
 describe("segments", () => {
   const anyEvents = fc.array(
-    fc.string({ unit: "binary", maxLength: 40 }).map((payload) => ({
+    anyText({ maxLength: 40 }).map((payload) => ({
       text: `"payload":${JSON.stringify(payload)}}`,
       payloadBytes: payload.length,
     })),

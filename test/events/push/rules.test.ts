@@ -25,6 +25,7 @@ import {
 import { afterAttempt, type AfterAttempt } from "../../../src/platform/delivery/retry-schedule.ts";
 import { toBase64, utf8 } from "../../../src/platform/text/encoding.ts";
 import { runs } from "../../support/model-runs.ts";
+import { anyText } from "../../support/any-text.ts";
 
 const NOW = Date.UTC(2026, 10, 20, 12);
 const HOUR_MS = 3_600_000;
@@ -295,7 +296,7 @@ describe("the signature", () => {
   it("matches the Standard Webhooks library, for any key and body", () => {
     const key = fc.uint8Array({ minLength: 24, maxLength: 24 });
     fc.assert(
-      fc.property(key, fc.string({ unit: "binary" }), (bytes, payload) => {
+      fc.property(key, anyText(), (bytes, payload) => {
         const secret = `whsec_${toBase64(bytes)}`;
         const text = JSON.stringify({ payload });
         const atSec = Math.floor(Date.now() / 1000);

@@ -18,6 +18,7 @@ import { runs } from "../../support/model-runs.ts";
 import { everywhere, HELD, shardDb } from "../../support/shards.ts";
 import { makeSignedInUser } from "../../support/user-and-app.ts";
 import { CHALLENGE, VERIFIER } from "../support/code.ts";
+import { anyText, writtenText } from "../../support/any-text.ts";
 
 const ISSUER = `${ORIGIN}/oauth2/v1`;
 
@@ -223,8 +224,8 @@ describe("The parameter state", () => {
   // shows: oauth/get-authorize/state
   it("is returned unchanged, and stays within its header and parameter", async () => {
     const text = fc.oneof(
-      fc.string({ unit: "binary", maxLength: 30 }),
-      fc.string({ unit: "grapheme", maxLength: 30 }),
+      anyText({ maxLength: 30 }),
+      writtenText({ maxLength: 30 }),
       fc.constantFrom(
         "a\r\nSet-Cookie: x=1\r\n\r\n<script>",
         "&code=stolen&iss=https://evil.example#access_token=x",
