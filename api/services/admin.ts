@@ -529,8 +529,8 @@ export const admin: ServiceEntries = {
       id: "readAttention",
       tag: TAGS.upkeep,
       about:
-        "Besides the checks of `/health/deep`. At most 20 of each kind are shown. Of push subscriptions the first 500 are " +
-        "looked at, and 40 of those that deliver are asked; of tenants the first 1,000.",
+        "Besides the checks of `/health/deep`. At most 20 of each kind are shown. A push subscription appears some minutes " +
+        "after its trouble began. Of tenants the first 1,000 are looked at.",
       answers: {
         200: {
           text: "What needs a person; empty: nothing.",

@@ -335,6 +335,39 @@ describe("trafficOf", () => {
   });
 });
 
+describe("/admin/v1/attention", () => {
+  afterEach(() => vi.useRealTimers());
+
+  // shows: operator/attention/items
+  it("names each push subscription in trouble, however many others there are", async () => {
+    stopTheClock();
+    const [failing, disabled] = [await makePush(), await makePush()];
+    // Its client has no scope for the topic.
+    const halted = await makePush({ client: (await makeClient({ scopes: [] })).clientId });
+    await env.DB.prepare(
+      `WITH RECURSIVE n (value) AS (SELECT 1 UNION ALL SELECT value + 1 FROM n LIMIT 600)
+       INSERT INTO push_subscription (id, topic, incarnation, client, as_owner, name, endpoint, username, credentials,
+         seal_key, state, version, created_at, updated_at)
+       SELECT '00' || printf('%06d', value), topic, incarnation, client, as_owner, 'n' || value, endpoint, username,
+         credentials, seal_key, state, version, created_at, updated_at
+       FROM push_subscription, n WHERE id = ?`,
+    )
+      .bind(failing.id)
+      .run();
+    await failing.answer({ status: 500 });
+    await failing.put(["x"]);
+    await failing.drive(600_000);
+    await disabled.disable();
+    await halted.put(["x"]);
+    await halted.drive(60_000);
+    const kinds = async () => {
+      const { items } = await expectJson(await operator("attention"), 200);
+      return [failing, disabled, halted].map(({ id }) => items.find(({ subject }: any) => subject === id)?.kind);
+    };
+    await expect.poll(kinds, { timeout: 10_000 }).toEqual(["push_failing", "push_stopped", "push_stopped"]);
+  });
+});
+
 describe("/admin/v1/push-subscriptions/{id}", () => {
   afterEach(() => {
     vi.useRealTimers();
@@ -353,7 +386,7 @@ describe("/admin/v1/push-subscriptions/{id}", () => {
     await push.run();
     expect(await troubles()).toEqual([]);
     await push.drive(600_000);
-    expect(await troubles()).toMatchObject([failing]);
+    await expect.poll(troubles).toMatchObject([failing]);
     await push.drive(2 * DAY_MS);
     const at = `push-subscriptions/${push.id}`;
     expect(await expectJson(await operator(`${at}/status`), 200)).toMatchObject({ lag: 0, deadLetters: 3 });
@@ -403,6 +436,8 @@ describe("/admin/v1/push-subscriptions/{id}", () => {
     });
     await push.run();
     expect(await expectJson(await operator(`${at}/status`), 200)).toMatchObject({ lag: 0, deadLetters: 0 });
+    await expect.poll(troubles).toEqual([]);
+    await expect.poll(async () => (await push.stored())!.troubled).toBe(false);
     // The event comes from the log then, and the body of an accepting answer is not stored.
     const delivered = await expectJson(await operator(`${at}/deliveries/${first.eventId}`), 200);
     expect(delivered).toMatchObject({ state: "delivered", body: report.body });

@@ -141,9 +141,8 @@ export const OPERATED = {
   maxContainsChars: 200,
   /** Events that the preview of a moved cursor shows. */
   previewed: 5,
-  /** Subscriptions whose records are checked for trouble, and how many of their objects are asked. */
-  lookedAt: 500,
-  asked: 40,
+  /** Subscriptions in trouble that are read of each shard, and objects that are asked. */
+  inTrouble: 40,
   /** Dead letters that one request schedules again; the object does nothing else meanwhile. */
   redelivered: 500,
 } as const;

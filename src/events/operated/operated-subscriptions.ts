@@ -46,7 +46,7 @@ export interface OperatedSubscriptions {
   /** Delivers dead letters again, the latest first, as many as one request may. */
   redeliverDead(id: string, nowMs: number): Promise<Answer>;
   test(id: string, tenant: string, nowMs: number): Promise<Answer>;
-  /** Subscriptions with trouble, among the first ones by id. */
+  /** Some subscriptions with trouble. */
   troubled(): Promise<readonly Troubled[]>;
 }
 

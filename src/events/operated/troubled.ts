@@ -13,15 +13,15 @@ export interface Troubled {
 }
 
 /**
- * Checks the first subscriptions by id, in one read of D1, and asks the objects of the most recently changed ones that
- * deliver. So the cost does not grow with the number of subscriptions.
+ * Reads the records in trouble, which an index has, and asks the objects of those that deliver. So the cost does not
+ * grow with the number of subscriptions. An object reports at the end of a run whether its deliveries are in trouble.
  */
 export async function troubledSubscriptions(ports: SubscriptionPorts): Promise<readonly Troubled[]> {
-  const first = { pageNumber: 1, pageSize: OPERATED.lookedAt, skip: 0, cursor: undefined, filters: [] };
-  const records = (await ports.push.store.listAll({}, first))?.items ?? [];
+  const records = await ports.push.store.inTrouble(OPERATED.inTrouble);
   const [stopped, delivering] = [records.filter(isStopped), records.filter((one) => !isStopped(one))];
-  const asked = delivering.toSorted((a, b) => b.updatedAtMs - a.updatedAtMs).slice(0, OPERATED.asked);
-  const found = await Promise.all(asked.map(async (record) => troubleOf(ports, record)));
+  const found = await Promise.all(
+    delivering.slice(0, OPERATED.inTrouble).map(async (record) => troubleOf(ports, record)),
+  );
   return [...stopped.map((record) => trouble("push_stopped", record, null)), ...found.flat()];
 }
 

@@ -45,6 +45,8 @@ export class PushEligibility {
   #lastGo: Known | undefined;
   #loading: Promise<Eligibility | undefined> | undefined;
   #generation = 0;
+  /** The trouble that the record names, as of the last read. Undefined while another is being reported. */
+  #reported: { readonly troubled: boolean; readonly isHalted: boolean } | undefined;
 
   constructor(ports: PushPorts, clock: Clock, state: PushState) {
     this.#ports = ports;
@@ -85,6 +87,26 @@ export class PushEligibility {
     return record === undefined ? undefined : this.#open(record);
   }
 
+  /**
+   * Reports trouble with deliveries or with the right in the record, if it says something else. A failure is only
+   * logged: the next run that reads the record reports again.
+   */
+  async report(inDeliveries: boolean): Promise<void> {
+    const { id } = this.#state;
+    const reported = this.#reported;
+    if (reported === undefined) return;
+    const troubled = inDeliveries || reported.isHalted;
+    if (troubled === reported.troubled) return;
+    this.#reported = undefined;
+    try {
+      await this.#ports.store.report(id, troubled);
+      // The record may have been read meanwhile.
+      this.#reported ??= { ...reported, troubled };
+    } catch (thrown) {
+      this.#ports.log.warn("push trouble not reported", { push: id, error: describeError(thrown) });
+    }
+  }
+
   /** Reads the record. Undefined if it changed during the query. */
   async #load(): Promise<Eligibility | undefined> {
     const generation = this.#generation;
@@ -120,6 +142,7 @@ export class PushEligibility {
       freshUntilMs: fresh,
     });
     const record = await this.#unlessUnwanted(found, nowMs);
+    this.#reported = record && { troubled: record.troubled, isHalted: record.halt !== undefined };
     // A record that was never seen may not be inserted yet.
     if (record === undefined)
       return health.version === 0 && nowMs < openedAtMs + DELIVERY.openingMs

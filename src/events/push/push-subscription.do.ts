@@ -315,7 +315,7 @@ export class PushSubscriptionObject extends RestorableObject<PushEnv> implements
   /**
    * Ends a run: removes expired deliveries and sets the next alarm, in one turn, so that no signal is lost in between.
    */
-  #endRun({ state, deliveries, dispatcher }: OpenParts, outcome: RunOutcome | "failed"): void {
+  #endRun({ state, deliveries, dispatcher, eligibility }: OpenParts, outcome: RunOutcome | "failed"): void {
     try {
       const nowMs = systemClock.nowMs();
       deliveries.settle();
@@ -325,6 +325,7 @@ export class PushSubscriptionObject extends RestorableObject<PushEnv> implements
       const workMs = outcome === "failed" ? nowMs + DELIVERY.failedAgainMs : idleMs;
       const nextMs = Math.min(workMs, clearMs, nowMs + DELIVERY.restMs);
       this.#setAlarm(Math.max(nextMs, nowMs));
+      this.ctx.waitUntil(eligibility.report(deliveries.isFailing() || deliveries.count("dead") > 0));
     } catch (thrown) {
       // The alarm set before the run still stands.
       this.ports.log.error("push run not finished", { push: state.id, error: describeError(thrown) });

@@ -96,6 +96,7 @@ async function createOn(
     ...sealed,
     state: stateBy(verification),
     verification,
+    troubled: false,
     version: 1,
     createdAtMs: nowMs,
     updatedAtMs: nowMs,

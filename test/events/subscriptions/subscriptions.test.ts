@@ -725,14 +725,16 @@ describe("GET …/subscriptions/{name}", () => {
 
 describe("the store", () => {
   it("finds subscriptions by keys and indexes only", async () => {
-    // A shard's count of all its rows walks them, for an operator alone.
+    // A shard's count of all its rows walks them, for an operator alone. The index has only what is in trouble.
     for (const sql of Object.values(PUSH_SQL).filter((text) => text !== PUSH_SQL.count)) {
       const count = Math.max(...(sql.match(/\?\d*/g) ?? []).map((name, index) => Number(name.slice(1)) || index + 1));
       const plan = await env.DB.prepare(`EXPLAIN QUERY PLAN ${sql}`)
         .bind(...Array.from({ length: count }, () => null))
         .all<{ detail: string }>();
       const walks = plan.results.filter(({ detail }) =>
-        /^SCAN (?!CONSTANT|listed VIRTUAL TABLE|\(subquery-1\))/.test(detail),
+        /^SCAN (?!CONSTANT|listed VIRTUAL TABLE|\(subquery-1\)|push_subscription USING INDEX push_subscription_in_trouble$)/.test(
+          detail,
+        ),
       );
       expect(walks, sql).toEqual([]);
     }

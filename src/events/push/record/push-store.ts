@@ -274,6 +274,13 @@ export function createPushStore(deps: PushStoreDeps) {
     verify: (id: string, version: number, to: "done" | "failed", nowMs: number, row: AuditRecord): Promise<void> =>
       changed(id, (store) => store.verify(id, version, to, nowMs, row)),
 
+    /** Stores whether the object has trouble with its deliveries. */
+    report: (id: string, troubled: boolean): Promise<void> => storeOf(id).report(id, troubled),
+
+    /** Records that deliver nothing or whose objects reported trouble, at most `most` of each shard. */
+    inTrouble: async (most: number): Promise<readonly PushRecord[]> =>
+      (await ofEach(async (store, shard) => withRights(shard, await store.inTrouble(most)))).flat(),
+
     /** Removes all records of a topic. `rows` are the audit rows of those that the caller has read. */
     removeOfTopic: (incarnation: string, rows: readonly AuditRecord[]): Promise<void> =>
       changed(incarnation, (store) => store.removeOfTopic(incarnation, rows)),

@@ -76,6 +76,9 @@ const sqlOf = (select: string, admission: string) => ({
     version = version + 1, updated_at = ?4 WHERE id = ?1 AND version = ?2 AND verification = 'pending'`,
   removeOfTopic: `DELETE FROM push_subscription WHERE incarnation = ?`,
   removeOfClient: `DELETE FROM push_subscription WHERE client = ?`,
+  report: `UPDATE push_subscription SET troubled = ?2 WHERE id = ?1 AND troubled <> ?2`,
+  inTrouble: `${select} INDEXED BY push_subscription_in_trouble
+    WHERE troubled = 1 OR (state = 'disabled' AND verification IS NOT 'pending') ORDER BY id LIMIT ?2`,
   activeAfter: `${select} WHERE id > ?2 AND (state = 'active' OR verification = 'pending') ORDER BY id LIMIT ?3`,
   // Random order, so that records that do not open do not block the others.
   sealedOtherwise: `${select} WHERE rowid IN (
@@ -264,6 +267,14 @@ export function createRecordStore(
     async verify(id: string, version: number, to: "done" | "failed", nowMs: number, row: AuditRecord): Promise<void> {
       await change(db.prepare(sql.verify).bind(id, version, to, nowMs), [row]);
     },
+
+    /** Stores what the object says of its deliveries. */
+    async report(id: string, troubled: boolean): Promise<void> {
+      await db.prepare(sql.report).bind(id, Number(troubled)).run();
+    },
+
+    /** Some records that deliver nothing or whose objects reported trouble. */
+    inTrouble: (limit: number): Promise<readonly PushRecord[]> => many(sql.inTrouble, limit),
 
     /** Removes all records of a topic. `rows` are the audit rows of those that the caller has read. */
     async removeOfTopic(incarnation: string, rows: readonly AuditRecord[]): Promise<void> {

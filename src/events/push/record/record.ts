@@ -25,6 +25,8 @@ export interface PushRecord extends PushKey {
   readonly state: RecordState;
   /** State of the handshake; undefined if the subscription has none. */
   readonly verification?: Verification | undefined;
+  /** As its object reported at the end of a run: it has dead letters or events that fail, or its right is missing. */
+  readonly troubled: boolean;
   /** Increases with every change by the client, and when the record is disabled or its handshake ends. */
   readonly version: number;
   readonly createdAtMs: number;
@@ -99,16 +101,17 @@ export const RIGHT = `(SELECT json_object('isDisabled', client.disabled, 'name',
 
 const SELECTED = `id, topic, incarnation, client, name, as_owner AS asOwner, made_in_tenant AS madeInTenant,
   made_by_request AS madeByRequest, made_by_scope AS madeByScope, endpoint, username, credentials, seal_key AS sealKey, state,
-  verification, version, created_at AS createdAtMs, updated_at AS updatedAtMs`;
+  verification, troubled, version, created_at AS createdAtMs, updated_at AS updatedAtMs`;
 
 /** Reads records: in the directory with their rights, in another shard without. */
 export const SELECT = `SELECT ${SELECTED}, ${RIGHT} AS clientRight FROM push_subscription`;
 export const SELECT_IN_SHARD = `SELECT ${SELECTED}, NULL AS clientRight FROM push_subscription`;
 
-type Columns = Omit<PushRecord, "asOwner" | "made" | "halt" | "verification" | "state" | "asOfMs">;
+type Columns = Omit<PushRecord, "asOwner" | "made" | "halt" | "verification" | "state" | "troubled" | "asOfMs">;
 
 export interface PushRow extends Columns {
   readonly asOwner: number;
+  readonly troubled: number;
   readonly madeInTenant: string | null;
   readonly madeByRequest: string | null;
   readonly madeByScope: string | null;
@@ -119,10 +122,21 @@ export interface PushRow extends Columns {
 
 /** A record without its right. */
 export function toRecord(row: PushRow): PushRecord {
-  const { asOwner, madeInTenant, madeByRequest, madeByScope, state, verification, clientRight: _, ...rest } = row;
+  const {
+    asOwner,
+    troubled,
+    madeInTenant,
+    madeByRequest,
+    madeByScope,
+    state,
+    verification,
+    clientRight: _,
+    ...rest
+  } = row;
   return {
     ...rest,
     asOwner: asOwner === 1,
+    troubled: troubled === 1,
     made:
       madeByRequest === null
         ? undefined
