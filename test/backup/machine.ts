@@ -45,12 +45,15 @@ export async function run(
     const asked = { id: unique("run"), kind, actor: "plat.operator", backup, options };
     const stages: readonly Stage[] = on.job.stagesOf(asked);
     tables.begin(newJob(asked, stages[0]!.name, Date.now()));
+    let job = tables.load()!;
     for (let step = 0; step < MOST_STEPS; step++) {
-      const job = tables.load()!;
-      if (job.state !== "running") return job;
       const advanced = await advance(job, stages, tables, Date.now(), createLog("error"));
-      if (beforeStore(advanced.job)) tables.store(advanced.job, advanced.result);
+      if (beforeStore(advanced.job)) {
+        tables.store(advanced.job, advanced.result);
+        job = advanced.job;
+      }
       await afterStep?.(advanced.job);
+      if (job.state !== "running") return tables.load()!;
     }
     throw new Error(`${kind} does not end: ${JSON.stringify(tables.load())}`);
   });
