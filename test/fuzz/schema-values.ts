@@ -2,6 +2,7 @@ import * as fc from "fast-check";
 import { hostileValue } from "./hostile.ts";
 import type { Json } from "./operations.ts";
 import type { Known } from "./known.ts";
+import { webAddress } from "../support/any-text.ts";
 
 /** Names that the sandbox has things for. */
 export const KNOWN = new Set(
@@ -75,9 +76,20 @@ const anyOfMap = (schema: Json): fc.Arbitrary<unknown> =>
         fc.jsonValue({ maxDepth: 2 }),
       );
 
+/** Generators of texts that match a pattern. It takes some milliseconds to make one. */
+const matching = new Map<string, fc.Arbitrary<string>>();
+const secureAddress = webAddress().map((url) => url.replace(/^http:/, "https:"));
+const emailAddress = fc.emailAddress({ size: "-1" });
+
 function ofText(schema: Json): fc.Arbitrary<string> {
-  if (schema["pattern"] !== undefined) return fc.stringMatching(new RegExp(schema["pattern"]), { size: "-1" });
-  if (schema["format"] === "email") return fc.emailAddress({ size: "-1" });
-  if (schema["format"] === "uri") return fc.webUrl({ validSchemes: ["https"], size: "-1" });
+  if (schema["pattern"] !== undefined) return ofPattern(schema["pattern"]);
+  if (schema["format"] === "email") return emailAddress;
+  if (schema["format"] === "uri") return secureAddress;
   return fc.string({ minLength: schema["minLength"] ?? 0, maxLength: Math.min(schema["maxLength"] ?? 40, 40) });
+}
+
+function ofPattern(pattern: string): fc.Arbitrary<string> {
+  const known = matching.get(pattern) ?? fc.stringMatching(new RegExp(pattern), { size: "-1" });
+  matching.set(pattern, known);
+  return known;
 }

@@ -1,8 +1,8 @@
 import * as fc from "fast-check";
 
 /**
- * Random texts of Unicode. The units `binary` and `grapheme` of fast-check make like ones, but each builds a table of
- * up to a million entries, which takes a second in each runtime.
+ * Random texts of Unicode. `webUrl` and the units `binary` and `grapheme` of fast-check make like ones, but build tables
+ * of up to a million entries, which takes a second in each runtime.
  */
 interface Length {
   readonly minLength?: number;
@@ -31,3 +31,13 @@ export const anyText = (length: Length = {}) => fc.string({ unit: codePoint, ...
 
 /** Text that a person could write. */
 export const writtenText = (length: Length = {}) => fc.string({ unit: glyph, ...length });
+
+/** Web addresses with any path and query. */
+export const webAddress = () =>
+  fc
+    .tuple(fc.constantFrom("https", "http"), fc.domain(), writtenText({ maxLength: 8 }), fc.option(writtenText()))
+    .map(([scheme, domain, path, query]) => {
+      const url = new URL(`${scheme}://${domain}/${encodeURIComponent(path)}`);
+      if (query !== null) url.searchParams.set("q", query);
+      return url.href;
+    });

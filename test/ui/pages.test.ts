@@ -15,7 +15,7 @@ import { createPages } from "../../src/ui/pages.ts";
 import { LANGUAGES, type Language } from "../../src/ui/texts/languages.ts";
 import { attribute, parseHtml, type Tag } from "../support/html.ts";
 import { isSearch, runs } from "../support/model-runs.ts";
-import { anyText } from "../support/any-text.ts";
+import { anyText, webAddress } from "../support/any-text.ts";
 
 const pages = createPages("/base");
 const context = {
@@ -524,7 +524,7 @@ describe("form-action", () => {
   it("is one directive of schemes for any targets", () => {
     const address = fc.oneof(
       anyText(),
-      fc.webUrl(),
+      webAddress(),
       anyText().map((text) => `https://${text}`),
       fc.string({ unit: "grapheme-ascii" }).map((text) => `https://a${text}b.example/`),
       fc.string({ unit: "grapheme-ascii" }).map((text) => `com.example${text}:/x`),
