@@ -46,9 +46,16 @@ export function chunked(
   });
 }
 
+/** Bytes that differ from place to place, and repeat after 64 KiB. */
+const PATTERN = Uint8Array.from({ length: 2 ** 16 }, (_, at) => at * 31 + (at >> 8));
+
 export function bytesOf(length: number, start = 0): Uint8Array<ArrayBuffer> {
   const bytes = new Uint8Array(length);
-  for (let at = 0; at < length; at++) bytes[at] = (start + at) * 31 + ((start + at) >> 8);
+  for (let at = 0; at < length; ) {
+    const piece = PATTERN.subarray((start + at) % PATTERN.length).subarray(0, length - at);
+    bytes.set(piece, at);
+    at += piece.length;
+  }
   return bytes;
 }
 
