@@ -89,7 +89,7 @@ function ofText(schema: Json): fc.Arbitrary<string> {
 }
 
 function ofPattern(pattern: string): fc.Arbitrary<string> {
-  const known = matching.get(pattern) ?? fc.stringMatching(new RegExp(pattern), { size: "-1" });
-  matching.set(pattern, known);
-  return known;
+  const generator = matching.get(pattern) ?? fc.stringMatching(new RegExp(pattern), { size: "-1" });
+  matching.set(pattern, generator);
+  return generator;
 }

@@ -51,7 +51,7 @@ const PATTERN = Uint8Array.from({ length: 2 ** 16 }, (_, at) => at * 31 + (at >>
 
 export function bytesOf(length: number, start = 0): Uint8Array<ArrayBuffer> {
   const bytes = new Uint8Array(length);
-  for (let at = 0; at < length; ) {
+  for (let at = 0; at < length;) {
     const piece = PATTERN.subarray((start + at) % PATTERN.length).subarray(0, length - at);
     bytes.set(piece, at);
     at += piece.length;
