@@ -82,6 +82,8 @@ export default defineConfig({
           // Passwords are hashed for real, on a machine that may be busy.
           testTimeout: 60_000,
           hookTimeout: 60_000,
+          // `expect.poll` waits for what is due soon.
+          expect: { poll: { timeout: 20_000 } },
           // A runtime runs file after file; what one leaves behind, fresh-start.ts takes away.
           isolate: false,
           include: ["test/**/*.test.ts"],
