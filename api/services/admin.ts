@@ -530,7 +530,8 @@ export const admin: ServiceEntries = {
       tag: TAGS.upkeep,
       about:
         "Besides the checks of `/health/deep`. At most 20 of each kind are shown. A push subscription appears some minutes " +
-        "after its trouble began. Of tenants the first 1,000 are looked at.",
+        "after its trouble began. Of tenants the first 1,000 are looked at, of push subscriptions in trouble the first 40 of " +
+        "each shard.",
       answers: {
         200: {
           text: "What needs a person; empty: nothing.",
