@@ -30,6 +30,8 @@ import type { LinkDeps, RecoveryDeps } from "./recovery.ts";
 import { readForm, type FormCall } from "../sign-in/form.ts";
 
 const ACTION = "accept invitation";
+/** How often one request tries, if the person's ways to sign in change each time. */
+const MOST_TRIES = 3;
 
 /** The link of an invitation. */
 export const invitationLink = (base: string, token: string): string =>
@@ -76,7 +78,8 @@ export async function openInvitation(deps: LinkDeps, call: AnyCall): Promise<Res
  *
  *   sent from another site ──▶ 400 page          the invitation is not open ──▶ 400 page
  *   the form is stale, or the new password is not acceptable ──▶ 400, the page again
- *   the person got or lost a way to sign in at the same moment ──▶ once more from the beginning
+ *   the person got or lost a way to sign in at the same moment ──▶ once more from the beginning;
+ *     each time ──▶ 400, the page again
  *   else ──▶ a member. A typed password of a person who can sign in by now is not set, and the page says so
  */
 export async function acceptInvitation(deps: LinkDeps, call: FormCall): Promise<Response> {
@@ -84,7 +87,7 @@ export async function acceptInvitation(deps: LinkDeps, call: FormCall): Promise<
   return form.ok ? acceptForm(deps, call, form.value) : form.error;
 }
 
-async function acceptForm(deps: LinkDeps, call: FormCall, form: Parameters): Promise<Response> {
+async function acceptForm(deps: LinkDeps, call: FormCall, form: Parameters, triesLeft = MOST_TRIES): Promise<Response> {
   const token = form.get("token") ?? "";
   const tokenHash = await sha256Hex(token);
   const invitation = await deps.invitations.find(tokenHash, call.nowMs);
@@ -97,7 +100,8 @@ async function acceptForm(deps: LinkDeps, call: FormCall, form: Parameters): Pro
   const fault = needsPassword ? await chosenPasswordFault(deps, email, password, form) : undefined;
   if (fault !== undefined) return again(fault);
   const hash = needsPassword ? hashPassword(password, deps.random) : null;
-  if (!(await accept(deps, call, { tokenHash, invitation, hash }))) return acceptForm(deps, call, form);
+  if (!(await accept(deps, call, { tokenHash, invitation, hash })))
+    return triesLeft > 1 ? acceptForm(deps, call, form, triesLeft - 1) : again("stale");
   deps.log.info("invitation accepted", { requestId: call.requestId, user: email });
   const view = {
     ...pageContext(call, localesOf(invitation), await brandOfPlace(deps, invitation, call.nowMs)),

@@ -133,6 +133,30 @@ describe("an invitation", () => {
     ).toBe(true);
   });
 
+  it("asks to try again if the person's ways to sign in change each time", async () => {
+    await invite();
+    await put(`users/${grace}`, {});
+    const changes: unknown[] = [];
+    const { browser, state } = meddled(
+      async () =>
+        changes.push(
+          await env.DB.prepare(`UPDATE user SET password_hash = iif(password_hash IS NULL, 'x', NULL) WHERE email = ?`)
+            .bind(grace)
+            .run(),
+        ),
+      [6],
+    );
+    const page = await browser.get(linkIn(at.mails[0]));
+    state.armed = true;
+    const refused = await choose(browser, page, PASSWORD);
+    expect([refused.status, changes.length]).toEqual([400, 3]);
+    expect(refused.html).toContain("out of date");
+    expect(await rolesOf(grace)).toBeUndefined();
+    state.armed = false;
+    expect((await choose(browser, refused, PASSWORD)).status).toBe(200);
+    expect(await rolesOf(grace)).toEqual([role]);
+  });
+
   it("says that a typed password is not set if the operator sets one at that moment", async () => {
     await invite();
     const { browser, state } = meddled(async () => {
