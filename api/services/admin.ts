@@ -530,8 +530,8 @@ export const admin: ServiceEntries = {
       tag: TAGS.upkeep,
       about:
         "Besides the checks of `/health/deep`. At most 20 of each kind are shown. A push subscription appears some minutes " +
-        "after its trouble began. Of tenants the first 1,000 are looked at, of push subscriptions in trouble the first 40 of " +
-        "each shard.",
+        "after its trouble began. Of tenants the first 1,000 are looked at, and in each shard the first 40 push " +
+        "subscriptions of three kinds: disabled ones, those without a right, and those that fail or have dead letters.",
       answers: {
         200: {
           text: "What needs a person; empty: nothing.",

@@ -344,16 +344,7 @@ describe("/admin/v1/attention", () => {
     const [failing, disabled] = [await makePush(), await makePush()];
     // Its client has no scope for the topic.
     const halted = await makePush({ client: (await makeClient({ scopes: [] })).clientId });
-    await env.DB.prepare(
-      `WITH RECURSIVE n (value) AS (SELECT 1 UNION ALL SELECT value + 1 FROM n LIMIT 600)
-       INSERT INTO push_subscription (id, topic, incarnation, client, as_owner, name, endpoint, username, credentials,
-         seal_key, state, version, created_at, updated_at)
-       SELECT '00' || printf('%06d', value), topic, incarnation, client, as_owner, 'n' || value, endpoint, username,
-         credentials, seal_key, state, version, created_at, updated_at
-       FROM push_subscription, n WHERE id = ?`,
-    )
-      .bind(failing.id)
-      .run();
+    await insertOthers(failing.id, "active");
     await failing.answer({ status: 500 });
     await failing.put(["x"]);
     await failing.drive(600_000);
@@ -366,6 +357,34 @@ describe("/admin/v1/attention", () => {
     };
     await expect.poll(kinds, { timeout: 10_000 }).toEqual(["push_failing", "push_stopped", "push_stopped"]);
   });
+
+  it("names a failing one, however many are disabled", async () => {
+    stopTheClock();
+    const failing = await makePush();
+    await insertOthers(failing.id, "disabled");
+    await failing.answer({ status: 500 });
+    await failing.put(["x"]);
+    await failing.drive(600_000);
+    const named = async () => {
+      const { items } = await expectJson(await operator("attention"), 200);
+      const stopped = items.filter(({ kind }: any) => kind === "push_stopped").length;
+      return [stopped, items.find(({ subject }: any) => subject === failing.id)?.kind];
+    };
+    await expect.poll(named, { timeout: 10_000 }).toEqual([20, "push_failing"]);
+  });
+
+  /** Inserts 600 subscriptions like this one, whose ids come before it. */
+  const insertOthers = (id: string, state: "active" | "disabled") =>
+    env.DB.prepare(
+      `WITH RECURSIVE n (value) AS (SELECT 1 UNION ALL SELECT value + 1 FROM n LIMIT 600)
+       INSERT INTO push_subscription (id, topic, incarnation, client, as_owner, name, endpoint, username, credentials,
+         seal_key, state, version, created_at, updated_at)
+       SELECT '00' || substr(?2, 1, 1) || printf('%05d', value), topic, incarnation, client, as_owner, 'n' || value, endpoint, username,
+         credentials, seal_key, ?2, version, created_at, updated_at
+       FROM push_subscription, n WHERE id = ?1`,
+    )
+      .bind(id, state)
+      .run();
 });
 
 describe("/admin/v1/push-subscriptions/{id}", () => {
@@ -437,7 +456,7 @@ describe("/admin/v1/push-subscriptions/{id}", () => {
     await push.run();
     expect(await expectJson(await operator(`${at}/status`), 200)).toMatchObject({ lag: 0, deadLetters: 0 });
     await expect.poll(troubles).toEqual([]);
-    await expect.poll(async () => (await push.stored())!.troubled).toBe(false);
+    await expect.poll(async () => (await push.stored())!.trouble).toBeUndefined();
     // The event comes from the log then, and the body of an accepting answer is not stored.
     const delivered = await expectJson(await operator(`${at}/deliveries/${first.eventId}`), 200);
     expect(delivered).toMatchObject({ state: "delivered", body: report.body });

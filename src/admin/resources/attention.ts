@@ -15,7 +15,7 @@ export interface AttentionPorts {
     readonly operated: {
       troubled(): Promise<
         readonly {
-          readonly kind: "push_stopped" | "push_failing" | "dead_letters";
+          readonly kind: (typeof PUSH_KINDS)[number];
           readonly id: string;
           readonly topic: string;
           readonly name: string;
@@ -47,7 +47,8 @@ interface Item {
   readonly untilAt: number | null;
 }
 
-/** Our choice: an operator acts on the first items, and looks again. */
+const PUSH_KINDS = ["push_stopped", "push_failing", "dead_letters"] as const;
+/** Our choice: an operator acts on the first items, and looks again. Of each kind, so that none hides another. */
 const MOST = { items: 20, auditRows: 1_000, tenants: 1_000 } as const;
 const ALMOST_FULL = 0.9;
 /** The longest block. */
@@ -79,9 +80,9 @@ export const attentionRoute = ({ db, oauth, events, media }: AttentionPorts & { 
       ]);
       const items: readonly Item[] = [
         ...accounts,
-        ...pushes
-          .slice(0, MOST.items)
-          .map(({ kind, id, topic, name, count }) => ({ kind, subject: id, topic, name, count, untilAt: null })),
+        ...PUSH_KINDS.flatMap((kind) => pushes.filter((push) => push.kind === kind).slice(0, MOST.items)).map(
+          ({ kind, id, topic, name, count }) => ({ kind, subject: id, topic, name, count, untilAt: null }),
+        ),
         ...untold.results.map(({ client, count }) => item("logouts_untold", client, { count })),
         ...quotas.map((one) => item("quota_almost_full", one.tenant, { count: percentOf(one) })),
       ];

@@ -141,7 +141,7 @@ export const OPERATED = {
   maxContainsChars: 200,
   /** Events that the preview of a moved cursor shows. */
   previewed: 5,
-  /** Subscriptions in trouble that are read of each shard, and objects that are asked. */
+  /** Subscriptions in trouble that are read of each kind and shard, and objects that are asked. */
   inTrouble: 40,
   /** Dead letters that one request schedules again; the object does nothing else meanwhile. */
   redelivered: 500,

@@ -4,7 +4,7 @@ import { withTimeout } from "../../platform/runtime/with-timeout.ts";
 import { DELIVERY } from "../model/limits.ts";
 import { BY_PLATFORM, pushAudit } from "./record/audit.ts";
 import { openCredentials, type PreviousSecret } from "./record/credentials.ts";
-import type { PushRecord } from "./record/record.ts";
+import type { PushRecord, Trouble } from "./record/record.ts";
 import type { PushState } from "./state.ts";
 import type { PushPorts } from "./types.ts";
 
@@ -46,7 +46,7 @@ export class PushEligibility {
   #loading: Promise<Eligibility | undefined> | undefined;
   #generation = 0;
   /** The trouble that the record names, as of the last read. Undefined while another is being reported. */
-  #reported: { readonly troubled: boolean; readonly isHalted: boolean } | undefined;
+  #reported: { readonly trouble: Trouble | undefined; readonly isHalted: boolean } | undefined;
 
   constructor(ports: PushPorts, clock: Clock, state: PushState) {
     this.#ports = ports;
@@ -95,13 +95,13 @@ export class PushEligibility {
     const { id } = this.#state;
     const reported = this.#reported;
     if (reported === undefined) return;
-    const troubled = inDeliveries || reported.isHalted;
-    if (troubled === reported.troubled) return;
+    const trouble = reported.isHalted ? "right" : inDeliveries ? "deliveries" : undefined;
+    if (trouble === reported.trouble) return;
     this.#reported = undefined;
     try {
-      await this.#ports.store.report(id, troubled);
+      await this.#ports.store.report(id, trouble);
       // The record may have been read meanwhile.
-      this.#reported ??= { ...reported, troubled };
+      this.#reported ??= { ...reported, trouble };
     } catch (thrown) {
       this.#ports.log.warn("push trouble not reported", { push: id, error: describeError(thrown) });
     }
@@ -142,7 +142,7 @@ export class PushEligibility {
       freshUntilMs: fresh,
     });
     const record = await this.#unlessUnwanted(found, nowMs);
-    this.#reported = record && { troubled: record.troubled, isHalted: record.halt !== undefined };
+    this.#reported = record && { trouble: record.trouble, isHalted: record.halt !== undefined };
     // A record that was never seen may not be inserted yet.
     if (record === undefined)
       return health.version === 0 && nowMs < openedAtMs + DELIVERY.openingMs

@@ -96,7 +96,6 @@ async function createOn(
     ...sealed,
     state: stateBy(verification),
     verification,
-    troubled: false,
     version: 1,
     createdAtMs: nowMs,
     updatedAtMs: nowMs,

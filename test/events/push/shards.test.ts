@@ -292,7 +292,6 @@ describe("a client that is removed and created again", () => {
     credentials: "x",
     sealKey: "t1",
     state: "active",
-    troubled: false,
     version: 1,
     createdAtMs: Date.now(),
     updatedAtMs: Date.now(),

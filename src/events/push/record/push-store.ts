@@ -20,7 +20,7 @@ import {
   type PushLimits,
   type RecordStore,
 } from "./record-store.ts";
-import { withRight, type PushKey, type PushRecord } from "./record.ts";
+import { withRight, type PushKey, type PushRecord, type Trouble } from "./record.ts";
 import { createRightStore, rightKey, type KnownRight } from "./right-store.ts";
 
 export interface PushStoreDeps {
@@ -274,10 +274,10 @@ export function createPushStore(deps: PushStoreDeps) {
     verify: (id: string, version: number, to: "done" | "failed", nowMs: number, row: AuditRecord): Promise<void> =>
       changed(id, (store) => store.verify(id, version, to, nowMs, row)),
 
-    /** Stores whether the object has trouble with its deliveries. */
-    report: (id: string, troubled: boolean): Promise<void> => storeOf(id).report(id, troubled),
+    /** Stores what the object says of its deliveries. */
+    report: (id: string, trouble: Trouble | undefined): Promise<void> => storeOf(id).report(id, trouble),
 
-    /** Records that deliver nothing or whose objects reported trouble, at most `most` of each shard. */
+    /** Records in trouble, at most `most` of each kind and shard. */
     inTrouble: async (most: number): Promise<readonly PushRecord[]> =>
       (await ofEach(async (store, shard) => withRights(shard, await store.inTrouble(most)))).flat(),
 

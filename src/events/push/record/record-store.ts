@@ -13,6 +13,7 @@ import {
   type PushKey,
   type PushRecord,
   type PushRow,
+  type Trouble,
 } from "./record.ts";
 
 /** Fields that an update may change. `made` is set if it was unknown. */
@@ -76,9 +77,14 @@ const sqlOf = (select: string, admission: string) => ({
     version = version + 1, updated_at = ?4 WHERE id = ?1 AND version = ?2 AND verification = 'pending'`,
   removeOfTopic: `DELETE FROM push_subscription WHERE incarnation = ?`,
   removeOfClient: `DELETE FROM push_subscription WHERE client = ?`,
-  report: `UPDATE push_subscription SET troubled = ?2 WHERE id = ?1 AND troubled <> ?2`,
-  inTrouble: `${select} INDEXED BY push_subscription_in_trouble
-    WHERE troubled = 1 OR (state = 'disabled' AND verification IS NOT 'pending') ORDER BY id LIMIT ?2`,
+  report: `UPDATE push_subscription SET trouble = ?2 WHERE id = ?1 AND trouble IS NOT ?2`,
+  inTrouble: [
+    `push_subscription_in_trouble WHERE trouble = 'deliveries' AND state = 'active'`,
+    `push_subscription_in_trouble WHERE trouble = 'right' AND state = 'active'`,
+    `push_subscription_disabled WHERE state = 'disabled' AND verification IS NOT 'pending'`,
+  ]
+    .map((rows) => `SELECT * FROM (${select} INDEXED BY ${rows} ORDER BY id LIMIT ?2)`)
+    .join(" UNION ALL "),
   activeAfter: `${select} WHERE id > ?2 AND (state = 'active' OR verification = 'pending') ORDER BY id LIMIT ?3`,
   // Random order, so that records that do not open do not block the others.
   sealedOtherwise: `${select} WHERE rowid IN (
@@ -269,11 +275,14 @@ export function createRecordStore(
     },
 
     /** Stores what the object says of its deliveries. */
-    async report(id: string, troubled: boolean): Promise<void> {
-      await db.prepare(sql.report).bind(id, Number(troubled)).run();
+    async report(id: string, trouble: Trouble | undefined): Promise<void> {
+      await db
+        .prepare(sql.report)
+        .bind(id, trouble ?? null)
+        .run();
     },
 
-    /** Some records that deliver nothing or whose objects reported trouble. */
+    /** Records in trouble, at most `limit` of each kind: with failing deliveries, without a right, disabled. */
     inTrouble: (limit: number): Promise<readonly PushRecord[]> => many(sql.inTrouble, limit),
 
     /** Removes all records of a topic. `rows` are the audit rows of those that the caller has read. */

@@ -25,8 +25,8 @@ export interface PushRecord extends PushKey {
   readonly state: RecordState;
   /** State of the handshake; undefined if the subscription has none. */
   readonly verification?: Verification | undefined;
-  /** As its object reported at the end of a run: it has dead letters or events that fail, or its right is missing. */
-  readonly troubled: boolean;
+  /** As its object reported at the end of a run. */
+  readonly trouble?: Trouble | undefined;
   /** Increases with every change by the client, and when the record is disabled or its handshake ends. */
   readonly version: number;
   readonly createdAtMs: number;
@@ -67,6 +67,9 @@ export type Halt = (typeof HALTS)[number];
 export type RecordState = "active" | "unverified" | "failed" | "disabled";
 export type Verification = "pending" | "done" | "failed";
 
+/** `deliveries`: there are dead letters or events that fail. `right`: the client may not have the subscription. */
+export type Trouble = "deliveries" | "right";
+
 /** State of a subscription after an update. */
 export const stateBy = (verification: Verification | undefined): RecordState =>
   verification === "pending" ? "unverified" : verification === "failed" ? "failed" : "active";
@@ -101,17 +104,17 @@ export const RIGHT = `(SELECT json_object('isDisabled', client.disabled, 'name',
 
 const SELECTED = `id, topic, incarnation, client, name, as_owner AS asOwner, made_in_tenant AS madeInTenant,
   made_by_request AS madeByRequest, made_by_scope AS madeByScope, endpoint, username, credentials, seal_key AS sealKey, state,
-  verification, troubled, version, created_at AS createdAtMs, updated_at AS updatedAtMs`;
+  verification, trouble, version, created_at AS createdAtMs, updated_at AS updatedAtMs`;
 
 /** Reads records: in the directory with their rights, in another shard without. */
 export const SELECT = `SELECT ${SELECTED}, ${RIGHT} AS clientRight FROM push_subscription`;
 export const SELECT_IN_SHARD = `SELECT ${SELECTED}, NULL AS clientRight FROM push_subscription`;
 
-type Columns = Omit<PushRecord, "asOwner" | "made" | "halt" | "verification" | "state" | "troubled" | "asOfMs">;
+type Columns = Omit<PushRecord, "asOwner" | "made" | "halt" | "verification" | "state" | "trouble" | "asOfMs">;
 
 export interface PushRow extends Columns {
   readonly asOwner: number;
-  readonly troubled: number;
+  readonly trouble: Trouble | null;
   readonly madeInTenant: string | null;
   readonly madeByRequest: string | null;
   readonly madeByScope: string | null;
@@ -124,7 +127,7 @@ export interface PushRow extends Columns {
 export function toRecord(row: PushRow): PushRecord {
   const {
     asOwner,
-    troubled,
+    trouble,
     madeInTenant,
     madeByRequest,
     madeByScope,
@@ -136,7 +139,7 @@ export function toRecord(row: PushRow): PushRecord {
   return {
     ...rest,
     asOwner: asOwner === 1,
-    troubled: troubled === 1,
+    trouble: trouble ?? undefined,
     made:
       madeByRequest === null
         ? undefined

@@ -99,7 +99,7 @@ export async function makePush(options: PushOptions = {}): Promise<TestPush> {
     const verification = options.handshake === true ? ("pending" as const) : undefined;
     const confirmation = { state: stateBy(verification), verification };
     await pushStore.insert(
-      { id, ...names, asOwner, made: undefined, ...asked, ...confirmation, troubled: false, version: 1, ...times },
+      { id, ...names, asOwner, made: undefined, ...asked, ...confirmation, version: 1, ...times },
       ROOM_FOR_ALL,
     );
   }
