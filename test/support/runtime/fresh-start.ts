@@ -73,8 +73,8 @@ const literal = (value: string | number | null): string =>
 /**
  * Wakes sleeping objects before `reset`, which empties only objects that live. Databases, buckets and caches consist of
  * objects, and an object that nobody has called for ten seconds sleeps and would keep its data. The Worker's own
- * sleeping objects may stay: each file has its own names, and hours of its own for the metrics, whose objects all files
- * share. To wake them all would take longer with each file, because emptied objects stay listed.
+ * sleeping objects may stay: each file has its own names, and metrics-support.ts empties those of the metrics. To wake
+ * them all would take longer with each file, because emptied objects stay listed.
  */
 const wakeWhatAllShare = (): Promise<unknown> =>
   Promise.all([
