@@ -1,6 +1,7 @@
 import { cloudflareTest, readD1Migrations } from "@cloudflare/vitest-pool-workers";
 import { defineConfig } from "vitest/config";
 import { LongestFirst } from "./test/support/runtime/longest-first.ts";
+import { sourceTexts } from "./test/support/runtime/source-texts.ts";
 import { outsideWorld } from "./test/support/runtime/outside-world.ts";
 
 /** How long the searches of the tests are, and what repeats one: docs/contributing/testing.md. */
@@ -51,6 +52,7 @@ export default defineConfig({
     projects: [
       {
         plugins: [
+          sourceTexts(),
           cloudflareTest(async () => ({
             wrangler: { configPath: "./wrangler.toml" },
             miniflare: {

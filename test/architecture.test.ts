@@ -1,29 +1,17 @@
 import { env } from "cloudflare:workers";
+import texts from "virtual:source-texts";
 import { describe, expect, it } from "vitest";
 import forObjects from "../src/platform/storage/migrations.json";
 import { NEWEST_MIGRATION } from "../src/platform/storage/schema.ts";
 import { ConfigError, readConfig } from "../src/config.ts";
 import { MEMORIES } from "./support/runtime/forget-modules.ts";
 
-/** A function of Vite, which runs the tests. */
-interface Glob {
-  glob(pattern: string, options: object): Record<string, string>;
-}
-
 /** Rules that the linter cannot check, tested on the source itself. */
-const sources = (import.meta as unknown as Glob).glob("../src/**/*.ts", {
-  query: "?raw",
-  import: "default",
-  eager: true,
-});
-const filesOf = (globbed: Record<string, string>) =>
-  Object.entries(globbed).map(([path, text]) => ({ path: path.replace(/^\.\.\/(src\/)?/, ""), text }));
-const files = filesOf(sources);
-const programs = (import.meta as unknown as Glob).glob("../{api,cli,examples,scripts,tools}/**/*.ts", {
-  query: "?raw",
-  import: "default",
-  eager: true,
-});
+const sources = Object.entries(texts).map(([path, text]) => ({ path, text }));
+const files = sources
+  .filter(({ path }) => path.startsWith("src/"))
+  .map(({ path, text }) => ({ path: path.slice("src/".length), text }));
+const programs = sources.filter(({ path }) => !/^(src|migrations)\//.test(path));
 const code = (text: string): string => text.replaceAll(/\/\*[^]*?\*\/|^\s*\/\/.*$/gm, "");
 
 /** The imports between the folders below a root. */
@@ -118,13 +106,13 @@ describe("the source", () => {
   );
 
   it("exports each class of objects from each Worker that stands in the platform's place", () => {
-    const classes = [...sources["../src/worker.ts"]!.matchAll(/^export const (\w+) = exported\(/gm)].map(
+    const classes = [...texts["src/worker.ts"]!.matchAll(/^export const (\w+) = exported\(/gm)].map(
       ([, name]) => name!,
     );
     expect(classes).toContain("TopicLog");
-    const workers = Object.entries(programs).filter(([, text]) => /from "[./]*\/src\/worker\.ts"/.test(text));
+    const workers = programs.filter(({ text }) => /from "[./]*\/src\/worker\.ts"/.test(text));
     expect(workers.length).toBeGreaterThan(2);
-    const missing = workers.flatMap(([path, text]) =>
+    const missing = workers.flatMap(({ path, text }) =>
       /^export \* from "[./]*\/src\/worker\.ts"/m.test(text)
         ? []
         : classes
@@ -135,23 +123,18 @@ describe("the source", () => {
   });
 
   it("knows the newest migration, which deep health looks for, and brings all of them to objects", () => {
-    const migrations = (import.meta as unknown as Glob).glob("../migrations/*.sql", {
-      query: "?raw",
-      import: "default",
-      eager: true,
-    });
-    const names = Object.keys(migrations).toSorted();
-    expect(NEWEST_MIGRATION).toBe(names.at(-1)!.replace("../migrations/", ""));
+    const names = Object.keys(texts).filter((path) => path.startsWith("migrations/"));
+    expect(NEWEST_MIGRATION).toBe(names.at(-1)!.replace("migrations/", ""));
     const plain = (sql: string) => sql.replaceAll(/--[^\n]*/g, "").replaceAll(/\s+/g, "");
-    const carried = forObjects.map(({ name, sql }) => [`../migrations/${name}`, plain(sql)]);
+    const carried = forObjects.map(({ name, sql }) => [`migrations/${name}`, plain(sql)]);
     // Stale? Run npm run schema.
-    expect(carried).toEqual(names.map((name) => [name, plain(migrations[name]!)]));
+    expect(carried).toEqual(names.map((name) => [name, plain(texts[name]!)]));
   });
 
   it.each(["api", "cli", "examples/tour", "scripts", "tools/bench", "tools/deploy", "tools/soak"])(
     "has no import circle of folders in %s, types included",
     (root) => {
-      const graph = folderGraph(root, filesOf(programs));
+      const graph = folderGraph(root, programs);
       expect(graph.size).toBeGreaterThan(0);
       expect(inCircles(graph)).toEqual([]);
     },
@@ -167,21 +150,21 @@ describe("the source", () => {
 
 describe("the typed client", () => {
   const pathsOf = (what: RegExp): string[] =>
-    Object.keys(programs).filter(
-      (path) => /^\.\.\/(cli|examples\/tour)\//.test(path) && what.test(code(programs[path] ?? "")),
-    );
+    programs
+      .filter(({ path, text }) => /^(cli|examples\/tour)\//.test(path) && what.test(code(text)))
+      .map(({ path }) => path);
 
   it("is the only way of command line and tour to the platform, with one sending file each", () => {
     expect(pathsOf(/\bfetch\(/)).toEqual([
-      "../cli/client/send.ts",
-      "../cli/client/upload-fetch.ts",
-      "../examples/tour/exchange.ts",
+      "cli/client/send.ts",
+      "cli/client/upload-fetch.ts",
+      "examples/tour/exchange.ts",
     ]);
   });
 
   it("has the addresses, and the command line has them only in code that it prints", () => {
-    expect(pathsOf(/\/(oauth2|pubsub|events|media|admin)\/v\d/).filter((path) => path.startsWith("../cli/"))).toEqual([
-      "../cli/app/snippets.ts",
+    expect(pathsOf(/\/(oauth2|pubsub|events|media|admin)\/v\d/).filter((path) => path.startsWith("cli/"))).toEqual([
+      "cli/app/snippets.ts",
     ]);
   });
 });
