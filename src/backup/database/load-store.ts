@@ -73,11 +73,15 @@ export function createLoadStore(db: D1Database) {
           .run();
     },
 
-    /** Counts the rows of a table; in a numbered table, those up to `last`. */
-    async count(table: Table, last: number | undefined): Promise<number> {
-      const upTo = last === undefined ? "" : "WHERE rowid <= ?1";
-      const statement = db.prepare(`SELECT count(*) AS n FROM ${quoted(table)} ${upTo}`);
-      return (await (last === undefined ? statement : statement.bind(last)).first<number>("n")) ?? 0;
+    /** Counts the rows of tables; in a numbered table, those up to `last`. */
+    async counts(tables: readonly { readonly table: Table; readonly last: number | undefined }[]): Promise<number[]> {
+      const answers = await db.batch<{ n: number }>(
+        tables.map(({ table, last }) => {
+          const count = `SELECT count(*) AS n FROM ${quoted(table)}`;
+          return last === undefined ? db.prepare(count) : db.prepare(`${count} WHERE rowid <= ?1`).bind(last);
+        }),
+      );
+      return answers.map(({ results }) => results[0]?.n ?? 0);
     },
 
     /** Ids of files, in their order. */

@@ -17,6 +17,8 @@ export const LIMITS = {
   parallel: 6,
   indexedFiles: 100,
   countedOwners: 20,
+  /** Rows of the tables that are counted at once. A larger table is counted alone. */
+  countedRows: 200_000,
   /** The time for which one alarm does steps. Then it sets the next alarm. */
   runMs: 20_000,
   /** The alarm that resumes a job whose object was stopped. If it is due while steps run, it comes after them. */
