@@ -78,6 +78,8 @@ export function looksSuite(stage: () => Stage): void {
 
 /** What is wrong with the page that is shown: nothing. */
 export async function lookAt(page: Page, name: string, theme: "light" | "dark"): Promise<void> {
+  // The page may be read before its stylesheet is there.
+  await page.waitForLoadState("load");
   expect(await page.evaluate(LOOK), name).toEqual({ faults: [], dark: theme === "dark" });
 }
 
