@@ -30,6 +30,8 @@ interface Outcome {
 }
 
 const STAGE_TIMEOUT_MS = 540_000;
+/** On a slow machine, a stage that runs only if it is named takes ten minutes. */
+const NIGHTLY_TIMEOUT_MS = 1_800_000;
 const QUICK_DIR_BYTES = 2 ** 31;
 const environment = process.stdout.isTTY ? { ...process.env, FORCE_COLOR: "1" } : process.env;
 const scratch = mkdtempSync(join(tmpdir(), "plinth-test-"));
@@ -51,9 +53,9 @@ const stages: Readonly<Record<string, () => Promise<Outcome>>> = {
   bundle,
   worker: () => inRuntime(chosen.worker),
   acceptance: () => againstPlatforms("acceptance", chosen.acceptance, 2),
-  nightly: () => againstPlatforms("nightly", []),
-  searches: () => inRuntime(SEARCHES, { RUNS: "10" }),
-  objects: () => inRuntime(ON_SHARDS, { SHARDS: "objects" }),
+  nightly: () => againstPlatforms("nightly", [], 1, NIGHTLY_TIMEOUT_MS),
+  searches: () => inRuntime(SEARCHES, { env: { RUNS: "10" }, timeoutMs: NIGHTLY_TIMEOUT_MS }),
+  objects: () => inRuntime(ON_SHARDS, { env: { SHARDS: "objects" }, timeoutMs: NIGHTLY_TIMEOUT_MS }),
 };
 
 /** Stages that run only if they are named. */
@@ -123,14 +125,23 @@ async function command(name: string, ...args: string[]): Promise<Outcome> {
   return code === 0 ? { passed: 1, failed: 0, output } : { passed: 0, failed: 1, output };
 }
 
-async function vitest(project: string, args: readonly string[] = [], env: NodeJS.ProcessEnv = {}): Promise<Outcome> {
+interface Settings {
+  readonly env?: NodeJS.ProcessEnv;
+  readonly timeoutMs?: number;
+}
+
+async function vitest(
+  project: string,
+  args: readonly string[],
+  { env = {}, timeoutMs = STAGE_TIMEOUT_MS }: Settings,
+): Promise<Outcome> {
   const report = join(scratch, `${vitestRuns++}.json`);
   // Vitest caches globs of sources, so a new file would escape the tests that read the sources.
   rmSync(join(ROOT, "node_modules", ".vitest-cache"), { recursive: true, force: true });
   const reporters = ["--reporter=default", "--reporter=json", `--outputFile.json=${report}`];
   const { code, output } = await run("vitest", ["run", "--project", project, ...args, ...reporters], {
     env: { ...environment, ...env },
-    timeoutMs: STAGE_TIMEOUT_MS,
+    timeoutMs,
   });
   const { passed, failed } = readCounts(report);
   // A run can fail without a failed test: an unhandled error, or no test at all.
@@ -138,13 +149,22 @@ async function vitest(project: string, args: readonly string[] = [], env: NodeJS
 }
 
 /** These tests run in the Workers runtime. A runtime more than there are cores costs an eighth more CPU time. */
-const inRuntime = (files: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<Outcome> =>
-  vitest("worker", [`--maxWorkers=${availableParallelism()}`, ...files], { TMPDIR: quickDir(), ...env });
+const inRuntime = (files: readonly string[], { env, timeoutMs }: Settings = {}): Promise<Outcome> =>
+  vitest("worker", [`--maxWorkers=${availableParallelism()}`, ...files], {
+    env: { TMPDIR: quickDir(), ...env },
+    timeoutMs,
+  });
 
 /** These tests mostly wait for platforms and for time. All of them share the compiled scripts. */
-const againstPlatforms = (project: string, files: readonly string[], more = 1): Promise<Outcome> =>
+const againstPlatforms = (
+  project: string,
+  files: readonly string[],
+  more: number,
+  timeoutMs?: number,
+): Promise<Outcome> =>
   vitest(project, [`--maxWorkers=${availableParallelism() + more}`, ...files], {
-    NODE_COMPILE_CACHE: join(scratch, "compiled"),
+    env: { NODE_COMPILE_CACHE: join(scratch, "compiled") },
+    timeoutMs,
   });
 
 function filesThat(contain: RegExp): readonly string[] {
