@@ -1,8 +1,5 @@
--- `trouble`: what the subscription's object found at the end of its last run. `deliveries`: dead letters or events that
--- fail. `right`: its client may not have it. NULL: nothing. The list of what needs a person reads these rows and those
--- that are disabled. Each kind has an order of its own, so that many of one kind hide no other.
-ALTER TABLE push_subscription ADD COLUMN trouble TEXT CHECK (trouble IN ('deliveries', 'right'));
-CREATE INDEX push_subscription_in_trouble ON push_subscription (trouble, id)
-  WHERE trouble IS NOT NULL AND state = 'active';
-CREATE INDEX push_subscription_disabled ON push_subscription (id)
-  WHERE state = 'disabled' AND verification IS NOT 'pending';
+-- `troubled`: at the end of its last run, the subscription's object had dead letters or events that fail, or no right. The
+-- list of what needs a person reads these rows and those that are disabled.
+ALTER TABLE push_subscription ADD COLUMN troubled INTEGER NOT NULL DEFAULT 0 CHECK (troubled IN (0, 1));
+CREATE INDEX push_subscription_in_trouble ON push_subscription (id)
+  WHERE troubled = 1 OR (state = 'disabled' AND verification IS NOT 'pending');
