@@ -3,6 +3,7 @@ import { env } from "cloudflare:workers";
 import { beforeAll, describe, expect, it } from "vitest";
 import { backupId } from "../../src/backup/bucket/manifest-store.ts";
 import { placed, TABLES, tablesOfShards } from "../../src/backup/model/tables.ts";
+import type { JobRecord } from "../../src/backup/model/job.ts";
 import type { TopicPlace } from "../../src/backup/stages/topic-walk.ts";
 import { logOf } from "../../src/events/log/client.ts";
 import type { TopicAddress } from "../../src/events/model/topic.ts";
@@ -19,6 +20,7 @@ import { unique } from "../support/platform/unique.ts";
 import { losingAnswers } from "./faults.ts";
 import { COPY, deployment, destroy, everyEvent, everyRow, keysOf, run, type Held } from "./machine.ts";
 import { everywhere } from "../support/shards.ts";
+import { shardsOf } from "../../src/platform/storage/shards.ts";
 import { createDeps } from "../../src/deps.ts";
 
 const newId = () => backupId(Date.now(), crypto.randomUUID());
@@ -154,10 +156,14 @@ describe("a backup with a copy of the files", () => {
   it("is restored into an empty platform, row by row, event by event and file by file", async () => {
     const events = await everyEvent();
     await destroy();
-    const restored = await run("restore", whole);
+    const counted: string[] = [];
+    const afterStep = async ({ stage, position }: JobRecord) => void (stage === "totals" && counted.push(position));
+    const restored = await run("restore", whole, { afterStep });
     expect(restored).toMatchObject({ state: "done", error: "", findings: [] });
     await expectEverything();
     expect(await everyEvent()).toEqual(events);
+    // The tables of a shard are counted in one step.
+    expect(counted).toHaveLength(1 + shardsOf(env).length);
     // The cursor was behind the first event.
     const path = `/pubsub/v1/topics/${owned.topic.topicOwnerClient}/${owned.topic.eventType}`;
     const token = await tokenFor(world.app);
