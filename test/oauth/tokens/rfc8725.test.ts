@@ -1,5 +1,5 @@
 import { CompactEncrypt, decodeJwt, exportJWK, exportSPKI, generateKeyPair, importJWK } from "jose";
-import { afterEach, beforeAll, describe, expect, it, vi } from "vitest";
+import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { toBase64Url, utf8 } from "../../../src/platform/text/encoding.ts";
 import { isolate } from "../../support/isolate.ts";
 import { requestsTo } from "../../support/outside.ts";
@@ -22,6 +22,7 @@ import {
   takenAt,
   TYP,
 } from "./forged.ts";
+import { quickTimers } from "../../support/quick-timers.ts";
 
 /**
  * JSON Web Token Best Current Practices, line by line, for both kinds of JWT that return to the platform: access tokens
@@ -29,6 +30,8 @@ import {
  * one only in the part that its test names. Tokens of another kind are in token-confusion.test.ts.
  */
 beforeAll(prepare);
+// An unknown key is looked up a second after the last look.
+beforeEach(() => quickTimers());
 afterEach(() => {
   vi.useRealTimers();
 });
