@@ -1,3 +1,4 @@
+import { env } from "cloudflare:workers";
 import { call } from "../support/platform/call.ts";
 import { OPERATOR, put } from "../support/platform/operator.ts";
 import { tokenFor } from "../support/platform/tokens.ts";
@@ -16,6 +17,8 @@ export class AdminPool {
     client: "",
   };
   #comparison: string | undefined;
+  /** The rows of each item when all were made. */
+  #rows: readonly string[] = [];
 
   private constructor() {
     this.#names.client = `${this.#names.tenant}.${unique("app")}`;
@@ -30,22 +33,49 @@ export class AdminPool {
     return pool;
   }
 
-  /** As it was, whatever requests made of it. */
+  /** Makes again what requests changed or deleted. */
   async restore(): Promise<void> {
-    const names = this.#names;
-    await this.#put("organization", names.organization);
-    await this.#put("tenant", names.tenant);
-    await this.#put("user", names.email);
-    await this.#put("role", names.role);
-    await put(`tenants/${names.tenant}/subscriptions/platform`, {});
-    await put(`tenants/${names.tenant}/members/${names.email}`, { roles: [names.role] });
-    await put(`organizations/${names.organization}/members/${names.email}`, { roles: [names.role] });
-    await this.#put("service", names.service);
-    await this.#put("package", names.package);
-    await put(`tenants/${names.tenant}/subscriptions/${names.package}`, {});
-    await this.#put("client", names.client);
-    await this.#put("provider", names.provider);
-    await this.#link();
+    const items = this.#items();
+    const found = await rowsOf(items);
+    const changed = items.filter((_, at) => found[at] !== this.#rows[at]);
+    for (const { make } of changed) await make();
+    if (changed.length > 0) this.#rows = await rowsOf(items);
+  }
+
+  /** Each comes after the items that it refers to. */
+  #items(): readonly Item[] {
+    const { organization, tenant, email, role, service, package: packageId, client, provider } = this.#names;
+    const roles = { roles: [role] };
+    const item = (make: Item["make"], ...rows: Rows[]): Item => ({ rows, make });
+    const subscribed = (to: string): Item =>
+      item(() => put(`tenants/${tenant}/subscriptions/${to}`, {}), ["subscription", { tenant, package: to }]);
+    return [
+      item(() => this.#put("organization", organization), ["organization", { id: organization }]),
+      item(() => this.#put("tenant", tenant), ["tenant", { id: tenant }]),
+      item(() => this.#put("user", email), ["user", { email }]),
+      item(() => this.#put("role", role), ["role", { name: role }]),
+      subscribed("platform"),
+      item(
+        () => put(`tenants/${tenant}/members/${email}`, roles),
+        ["tenant_member", { tenant, email }],
+        ["tenant_member_role", { tenant, email }],
+      ),
+      item(
+        () => put(`organizations/${organization}/members/${email}`, roles),
+        ["organization_member", { organization, email }],
+        ["organization_member_role", { organization, email }],
+      ),
+      item(() => this.#put("service", service), ["service", { name: service }]),
+      item(
+        () => this.#put("package", packageId),
+        ["package", { id: packageId }],
+        ["package_service", { package: packageId }],
+      ),
+      subscribed(packageId),
+      item(() => this.#put("client", client), ["client", { id: client }], ["client_secret", { client }]),
+      item(() => this.#put("provider", provider), ["identity_provider", { id: provider }]),
+      item(() => this.#link(), ["user_identity", { email, provider }]),
+    ];
   }
 
   async #link(): Promise<void> {
@@ -152,6 +182,29 @@ export class AdminPool {
         return [];
     }
   }
+}
+
+/** Rows of a table, by the values of some columns. */
+type Rows = readonly [table: string, where: Readonly<Record<string, string>>];
+
+interface Item {
+  readonly rows: readonly Rows[];
+  readonly make: () => Promise<unknown>;
+}
+
+/** Reads the rows of each item, as JSON. */
+async function rowsOf(items: readonly Item[]): Promise<readonly string[]> {
+  const statements = items.map(({ rows }) =>
+    rows.map(([table, where]) =>
+      env.DB.prepare(
+        `SELECT * FROM ${table} WHERE ${Object.keys(where)
+          .map((column) => `${column} = ?`)
+          .join(" AND ")}`,
+      ).bind(...Object.values(where)),
+    ),
+  );
+  const answers = await env.DB.batch(statements.flat());
+  return statements.map((own) => JSON.stringify(answers.splice(0, own.length).map(({ results }) => results)));
 }
 
 type Kind = "organization" | "tenant" | "user" | "role" | "client" | "service" | "package" | "provider";
