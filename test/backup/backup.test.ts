@@ -1,7 +1,8 @@
 import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
-import { beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { backupId } from "../../src/backup/bucket/manifest-store.ts";
+import { LIMITS } from "../../src/backup/model/limits.ts";
 import { placed, TABLES, tablesOfShards } from "../../src/backup/model/tables.ts";
 import type { JobRecord } from "../../src/backup/model/job.ts";
 import type { TopicPlace } from "../../src/backup/stages/topic-walk.ts";
@@ -22,6 +23,9 @@ import { COPY, deployment, destroy, everyEvent, everyRow, keysOf, run, type Held
 import { everywhere } from "../support/shards.ts";
 import { shardsOf } from "../../src/platform/storage/shards.ts";
 import { createDeps } from "../../src/deps.ts";
+
+/** Tables in each shard but the directory. */
+const SHARD_TABLES = tablesOfShards(2).length;
 
 const newId = () => backupId(Date.now(), crypto.randomUUID());
 
@@ -137,8 +141,12 @@ describe("a backup with a copy of the files", () => {
 
   // shows: operator/backup/whole
   it("is whole when its manifest is there, and verifies", async () => {
-    const made = await run("backup", whole);
+    const steps = new Map<string, number>();
+    const afterStep = async ({ stage }: JobRecord) => void steps.set(stage, (steps.get(stage) ?? 0) + 1);
+    const made = await run("backup", whole, { afterStep });
     expect(made).toMatchObject({ state: "done", error: "" });
+    // Eight small tables of a shard are read in one step.
+    expect(steps.get("tables")).toBe(Math.ceil((TABLES.length - 3) / 8) + 3 * Math.ceil((SHARD_TABLES - 1) / 8));
     const tables = [...TABLES.map((table) => placed(table, 0)), ...tablesOfShards(4)];
     const rows = tables.reduce((sum, { key }) => sum + before[key]!.length, 0);
     expect(made.counts).toMatchObject({ rows, files: files.length, copiedFiles: files.length, consumers: 1 });
@@ -157,13 +165,19 @@ describe("a backup with a copy of the files", () => {
     const events = await everyEvent();
     await destroy();
     const counted: string[] = [];
-    const afterStep = async ({ stage, position }: JobRecord) => void (stage === "totals" && counted.push(position));
+    let loading = 0;
+    const afterStep = async ({ stage, position }: JobRecord) => {
+      if (stage === "totals") counted.push(position);
+      if (stage === "tables") loading++;
+    };
     const restored = await run("restore", whole, { afterStep });
     expect(restored).toMatchObject({ state: "done", error: "", findings: [] });
     await expectEverything();
     expect(await everyEvent()).toEqual(events);
     // The tables of a shard are counted in one step.
     expect(counted).toHaveLength(1 + shardsOf(env).length);
+    // Parts of eight tables are loaded in one step.
+    expect(loading).toBeLessThan(20);
     // The cursor was behind the first event.
     const path = `/pubsub/v1/topics/${owned.topic.topicOwnerClient}/${owned.topic.eventType}`;
     const token = await tokenFor(world.app);
@@ -380,6 +394,9 @@ describe("a backup that was taken while the platform worked", () => {
     await destroy();
     await run("restore", whole);
     const id = newId();
+    const { tablesAtOnce } = LIMITS;
+    Object.assign(LIMITS, { tablesAtOnce: 1 });
+    onTestFinished(() => void Object.assign(LIMITS, { tablesAtOnce }));
     const made = await run("backup", id, {
       // Members and sessions are read before the people that they belong to.
       async afterStep({ stage, facts }) {
@@ -486,6 +503,31 @@ describe("a backup by reference, with events from a time on", () => {
     const stats = await Promise.all(results.map((topic) => logOf(env.TOPIC_LOG, topic, 0).stats()));
     return stats.map((one) => (one.kind === "stats" ? one.lastSeq : one.kind));
   }
+});
+
+describe("a table that is larger than its share of a page", () => {
+  it("is read alone, page by page, and restored whole", async () => {
+    await destroy();
+    await run("restore", whole);
+    const held = await everyRow();
+    const { pageRows, pageChars } = LIMITS;
+    Object.assign(LIMITS, { pageRows: 32, pageChars: 3_000 });
+    onTestFinished(() => void Object.assign(LIMITS, { pageRows, pageChars }));
+    let pages = 0;
+    const id = newId();
+    const made = await run("backup", id, {
+      async afterStep({ stage, position }) {
+        const { after, isAlone } = stage === "tables" && position !== "" ? JSON.parse(position) : {};
+        if (isAlone === true && after !== "") pages++;
+      },
+    });
+    expect(made).toMatchObject({ state: "done", error: "" });
+    expect(pages).toBeGreaterThan(0);
+    expect(await run("verify", id)).toMatchObject({ state: "done", findings: [] });
+    await destroy();
+    expect(await run("restore", id)).toMatchObject({ state: "done", error: "", findings: [] });
+    expect(await everyRow()).toEqual(held);
+  });
 });
 
 describe("a removal", () => {

@@ -6,6 +6,13 @@ interface ForeignKey {
   readonly columns: readonly { readonly from: string; readonly to: string }[];
 }
 
+/** Rows of a table, each a JSON array in the order of the columns. */
+export interface LoadedPart {
+  readonly table: Table;
+  readonly columns: readonly string[];
+  readonly rows: readonly string[];
+}
+
 export type LoadStore = ReturnType<typeof createLoadStore>;
 
 const quoted = (name: string): string => `"${name.replaceAll('"', '""')}"`;
@@ -27,12 +34,18 @@ export function createLoadStore(db: D1Database) {
       return asked.filter((_, at) => answers[at]?.results[0]?.n === 1);
     },
 
-    async columns(table: Table): Promise<readonly string[]> {
+    /** The columns of tables. */
+    async columns(tables: readonly Table[]): Promise<ReadonlyMap<Table, readonly string[]>> {
       const { results } = await db
-        .prepare(`SELECT name FROM pragma_table_info(?1)`)
-        .bind(table)
-        .all<{ name: string }>();
-      return results.map(({ name }) => name);
+        .prepare(
+          `SELECT asked.value AS "table", name FROM json_each(?1) AS asked, pragma_table_info(asked.value)
+            ORDER BY asked.key, cid`,
+        )
+        .bind(JSON.stringify(tables))
+        .all<{ table: Table; name: string }>();
+      return new Map(
+        tables.map((table) => [table, results.filter((one) => one.table === table).map(({ name }) => name)]),
+      );
     },
 
     /**
@@ -49,28 +62,22 @@ export function createLoadStore(db: D1Database) {
       if (statements.length > 0) await db.batch(statements);
     },
 
-    /** Inserts rows that do not exist yet. A row that refers to a missing row is left out. */
-    async load(table: Table, columns: readonly string[], rows: readonly string[]): Promise<void> {
+    /** Inserts rows that do not exist yet, part after part. A row that refers to a missing row is left out. */
+    async load(parts: readonly LoadedPart[]): Promise<void> {
       const { results } = await db
-        .prepare(`SELECT id, "table", "from", "to" FROM pragma_foreign_key_list(?1) ORDER BY id, seq`)
-        .bind(table)
-        .all<{ id: number; table: string; from: string; to: string }>();
-      const keys = foreignKeys(results);
-      const value = (name: string): string => `r.value ->> ${columns.indexOf(name)}`;
-      const isThere = keys.map(({ table: parent, columns: pairs }) => {
-        const isNull = pairs.map(({ from }) => `${value(from)} IS NULL`).join(" OR ");
-        const match = pairs.map(({ from, to }) => `p.${quoted(to)} = ${value(from)}`).join(" AND ");
-        return `(${isNull} OR EXISTS (SELECT 1 FROM ${quoted(parent)} AS p WHERE ${match}))`;
+        .prepare(
+          `SELECT asked.value AS owner, list.id, list."table", list."from", list."to"
+            FROM json_each(?1) AS asked, pragma_foreign_key_list(asked.value) AS list
+            ORDER BY asked.key, list.id, list.seq`,
+        )
+        .bind(JSON.stringify([...new Set(parts.map(({ table }) => table))]))
+        .all<{ owner: Table; id: number; table: string; from: string; to: string }>();
+      const inserts = parts.flatMap(({ table, columns, rows }) => {
+        const sql = insertInto(table, columns, foreignKeys(results.filter(({ owner }) => owner === table)));
+        return [...groups(rows, ({ length }) => length)].map((group) => ({ sql, rows: `[${group.join(",")}]` }));
       });
-      const fits = isThere.length === 0 ? "true" : isThere.join(" AND ");
-      const insert = `
-        INSERT INTO ${quoted(table)} (${columns.map(quoted).join(", ")})
-        SELECT ${columns.map(value).join(", ")} FROM json_each(?1) AS r WHERE ${fits} ON CONFLICT DO NOTHING`;
-      for (const group of groups(rows))
-        await db
-          .prepare(insert)
-          .bind(`[${group.join(",")}]`)
-          .run();
+      for (const some of groups(inserts, ({ rows }) => rows.length))
+        await db.batch(some.map(({ sql, rows }) => db.prepare(sql).bind(rows)));
     },
 
     /** Counts the rows of tables; in a numbered table, those up to `last`. */
@@ -134,6 +141,19 @@ export function createLoadStore(db: D1Database) {
   };
 }
 
+function insertInto(table: Table, columns: readonly string[], keys: readonly ForeignKey[]): string {
+  const value = (name: string): string => `r.value ->> ${columns.indexOf(name)}`;
+  const isThere = keys.map(({ table: parent, columns: pairs }) => {
+    const isNull = pairs.map(({ from }) => `${value(from)} IS NULL`).join(" OR ");
+    const match = pairs.map(({ from, to }) => `p.${quoted(to)} = ${value(from)}`).join(" AND ");
+    return `(${isNull} OR EXISTS (SELECT 1 FROM ${quoted(parent)} AS p WHERE ${match}))`;
+  });
+  const fits = isThere.length === 0 ? "true" : isThere.join(" AND ");
+  return `
+    INSERT INTO ${quoted(table)} (${columns.map(quoted).join(", ")})
+    SELECT ${columns.map(value).join(", ")} FROM json_each(?1) AS r WHERE ${fits} ON CONFLICT DO NOTHING`;
+}
+
 function foreignKeys(
   rows: readonly { readonly id: number; readonly table: string; readonly from: string; readonly to: string }[],
 ): readonly ForeignKey[] {
@@ -144,18 +164,18 @@ function foreignKeys(
   });
 }
 
-/** Rows in groups that fit into one statement. */
-function* groups(rows: readonly string[]): Generator<readonly string[]> {
-  let group: string[] = [];
+/** Items in groups that fit into one call; an item that is larger is alone. */
+function* groups<T>(items: readonly T[], charsOf: (item: T) => number): Generator<readonly T[]> {
+  let group: T[] = [];
   let chars = 0;
-  for (const row of rows) {
-    if (group.length > 0 && chars + row.length > LIMITS.bindChars) {
+  for (const item of items) {
+    if (group.length > 0 && chars + charsOf(item) > LIMITS.bindChars) {
       yield group;
       group = [];
       chars = 0;
     }
-    group.push(row);
-    chars += row.length;
+    group.push(item);
+    chars += charsOf(item);
   }
   if (group.length > 0) yield group;
 }

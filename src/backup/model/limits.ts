@@ -3,6 +3,8 @@ export const LIMITS = {
   /** Rows and characters of a page of a table. */
   pageRows: 1_000,
   pageChars: 2_000_000,
+  /** Small tables that one step reads, which share a page; and parts of tables that one step loads. */
+  tablesAtOnce: 8,
   /** Characters of the rows that are bound to one statement. D1 accepts 2 MB. */
   bindChars: 900_000,
   /** On average one row in so many ends a part. A new row then changes one part, and not all that follow. */

@@ -1,3 +1,4 @@
+import { mapInParallel } from "../../platform/runtime/parallel.ts";
 import { createLoadStore, type LoadStore } from "../database/load-store.ts";
 import type { Finding } from "../model/job.ts";
 import { LIMITS } from "../model/limits.ts";
@@ -87,15 +88,19 @@ function checkTarget(deps: StageDeps, loads: readonly LoadStore[]): Stage {
       const shards = 1 + Math.max(...Object.keys(manifest.tables).map(shardOfKey));
       if (shards > loads.length)
         throw new Refused(`The backup is of ${shards} databases, and ${loads.length} are bound here: set shards.`);
-      const filled = (await Promise.all(loads.map((load, shard) => load.filled(tablesIn(shard))))).flat();
+      const filled = (
+        await mapInParallel([...loads.entries()], LIMITS.parallel, ([shard, load]) => load.filled(tablesIn(shard)))
+      ).flat();
       if (filled.length > 0)
         throw new Refused(`A restore needs an empty platform, and there are rows in ${filled.join(", ")}.`);
       if (manifest.bytes === "copy" && !(await deps.copies.isEmpty()))
         throw new Refused("A restore needs an empty bucket of files, and there are objects in it.");
+      const ours = await mapInParallel([...loads.entries()], LIMITS.parallel, ([shard, load]) =>
+        load.columns(tablesIn(shard)),
+      );
       for (const [key, { columns }] of Object.entries(manifest.tables)) {
-        const [table] = key.split("@");
-        const ours = await loads[shardOfKey(key)]!.columns(table as Table);
-        const unknown = columns.filter((column) => !ours.includes(column));
+        const known = ours[shardOfKey(key)]!.get(key.split("@")[0] as Table) ?? [];
+        const unknown = columns.filter((column) => !known.includes(column));
         if (unknown.length > 0)
           throw new Refused(
             `The backup has columns that this schema lacks: ${unknown.map((column) => `${key}.${column}`).join(", ")}. ` +
@@ -147,22 +152,50 @@ function inEachShard(
   };
 }
 
-/** Loads one table after the other, a part in each step. Tables without rows have no part, and take no step. */
+/** Loads one table after the other, some parts in each step. Tables without rows have no part, and take no step. */
 function loadTables({ parts }: StageDeps, loads: readonly LoadStore[]): Stage {
   const tables = tablesOf(loads);
   return {
     name: "tables",
     async step({ position, lists, job }) {
       const at: PartPlace = position === "" ? { table: 0, part: 0 } : (JSON.parse(position) as PartPlace);
-      const found = findPart(tables, lists, at);
-      if (found === undefined) return { next: undefined };
-      const { table, key, shard } = tables[found.at.table]!;
-      const rows = await readPart(parts, found.digest);
-      await loads[shard]!.load(table, job.facts.tables[key]?.columns ?? [], rows);
-      const next: PartPlace = { ...found.at, part: found.at.part + 1 };
-      return { next: JSON.stringify(next), counts: { rows: rows.length } };
+      const found = partsAtOnce(tables, lists, at);
+      const last = found.at(-1);
+      if (last === undefined) return { next: undefined };
+      const loaded = await Promise.all(
+        found.map(async ({ at: { table: index }, part }) => {
+          const { table, key } = tables[index]!;
+          const { columns } = job.facts.tables[key] ?? { columns: [] };
+          return { table, columns, rows: await readPart(parts, part.digest) };
+        }),
+      );
+      await loads[tables[last.at.table]!.shard]!.load(loaded);
+      const next: PartPlace = { ...last.at, part: last.at.part + 1 };
+      return { next: JSON.stringify(next), counts: { rows: loaded.reduce((sum, { rows }) => sum + rows.length, 0) } };
     },
   };
+}
+
+/** The next parts of the tables of one shard, which are a page in all; at least one, if there is one. */
+function partsAtOnce(tables: readonly PlacedTable[], lists: JobLists, from: PartPlace): readonly FoundPart[] {
+  const found: FoundPart[] = [];
+  let bytes = 0;
+  for (let at = from; found.length < LIMITS.tablesAtOnce;) {
+    const next = findPart(tables, lists, at);
+    if (next === undefined) break;
+    bytes += next.part.bytes;
+    const isFirst = found[0] === undefined;
+    if (!isFirst && (bytes > LIMITS.pageChars || tables[next.at.table]!.shard !== tables[found[0]!.at.table]!.shard))
+      break;
+    found.push(next);
+    at = { ...next.at, part: next.at.part + 1 };
+  }
+  return found;
+}
+
+interface FoundPart {
+  readonly at: PartPlace;
+  readonly part: NumberedPart;
 }
 
 /** The number of a table, and that of a part in the list. */
@@ -172,10 +205,14 @@ interface PartPlace {
 }
 
 /** Finds the next part of the tables. Undefined: there is none. */
-function findPart(tables: readonly PlacedTable[], lists: JobLists, { table, part: from }: PartPlace) {
+function findPart(
+  tables: readonly PlacedTable[],
+  lists: JobLists,
+  { table, part: from }: PartPlace,
+): FoundPart | undefined {
   for (const [ahead, { key }] of tables.slice(table).entries()) {
     const [part] = lists.partsOf(tableSection(key), ahead === 0 ? from : 0, 1);
-    if (part !== undefined) return { at: { table: table + ahead, part: part.number }, digest: part.digest };
+    if (part !== undefined) return { at: { table: table + ahead, part: part.number }, part };
   }
   return undefined;
 }

@@ -1,11 +1,20 @@
 import { splitLines, type Line, type PartStore } from "../bucket/part-store.ts";
 import type { DumpStore } from "../database/dump-store.ts";
+import type { TableFacts } from "../model/job.ts";
 import { LIMITS } from "../model/limits.ts";
 import { tableSection, type Part } from "../model/part.ts";
 import type { Stage } from "../model/stage.ts";
 import type { PlacedTable } from "../model/tables.ts";
 
-/** Reads tables one after the other, a page at a time, in the order of their keys. */
+interface TablePlace {
+  readonly at: number;
+  /** The key of the last row that was read; empty: none was. */
+  readonly after: string;
+  /** True for a table that is more than its share of a page. It is read alone, page by page. */
+  readonly isAlone?: boolean;
+}
+
+/** Reads tables in the order of their keys: several small ones of a shard in a step, or a page of a larger one. */
 export function dumpTables(
   name: string,
   tables: readonly PlacedTable[],
@@ -16,29 +25,45 @@ export function dumpTables(
   return {
     name,
     async step({ position, job }) {
-      const { at, after } = readPosition(position);
-      const placed = tables[at];
-      if (placed === undefined) return { next: undefined };
-      const { table, key, shard } = placed;
-      const dump = dumps[shard]!;
-      const shape = await dump.shape(table);
-      const { rows, atEnd } = await dump.page(table, shape, after);
-      const written = await writeParts(parts, tableSection(key), rows, atEnd);
-      const counted = (job.facts.tables[key]?.rows ?? 0) + written.lines;
-      const facts = { tables: { ...job.facts.tables, [key]: { columns: shape.columns, rows: counted } } };
-      const next = written.isAll && atEnd ? { at: at + 1, after: "" } : { at, after: written.lastKey };
+      const { at, after, isAlone = after !== "" } = readPosition(position);
+      const some = isAlone ? tables.slice(at, at + 1) : readAtOnce(tables.slice(at));
+      if (some.length === 0) return { next: undefined };
+      const pages = await dumps[some[0]!.shard]!.pages(
+        some.map(({ table }) => table),
+        after,
+      );
+      const larger = isAlone ? -1 : pages.findIndex(({ atEnd }) => !atEnd);
+      const read = larger === -1 ? pages : pages.slice(0, larger);
+      const facts: Record<string, TableFacts> = { ...job.facts.tables };
+      const done: Part[] = [];
+      const counts = { rows: 0, parts: 0, partBytes: 0, newParts: 0 };
+      let next: TablePlace = { at: at + read.length, after: "", ...(larger !== -1 && { isAlone: true }) };
+      for (const [index, { columns, rows, atEnd }] of read.entries()) {
+        const { key } = some[index]!;
+        const written = await writeParts(parts, tableSection(key), rows, atEnd);
+        facts[key] = { columns, rows: (facts[key]?.rows ?? 0) + written.lines };
+        done.push(...written.parts);
+        counts.rows += written.lines;
+        for (const what of ["parts", "partBytes", "newParts"] as const) counts[what] += written.counts[what];
+        if (!written.isAll || !atEnd) next = { at, after: written.lastKey, isAlone: true };
+      }
       return {
         next: next.at === tables.length ? undefined : JSON.stringify(next),
-        parts: written.parts,
-        counts: { rows: written.lines, ...written.counts },
-        facts,
+        parts: done,
+        counts,
+        facts: { tables: facts },
       };
     },
   };
 }
 
-function readPosition(position: string): { readonly at: number; readonly after: string } {
-  return position === "" ? { at: 0, after: "" } : (JSON.parse(position) as { at: number; after: string });
+const readPosition = (position: string): TablePlace =>
+  position === "" ? { at: 0, after: "" } : (JSON.parse(position) as TablePlace);
+
+/** The first tables, of one shard. */
+function readAtOnce(tables: readonly PlacedTable[]): readonly PlacedTable[] {
+  const end = tables.findIndex(({ shard }) => shard !== tables[0]!.shard);
+  return tables.slice(0, Math.min(LIMITS.tablesAtOnce, end === -1 ? tables.length : end));
 }
 
 /**
