@@ -184,6 +184,8 @@ function run([node, ...flags]) {
       WRANGLER_SEND_METRICS: "false",
       CLOUDFLARE_CF_FETCH_ENABLED: "false",
       X_LOCAL_OBSERVABILITY: "false",
+      // A script starts in half the time if Node has compiled its files before.
+      NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE ?? join(ROOT, ".build", "compiled"),
     },
   });
   for (const signal of SIGNALS) process.on(signal, () => child.kill(signal));

@@ -155,17 +155,13 @@ const inRuntime = (files: readonly string[], { env, timeoutMs }: Settings = {}):
     timeoutMs,
   });
 
-/** These tests mostly wait for platforms and for time. All of them share the compiled scripts. */
+/** These tests mostly wait for platforms and for time. */
 const againstPlatforms = (
   project: string,
   files: readonly string[],
   more: number,
   timeoutMs?: number,
-): Promise<Outcome> =>
-  vitest(project, [`--maxWorkers=${availableParallelism() + more}`, ...files], {
-    env: { NODE_COMPILE_CACHE: join(scratch, "compiled") },
-    timeoutMs,
-  });
+): Promise<Outcome> => vitest(project, [`--maxWorkers=${availableParallelism() + more}`, ...files], { timeoutMs });
 
 function filesThat(contain: RegExp): readonly string[] {
   return globSync("test/**/*.test.ts", { cwd: ROOT }).filter((file) =>

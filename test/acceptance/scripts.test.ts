@@ -1,5 +1,15 @@
 import { execFile } from "node:child_process";
-import { copyFileSync, cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import {
+  copyFileSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
@@ -85,7 +95,8 @@ describe("a fresh clone", () => {
       await execute("npm", ["install", "--package-lock-only", "--offline"], { cwd: origin });
       cpSync(origin, clone, { recursive: true });
     };
-    const hello = () => execute(process.execPath, [join(clone, "scripts", "bootstrap.mjs"), "hello", "you"]);
+    const env = { ...process.env, NODE_COMPILE_CACHE: undefined };
+    const hello = () => execute(process.execPath, [join(clone, "scripts", "bootstrap.mjs"), "hello", "you"], { env });
     try {
       for (const folder of [part, join(clone, "scripts")]) mkdirSync(folder, { recursive: true });
       mkdirSync(join(clone, "scripts", "lib"), { recursive: true });
@@ -99,6 +110,7 @@ describe("a fresh clone", () => {
       expect(starts.map(({ stdout }) => stdout)).toEqual(Array(3).fill("part 1.0.0, you\n"));
       expect(starts.filter(({ stderr }) => stderr.includes("Installed in"))).toHaveLength(1);
       expect((await hello()).stderr).toBe("");
+      expect(existsSync(join(clone, ".build", "compiled"))).toBe(true);
       // The lockfile has changed.
       await pull("1.1.0");
       const { stdout, stderr } = await hello();
