@@ -1,15 +1,5 @@
 import { execFile } from "node:child_process";
-import {
-  copyFileSync,
-  cpSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from "node:fs";
+import { copyFileSync, cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
@@ -110,7 +100,7 @@ describe("a fresh clone", () => {
       expect(starts.map(({ stdout }) => stdout)).toEqual(Array(3).fill("part 1.0.0, you\n"));
       expect(starts.filter(({ stderr }) => stderr.includes("Installed in"))).toHaveLength(1);
       expect((await hello()).stderr).toBe("");
-      expect(existsSync(join(clone, ".build", "compiled"))).toBe(true);
+      expect(statSync(join(clone, ".build", "compiled")).isDirectory()).toBe(true);
       // The lockfile has changed.
       await pull("1.1.0");
       const { stdout, stderr } = await hello();

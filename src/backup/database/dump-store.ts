@@ -7,14 +7,6 @@ interface TableShape {
   readonly key: readonly string[];
 }
 
-export interface TablePage {
-  readonly table: Table;
-  readonly columns: readonly string[];
-  readonly rows: readonly DumpedRow[];
-  /** True if no row follows. */
-  readonly atEnd: boolean;
-}
-
 export interface DumpedRow {
   /** The primary key, as JSON. */
   readonly key: string;
@@ -46,19 +38,22 @@ export function createDumpStore(db: D1Database) {
   return {
     /**
      * Reads as many rows as fit into a page: of one table after a key, at least one if there is one; or the first rows
-     * of several tables, each of which gets its share of the page.
+     * of several tables, each of which gets its share of the page. `atEnd`: no row follows.
      */
-    async pages(tables: readonly Table[], after: string): Promise<readonly TablePage[]> {
+    async pages(
+      tables: readonly Table[],
+      after: string,
+    ): Promise<
+      readonly { readonly columns: readonly string[]; readonly rows: readonly DumpedRow[]; readonly atEnd: boolean }[]
+    > {
       const shapes = await shapesOf(tables);
       const [rows, chars] = [LIMITS.pageRows / tables.length, LIMITS.pageChars / tables.length].map(Math.floor);
       const answers = await db.batch<DumpedRow & { found: number }>(
         tables.map((table, at) => db.prepare(pageOf(table, shapes[at]!, after)).bind(after, rows, chars)),
       );
-      return tables.map((table, at) => {
-        const results = answers[at]!.results;
+      return answers.map(({ results }, at) => {
         const found = results[0]?.found ?? 0;
         return {
-          table,
           columns: shapes[at]!.columns,
           rows: results.map((row) => ({ key: row.key, text: row.text })),
           atEnd: found < rows! && results.length === found,
