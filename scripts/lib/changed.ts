@@ -28,7 +28,6 @@ const PRODUCTS: readonly (readonly [folder: string, test: string])[] = [
   ["cli/app/", "nightly/init"],
   ["cli/completion/", "acceptance/shells"],
   ["docs/", "acceptance/samples"],
-  ["tools/bench/", "acceptance/bench"],
   ["tools/bench/", "nightly/bench"],
   ["tools/soak/", "nightly/soak"],
   ["tools/corpora/", "nightly/corpora"],

@@ -2,7 +2,7 @@ import { execFile } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { promisify } from "node:util";
 import { expect, it } from "vitest";
-import { SHELL } from "./support/process/program.ts";
+import { SHELL } from "../acceptance/support/process/program.ts";
 
 /** The options of the npm scripts are shown on request, with no platform. Port 1 has no listener. */
 const run = promisify(execFile);

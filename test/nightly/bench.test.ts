@@ -10,8 +10,8 @@ import { missing } from "../../tools/bench/lib/program.ts";
 import { gatewayBench } from "../../tools/bench/gateway/bench.ts";
 import { mediaBench } from "../../tools/bench/media/bench.ts";
 import { oauthBench } from "../../tools/bench/oauth/bench.ts";
-import { startBench } from "./support/bench-run.ts";
-import { npm } from "./support/process/program.ts";
+import { startBench } from "../acceptance/support/bench-run.ts";
+import { npm } from "../acceptance/support/process/program.ts";
 
 describe("the load generator", () => {
   async function against(listener: RequestListener): Promise<Answered> {
