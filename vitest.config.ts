@@ -85,7 +85,7 @@ export default defineConfig({
           testTimeout: 60_000,
           hookTimeout: 60_000,
           // `expect.poll` waits for what is due soon.
-          expect: { poll: { timeout: 20_000, interval: 5 } },
+          expect: { poll: { timeout: 20_000 } },
           // A runtime runs file after file; what one leaves behind, fresh-start.ts takes away.
           isolate: false,
           include: ["test/**/*.test.ts"],

@@ -1,21 +1,11 @@
 import { onTestFinished, vi } from "vitest";
 
 /**
- * Until the test ends, timers that begin take a part of their time, those of the Worker too: a wait of a second takes
- * 50 ms. The clock does not go faster.
+ * Until the test ends, pauses (`scheduler.wait`) take a twentieth of their time, those of the Worker too. Timeouts stay
+ * as they are, because a busy machine needs them, and so does the clock.
  */
-export function quickTimers(part = 1 / 20): void {
+export function quickTimers(): void {
   const { wait } = scheduler;
-  const { timeout } = AbortSignal;
-  const set = globalThis.setTimeout as (run: (...args: unknown[]) => void, ms?: number, ...args: unknown[]) => unknown;
-  const spies = [
-    vi.spyOn(scheduler, "wait").mockImplementation((ms, options) => wait.call(scheduler, ms * part, options)),
-    vi.spyOn(AbortSignal, "timeout").mockImplementation((ms) => timeout.call(AbortSignal, ms * part)),
-    vi
-      .spyOn(globalThis, "setTimeout")
-      .mockImplementation(((run: () => void, ms = 0, ...args: unknown[]) => set(run, ms * part, ...args)) as never),
-  ];
-  onTestFinished(() => {
-    for (const spy of spies) spy.mockRestore();
-  });
+  const spy = vi.spyOn(scheduler, "wait").mockImplementation((ms, options) => wait.call(scheduler, ms / 20, options));
+  onTestFinished(() => spy.mockRestore());
 }

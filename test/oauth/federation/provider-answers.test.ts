@@ -22,7 +22,6 @@ import {
 } from "../../support/parties/idp/scripted-provider.ts";
 import { comeBack } from "../../support/parties/idp/come-back.ts";
 import { authorizeAddress, sendOff, sendOffUnlinked, type SentOff } from "../../support/parties/idp/sent-off.ts";
-import { quickTimers } from "../../support/quick-timers.ts";
 
 /** Faulty and malicious responses of a provider. */
 const DISCOVERY = ".well-known/openid-configuration";
@@ -490,7 +489,6 @@ describe("A provider with a faulty response", () => {
     const platform = isolate();
     const own = await makeProvider();
     await answerAt(at(own, DISCOVERY), { hangs: "at once" });
-    quickTimers(1 / 5);
     const beganMs = Date.now();
     const hanging = new Browser(platform).get(authorizeAddress(app, own));
     const sent: SentOff = await sendOff(app, provider, new Browser(platform));

@@ -358,7 +358,7 @@ describe("The first signing key", () => {
     const trust = trustOver({ ...real, readUpdate: (...args) => (asked++, real.readUpdate(...args)) });
     await trust.ensure(1_000, "now");
     const early = Array.from({ length: 20 }, (_, n) => trust.verifyKey(`made-up-${n}`, "ES256", 1_100));
-    await new Promise((resolve) => setTimeout(resolve, 500));
+    await scheduler.wait(500);
     expect(asked).toBe(1);
     expect(await Promise.all(early)).toEqual(Array.from({ length: 20 }, () => undefined));
     expect(asked).toBeGreaterThan(1);
