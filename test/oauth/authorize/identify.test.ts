@@ -20,7 +20,7 @@ import {
 } from "../../support/sign-in.ts";
 import { join, makeUser, type TestUser } from "../../support/users.ts";
 import { makeUserAndApp } from "../../support/user-and-app.ts";
-import { quickTimers } from "../../support/quick-timers.ts";
+import { quickPauses } from "../../support/quick-pauses.ts";
 
 /** Identifying the user, asking for a sign-in, and choosing the tenant of the tokens. */
 const ISSUER = `${ORIGIN}/oauth2/v1`;
@@ -369,7 +369,7 @@ describe("The parameter id_token_hint", () => {
   // shows: oauth/authorize/id_token_hint
   it("shows the page or login_required if it is not valid, and the operator sees why", async () => {
     // An unknown key is looked up a second after the last look.
-    quickTimers();
+    quickPauses();
     const other = await makeApp({ tenant: user.tenant });
     const claims = decodeJwt(hint);
     const { kid = "" } = decodeProtectedHeader(hint);

@@ -22,7 +22,7 @@ import {
   takenAt,
   TYP,
 } from "./forged.ts";
-import { quickTimers } from "../../support/quick-timers.ts";
+import { quickPauses } from "../../support/quick-pauses.ts";
 
 /**
  * JSON Web Token Best Current Practices, line by line, for both kinds of JWT that return to the platform: access tokens
@@ -31,7 +31,7 @@ import { quickTimers } from "../../support/quick-timers.ts";
  */
 beforeAll(prepare);
 // An unknown key is looked up a second after the last look.
-beforeEach(() => quickTimers());
+beforeEach(() => quickPauses());
 afterEach(() => {
   vi.useRealTimers();
 });

@@ -14,7 +14,7 @@ import { OPERATOR } from "../../support/platform/operator.ts";
 import { tokenFor } from "../../support/platform/tokens.ts";
 import { directoryWith } from "../../support/directory.ts";
 import { runs } from "../../support/model-runs.ts";
-import { quickTimers } from "../../support/quick-timers.ts";
+import { quickPauses } from "../../support/quick-pauses.ts";
 
 const SEC = 1000;
 const MIN = 60 * SEC;
@@ -305,7 +305,7 @@ describe("GET and POST /signing-keys", () => {
     const fresh = await tokenFor(client);
     expect(kidOf(fresh)).not.toBe(old);
     // A key that is missing in its copy is looked up.
-    quickTimers();
+    quickPauses();
     vi.setSystemTime(startMs + 1);
     const headers = { authorization: `Bearer ${fresh}` };
     expect((await other.fetch("/admin/v1/roles", { headers })).status).toBe(403);

@@ -18,7 +18,7 @@ import {
 import { createTrust, type IssuedToken } from "../../../src/oauth/tokens/trust.ts";
 import { ownIsolate } from "../../support/runtime/own-isolate.ts";
 import { OF_ACME } from "./of-acme.ts";
-import { quickTimers } from "../../support/quick-timers.ts";
+import { quickPauses } from "../../support/quick-pauses.ts";
 
 const sealer = createSealer([{ id: "t", bytes: new Uint8Array(32) }], systemRandom);
 const noAudit = { statement: () => env.DB.prepare("SELECT 1"), note: async () => {} };
@@ -343,7 +343,7 @@ describe("The first signing key", () => {
   });
 
   it("is found if another isolate made it after the copy was read, so no valid token is refused", async () => {
-    quickTimers();
+    quickPauses();
     const trust = trustOver();
     const { kid } = await trust.signingKey(1_000, "ES256");
     await env.DB.prepare("UPDATE signing_key SET kid = 'moved' WHERE kid = ?").bind(kid).run();
@@ -352,7 +352,7 @@ describe("The first signing key", () => {
   });
 
   it("is not searched for within a second of the last read, however many key names are made up", async () => {
-    quickTimers();
+    quickPauses();
     let asked = 0;
     const real = createTrustStore(env.DB);
     const trust = trustOver({ ...real, readUpdate: (...args) => (asked++, real.readUpdate(...args)) });
