@@ -18,7 +18,7 @@ import { makeClient } from "../support/platform/clients.ts";
 import { OPERATOR, put } from "../support/platform/operator.ts";
 import { tokenFor } from "../support/platform/tokens.ts";
 import { unique } from "../support/platform/unique.ts";
-import { runs } from "../support/model-runs.ts";
+import { itAtNight, runs } from "../support/model-runs.ts";
 import { anyText } from "../support/any-text.ts";
 
 const record = (changes: Partial<AuditRecord> = {}): AuditRecord => ({
@@ -154,7 +154,7 @@ describe("many rows of refusals", () => {
     expect(await rows("SELECT count(*) AS n FROM audit_entry")).toEqual([{ n: rowsInAll + 3 }]);
   });
 
-  it("of 210 unknown clients hide neither ten guesses at a user nor ten at a client", async () => {
+  itAtNight("of 210 unknown clients hide neither ten guesses at a user nor ten at a client", async () => {
     const user = await makeUser();
     const client = await makeClient({ tenant: user.tenant });
     const token = (form: Record<string, string>): Promise<Response> => call("/oauth2/v1/token", { form });

@@ -252,7 +252,7 @@ describe("the explainer on any small platform", () => {
         if (done.error === "invalid_scope" && failed[0]?.check !== "user" && !row!.reason.startsWith("one of"))
           expect(failed.map(({ detail }) => detail.slice(0, row!.reason.length))).toContain(row!.reason);
       }),
-      { numRuns: runs(70) },
+      { numRuns: runs(50) },
     );
     for (const how of [...GRANT_TYPES, "password alone"]) {
       expect(seen).toContain(`${how}: granted`);

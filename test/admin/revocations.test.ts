@@ -15,6 +15,7 @@ import { errorOf, isLiving } from "../oauth/support/answers.ts";
 import { codeFor } from "../oauth/support/code.ts";
 import { makeFlow, makeFlowClient, type Flow } from "../oauth/support/flow.ts";
 import { redeem, refresh, refreshed, signIn, type Tokens } from "../oauth/support/token-requests.ts";
+import { itAtNight } from "../support/model-runs.ts";
 
 /** An operator revokes tokens that clients and browsers got in the usual ways. */
 const revoke = async (path: string): Promise<Response> =>
@@ -225,7 +226,7 @@ describe("revocation by an operator", () => {
     expect(await rows.first("n")).toBe(0);
   });
 
-  it("continues over several transactions, and asks to be repeated if one request is not enough", async () => {
+  itAtNight("continues over several transactions, and asks to be repeated if one request is not enough", async () => {
     const flow = await makeFlow({}, 0);
     const { clientId } = flow.client;
     const grants = (count: number, session: string) =>
@@ -250,30 +251,33 @@ describe("revocation by an operator", () => {
     expect((await auditOf(`sessions/${shared}`)).map(({ action }) => action)).toEqual(["revoke", "revoke"]);
   });
 
-  it("runs before a client or user with thousands of grants is removed, and when a user is signed out", async () => {
-    const [flow, disabled] = [await makeFlow(), await makeFlow()];
-    const grants = ({ client, email }: Flow, of: string) =>
-      env.DB.prepare(
-        `WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 5001)
+  itAtNight(
+    "runs before a client or user with thousands of grants is removed, and when a user is signed out",
+    async () => {
+      const [flow, disabled] = [await makeFlow(), await makeFlow()];
+      const grants = ({ client, email }: Flow, of: string) =>
+        env.DB.prepare(
+          `WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 5001)
          INSERT INTO refresh_grant SELECT ?1 || i, ?2, ?3, '{}', i, i FROM n`,
-      ).bind(unique(of), client.clientId, email);
-    const remove = async (path: string) =>
-      call(`/admin/v1/${path}`, { method: "DELETE", token: await tokenFor(OPERATOR) });
-    const actions = async (subject: string) => (await auditOf(subject)).map(({ action }) => action);
-    await env.DB.batch([grants(flow, "one"), grants(disabled, "disabled")]);
-    const held = await hold(flow);
-    expect((await remove(`clients/${flow.client.clientId}`)).status).toBe(204);
-    expect(await isLiving(held.access_token)).toBe(false);
-    expect(await actions(`clients/${flow.client.clientId}`)).toEqual(["delete", "revoke"]);
+        ).bind(unique(of), client.clientId, email);
+      const remove = async (path: string) =>
+        call(`/admin/v1/${path}`, { method: "DELETE", token: await tokenFor(OPERATOR) });
+      const actions = async (subject: string) => (await auditOf(subject)).map(({ action }) => action);
+      await env.DB.batch([grants(flow, "one"), grants(disabled, "disabled")]);
+      const held = await hold(flow);
+      expect((await remove(`clients/${flow.client.clientId}`)).status).toBe(204);
+      expect(await isLiving(held.access_token)).toBe(false);
+      expect(await actions(`clients/${flow.client.clientId}`)).toEqual(["delete", "revoke"]);
 
-    await put(`users/${disabled.email}`, { disabled: true });
-    const left = env.DB.prepare("SELECT count(*) AS n FROM refresh_grant WHERE email = ?").bind(disabled.email);
-    expect(await left.first("n")).toBe(0);
+      await put(`users/${disabled.email}`, { disabled: true });
+      const left = env.DB.prepare("SELECT count(*) AS n FROM refresh_grant WHERE email = ?").bind(disabled.email);
+      expect(await left.first("n")).toBe(0);
 
-    await grants(disabled, "two").run();
-    expect((await remove(`users/${disabled.email}`)).status).toBe(204);
-    expect((await actions(`users/${disabled.email}`)).slice(0, 3)).toEqual(["delete", "revoke", "put"]);
-    expect((await remove(`users/${flow.email}`)).status).toBe(204);
-    expect(await actions(`users/${flow.email}`)).toEqual(["delete"]);
-  });
+      await grants(disabled, "two").run();
+      expect((await remove(`users/${disabled.email}`)).status).toBe(204);
+      expect((await actions(`users/${disabled.email}`)).slice(0, 3)).toEqual(["delete", "revoke", "put"]);
+      expect((await remove(`users/${flow.email}`)).status).toBe(204);
+      expect(await actions(`users/${flow.email}`)).toEqual(["delete"]);
+    },
+  );
 });

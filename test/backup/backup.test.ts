@@ -13,7 +13,7 @@ import { KEPT } from "../events/support/events-app.ts";
 import { makeOwned } from "../http/rights-samples.ts";
 import { makeWorld } from "../http/rights-world.ts";
 import { makeProvider } from "../support/parties/idp/scripted-provider.ts";
-import { isSearch, strideOf } from "../support/model-runs.ts";
+import { itAtNight, strideOf } from "../support/model-runs.ts";
 import { call, expectJson } from "../support/platform/call.ts";
 import { put, putService } from "../support/platform/operator.ts";
 import { tokenFor } from "../support/platform/tokens.ts";
@@ -196,31 +196,37 @@ describe("a backup with a copy of the files", () => {
     await expectSameEvents(last);
   });
 
-  it("reads all events anew after a restore, because their numbers may stand for others in an earlier backup", async () => {
-    const generation = () => env.DB.prepare(`SELECT generation FROM restore_point`).first<string>("generation");
-    const ids = [newId(), newId(), newId()];
-    const inOne = [];
-    for (const id of ids) {
-      await publish("x");
-      if (id === ids[2]) await env.DB.prepare(`UPDATE restore_point SET generation = 'other'`).run();
-      const { facts } = await run("backup", id);
-      expect(facts.generation).toBe(await generation());
-      inOne.push(await eventParts(id));
-    }
-    // A part more for what is new; then one for all.
-    expect(inOne[1]).toBe(inOne[0]! + 1);
-    expect(inOne[2]).toBeLessThan(inOne[1]!);
-  });
+  itAtNight(
+    "reads all events anew after a restore, because their numbers may stand for others in an earlier backup",
+    async () => {
+      const generation = () => env.DB.prepare(`SELECT generation FROM restore_point`).first<string>("generation");
+      const ids = [newId(), newId(), newId()];
+      const inOne = [];
+      for (const id of ids) {
+        await publish("x");
+        if (id === ids[2]) await env.DB.prepare(`UPDATE restore_point SET generation = 'other'`).run();
+        const { facts } = await run("backup", id);
+        expect(facts.generation).toBe(await generation());
+        inOne.push(await eventParts(id));
+      }
+      // A part more for what is new; then one for all.
+      expect(inOne[1]).toBe(inOne[0]! + 1);
+      expect(inOne[2]).toBeLessThan(inOne[1]!);
+    },
+  );
 
-  it("reads all events of a log anew that was reset since the earlier backup, though it is longer now", async () => {
-    await publish("undone");
-    await run("backup", newId());
-    await undoLast(1);
-    for (const payload of ["instead", "after"]) await publish(payload);
-    const last = newId();
-    await run("backup", last);
-    await expectSameEvents(last);
-  });
+  itAtNight(
+    "reads all events of a log anew that was reset since the earlier backup, though it is longer now",
+    async () => {
+      await publish("undone");
+      await run("backup", newId());
+      await undoLast(1);
+      for (const payload of ["instead", "after"]) await publish(payload);
+      const last = newId();
+      await run("backup", last);
+      await expectSameEvents(last);
+    },
+  );
 
   it.each([
     ["before its events are read", "consumers", "undone"],
@@ -285,9 +291,9 @@ describe("a backup with a copy of the files", () => {
 });
 
 describe("a job that is stopped", () => {
-  /** Drops the result of a step once: of each stage's first step and of every third one, in a search of each step. */
+  /** Drops the result of a step once: of each stage's first step and of every seventh one, in a search of each step. */
   const droppingOnce = () => {
-    const stride = strideOf(3);
+    const stride = strideOf(7);
     const seen = new Set<string>();
     return ({ stage, position }: { stage: string; position: string }): boolean => {
       const isFirst = !seen.has(stage);
@@ -310,7 +316,7 @@ describe("a job that is stopped", () => {
     await expectEverything();
   });
 
-  it.runIf(isSearch)("at every call to the database, a bucket or an object ends as if it had not been", async () => {
+  itAtNight("at every call to the database, a bucket or an object ends as if it had not been", async () => {
     const id = newId();
     const losing = losingAnswers(env);
     const on = deployment({ ...losing.env, MAINTENANCE: "true" });
@@ -454,24 +460,27 @@ describe("a file that was uploaded in parts", () => {
     tenant: "t",
   } as const;
 
-  it("has another ETag after a restore, which a comparison takes for what it is, and is copied once", async () => {
-    await env.MEDIA.delete(KEY);
-    const upload = await env.MEDIA.createMultipartUpload(KEY);
-    const object = await upload.complete([await upload.uploadPart(1, "the bytes")]);
-    const row = { ...expected, sizeBytes: object.size, etag: object.etag };
-    const found = async () => classify(KEYSPACES[0], KEY, row, (await env.MEDIA.head(KEY))!, 0);
-    const id = newId();
-    await run("backup", id);
-    await destroy();
-    expect(await run("restore", id)).toMatchObject({ state: "done", findings: [] });
-    const restored = (await env.MEDIA.head(KEY))!;
-    expect(restored.etag).not.toBe(object.etag);
-    expect(await found()).toBeUndefined();
-    expect((await run("backup", newId())).counts).toMatchObject({ copiedFiles: 0 });
-    await env.MEDIA.put(KEY, "9 others ");
-    expect(await found()).toBe("etag_differs");
-    await env.MEDIA.delete(KEY);
-  });
+  itAtNight(
+    "has another ETag after a restore, which a comparison takes for what it is, and is copied once",
+    async () => {
+      await env.MEDIA.delete(KEY);
+      const upload = await env.MEDIA.createMultipartUpload(KEY);
+      const object = await upload.complete([await upload.uploadPart(1, "the bytes")]);
+      const row = { ...expected, sizeBytes: object.size, etag: object.etag };
+      const found = async () => classify(KEYSPACES[0], KEY, row, (await env.MEDIA.head(KEY))!, 0);
+      const id = newId();
+      await run("backup", id);
+      await destroy();
+      expect(await run("restore", id)).toMatchObject({ state: "done", findings: [] });
+      const restored = (await env.MEDIA.head(KEY))!;
+      expect(restored.etag).not.toBe(object.etag);
+      expect(await found()).toBeUndefined();
+      expect((await run("backup", newId())).counts).toMatchObject({ copiedFiles: 0 });
+      await env.MEDIA.put(KEY, "9 others ");
+      expect(await found()).toBe("etag_differs");
+      await env.MEDIA.delete(KEY);
+    },
+  );
 });
 
 describe("a backup by reference, with events from a time on", () => {

@@ -16,7 +16,7 @@ import { isSearch, runs } from "../support/model-runs.ts";
  * The short run of `npm test` sends the same requests each time (test/support/runtime/fixed-seeds.ts).
  */
 const given = env as unknown as Record<"FUZZ_SEED" | "FUZZ_RUNS" | "FUZZ_SHARES", string>;
-const numRuns = Number(given.FUZZ_RUNS || runs(2));
+const numRuns = Number(given.FUZZ_RUNS || runs(1));
 const seed = Number(given.FUZZ_SEED || (isSearch ? Math.floor(Math.random() * 2 ** 31) : 1));
 
 /** Each operation has its own, or all of them would get the same few faults in a short run. */

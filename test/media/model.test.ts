@@ -6,7 +6,7 @@ import { runSchedule, schedule } from "./model-schedules.ts";
 
 /** These schedules run first, because schedules with faults empty the tables. */
 describe("strangers in random schedules", () => {
-  const runs = modelRuns("MEDIA_ADVERSARY_SCHEDULES", 15);
+  const runs = modelRuns("MEDIA_ADVERSARY_SCHEDULES", 8);
   it("change nothing of a client's file and learn nothing of it, with any token", { timeout: 3_600_000 }, async () => {
     await expectWorld();
     const some = { ...runs, numRuns: Math.ceil(runs.numRuns / BESIDE), endOnFailure: true };
@@ -26,6 +26,6 @@ describe("random schedules with faults", () => {
     "lose nothing acknowledged, restore nothing deleted, and leave no bytes without a row",
     { timeout: 3_600_000 },
     () =>
-      fc.assert(fc.asyncProperty(schedule, runSchedule), { ...modelRuns("MEDIA_SCHEDULES", 2), endOnFailure: true }),
+      fc.assert(fc.asyncProperty(schedule, runSchedule), { ...modelRuns("MEDIA_SCHEDULES", 1), endOnFailure: true }),
   );
 });

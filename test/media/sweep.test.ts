@@ -12,6 +12,7 @@ import { principal } from "./support/principal.ts";
 import { expectProblem } from "./support/problem.ts";
 import { stored, uploaded } from "./support/stored-file.ts";
 import { everywhere } from "../support/shards.ts";
+import { itAtNight } from "../support/model-runs.ts";
 
 const app = mediaApp();
 const PICTURE = await encodePng(gradient(64, 48));
@@ -56,7 +57,7 @@ describe("the sweep", () => {
     }
   });
 
-  it("handles many files in a few round trips, page after page", async () => {
+  itAtNight("handles many files in a few round trips, page after page", async () => {
     const { env: counted, tally, reset } = counting(env);
     const costed = mediaApp({ db: counted.DB, bucket: counted.MEDIA });
     const due = START_MS + 3 * DAY_MS;
@@ -101,7 +102,7 @@ describe("the sweep", () => {
     expect(await countOf("file", ids)).toBe(0);
   });
 
-  it("hands removed files beyond its pages to the queue, which works until the next sweep", async () => {
+  itAtNight("hands removed files beyond its pages to the queue, which works until the next sweep", async () => {
     const busy = mediaApp();
     const due = START_MS + 7 * DAY_MS;
     const ids = await insertPending(LIMITS.sweepRows * (LIMITS.sweepPages + 2) + 50, due - DAY_MS);
@@ -206,7 +207,7 @@ describe("the sweep", () => {
     expect(costed.jobs).toEqual([]);
   });
 
-  it("sends variants though some files cannot be purged, and fails at the end", async () => {
+  itAtNight("sends variants though some files cannot be purged, and fails at the end", async () => {
     const due = START_MS + 9 * DAY_MS;
     const [file] = await insertPending(1, due - DAY_MS);
     await env.DB.prepare("UPDATE variant SET state = 'pending', due_at = ?1 WHERE file_id = ?2").bind(due, file).run();

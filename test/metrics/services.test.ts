@@ -12,6 +12,7 @@ import { makeTenant } from "../support/platform/tenants.ts";
 import { basic, tokenFor } from "../support/platform/tokens.ts";
 import { unique } from "../support/platform/unique.ts";
 import { metricOf, readMetrics } from "./metrics-support.ts";
+import { itAtNight } from "../support/model-runs.ts";
 
 /** The counts of each service, by tenant. */
 describe("The OAuth service counts", () => {
@@ -48,7 +49,7 @@ describe("The events service counts", () => {
     expect(await of("received_bytes")).toBeGreaterThan(JSON.stringify(json).length);
   });
 
-  it("the wait of a read in a series of its own, not as the time of its request", async () => {
+  itAtNight("the wait of a read in a series of its own, not as the time of its request", async () => {
     const client = await makeClient();
     const token = await tokenFor(client);
     const { path } = await makeTopic(token);
@@ -137,7 +138,7 @@ describe("The gateway counts", () => {
     await expect.poll(() => metricOf(`service_failures gateway ${name}`)).toBe(2);
   });
 
-  it("an answer that a service breaks off, once, and none that its client leaves or may lose", async () => {
+  itAtNight("an answer that a service breaks off, once, and none that its client leaves or may lose", async () => {
     const name = unique("svc-");
     const source = `https://${name}.example.com/v1`;
     const proxyPath = `/${name}/v1`;

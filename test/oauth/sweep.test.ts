@@ -7,6 +7,7 @@ import { RUNS_OF_A_DAY, RUNS_OF_AN_HOUR, sliceAt } from "../../src/platform/stor
 import { counting } from "../support/counting.ts";
 import { makeClient } from "../support/platform/clients.ts";
 import { shardDb } from "../support/shards.ts";
+import { itAtNight } from "../support/model-runs.ts";
 
 /** The time of the sweep. The rows of these tests have expired long before. */
 const NOW = Date.now();
@@ -47,7 +48,7 @@ describe("the sweep", () => {
     expect(await left("used_assertion")).toBe(0);
   });
 
-  it("keeps to the budget with tables of every database", async () => {
+  itAtNight("keeps to the budget with tables of every database", async () => {
     await sweep();
     const idle = await sweep();
     const { from } = sliceAt(NOW, RUNS_OF_AN_HOUR);
@@ -67,29 +68,32 @@ describe("the sweep", () => {
     }
   });
 
-  it("keeps to it with what is left over in a shard, which holds up no other, and ends it run by run", async () => {
-    const idle = await sweep();
-    const { from } = sliceAt(NOW, RUNS_OF_A_DAY);
-    const grants = (SWEEP.statements / 4) * SWEEP.rows;
-    for (const [number, count] of [
-      [1, grants],
-      [2, 10],
-    ] as const) {
-      const db = shardDb(number);
-      await db.batch([
-        db.prepare("INSERT OR IGNORE INTO user (email, name, disabled, created_at) VALUES ('nobody', '', 1, 0)"),
-        ...clientAnchor(db, "any.client"),
-      ]);
-      const insert = `INSERT INTO refresh_grant (id, client, email, authorization, created_at, last_used_at)
+  itAtNight(
+    "keeps to it with what is left over in a shard, which holds up no other, and ends it run by run",
+    async () => {
+      const idle = await sweep();
+      const { from } = sliceAt(NOW, RUNS_OF_A_DAY);
+      const grants = (SWEEP.statements / 4) * SWEEP.rows;
+      for (const [number, count] of [
+        [1, grants],
+        [2, 10],
+      ] as const) {
+        const db = shardDb(number);
+        await db.batch([
+          db.prepare("INSERT OR IGNORE INTO user (email, name, disabled, created_at) VALUES ('nobody', '', 1, 0)"),
+          ...clientAnchor(db, "any.client"),
+        ]);
+        const insert = `INSERT INTO refresh_grant (id, client, email, authorization, created_at, last_used_at)
         SELECT ?2 || printf('%08d', i), 'any.client', 'nobody', '{"authenticatedAtMs":1}', i, i FROM n`;
-      await fill(db, count, insert, from);
-    }
-    expect(await sweep()).toBeLessThanOrEqual(SWEEP.statements + idle);
-    expect(await left("refresh_grant", shardDb(2))).toBe(0);
-    const behind = (await left("refresh_grant", shardDb(1))) ?? 0;
-    expect(behind).toBeGreaterThan(0);
-    expect(behind).toBeLessThan(grants);
-    await sweep();
-    expect(await left("refresh_grant", shardDb(1))).toBe(0);
-  });
+        await fill(db, count, insert, from);
+      }
+      expect(await sweep()).toBeLessThanOrEqual(SWEEP.statements + idle);
+      expect(await left("refresh_grant", shardDb(2))).toBe(0);
+      const behind = (await left("refresh_grant", shardDb(1))) ?? 0;
+      expect(behind).toBeGreaterThan(0);
+      expect(behind).toBeLessThan(grants);
+      await sweep();
+      expect(await left("refresh_grant", shardDb(1))).toBe(0);
+    },
+  );
 });

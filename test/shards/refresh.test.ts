@@ -211,7 +211,7 @@ describe("while a tenant moves", () => {
     const moves = new WatchedMoves(tenant);
     // The first two calls begin the move.
     let at = 2;
-    for (let to = TO; await moves.breaking(to, at); to = FROM + TO - to, at += strideOf(7)) {
+    for (let to = TO; await moves.breaking(to, at); to = FROM + TO - to, at += strideOf(17)) {
       expect(await ask()).toEqual(before);
       await moves.rest();
       expect(await placeOf(tenant)).toBe(to);

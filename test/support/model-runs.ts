@@ -1,5 +1,5 @@
 import { env } from "cloudflare:workers";
-import { inject } from "vitest";
+import { inject, it } from "vitest";
 
 const settings = env as unknown as Record<string, string | undefined>;
 
@@ -13,8 +13,14 @@ export const casesOf = <T>(all: readonly T[], few: number): readonly T[] =>
 /** Returns the distance of the calls that a test lets fail one after the other: `few` in `npm test`, 1 in a search. */
 export const strideOf = (few: number): number => (inject("isSearch") ? 1 : few);
 
-/** False in `npm test`. A test that is too long for it runs only in a search; a shorter one of its kind always runs. */
+/** False in `npm test`. */
 export const isSearch = inject("isSearch");
+
+/**
+ * A test that `npm test` leaves out: of a long wait, of thousands of rows, or of a rare case of a rule that a quicker
+ * test shows too. It runs in a search.
+ */
+export const itAtNight = isSearch ? it : it.skip;
 
 /**
  * Returns the number of schedules of a model test: `setting` from outside, or the number that fits `npm test`. A

@@ -37,18 +37,18 @@ describe("random schedules", () => {
   // shows: events/read-and-commit/order
   // shows: events/read-and-commit/new-consumer
   it.each([
-    ["of one reader on 1 shard", 1, modelRuns("EVENTS_SCHEDULES", 12), onTopic],
-    ["of one reader on 2 shards", 2, modelRuns("EVENTS_SCHEDULES", 12), onTopic],
+    ["of one reader on 1 shard", 1, modelRuns("EVENTS_SCHEDULES", 6), onTopic],
+    ["of one reader on 2 shards", 2, modelRuns("EVENTS_SCHEDULES", 6), onTopic],
     [
       "of two readers over HTTP beside an adversary on 1 shard",
       1,
-      modelRuns("EVENTS_ADVERSARY_SCHEDULES", 5),
+      modelRuns("EVENTS_ADVERSARY_SCHEDULES", 2),
       overHttp,
     ],
     [
       "of two readers over HTTP beside an adversary on 4 shards",
       4,
-      modelRuns("EVENTS_ADVERSARY_SCHEDULES", 5),
+      modelRuns("EVENTS_ADVERSARY_SCHEDULES", 2),
       overHttp,
     ],
   ] as const)(

@@ -10,6 +10,7 @@ import { expectProblem, faults } from "../support/problem.ts";
 import { someClient } from "../support/some-client.ts";
 import { makeTopic, payloads, type ReadAnswer, type TestTopic } from "../support/test-topic.ts";
 import { objectsOf } from "../support/topic-objects.ts";
+import { itAtNight } from "../../support/model-runs.ts";
 
 const app = eventsApp();
 const texts = (count: number, from = 1) => Array.from({ length: count }, (_, at) => ({ payload: `p${from + at}` }));
@@ -84,7 +85,7 @@ describe("POST …/read with Idempotency-Key", () => {
       expect(seen(await topic.read({ numEvents: 20 }, once("k")))).toEqual(seen(first));
     });
 
-    it("returns a batch of large events from the middle of a segment", async () => {
+    itAtNight("returns a batch of large events from the middle of a segment", async () => {
       const topic = await makeTopic(app);
       await topic.put(texts(3));
       for (let at = 0; at < 24; at++) await topic.put({ payload: `${at}`.padEnd(250 * 1024, "\u0000") });

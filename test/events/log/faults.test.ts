@@ -13,6 +13,7 @@ import { expectProblem } from "../support/problem.ts";
 import { makeTopic, payloads } from "../support/test-topic.ts";
 import { objectsOf } from "../support/topic-objects.ts";
 import { Fault } from "../support/fault.ts";
+import { itAtNight } from "../../support/model-runs.ts";
 
 /**
  * Aborts the log's object before each call of its storage, and after the last one. The runtime stores the writes of a
@@ -221,7 +222,7 @@ describe("an alarm that is interrupted", () => {
     },
   };
 
-  it("runs again: it trims by age and size, tells the subscription, and sets the next alarm", async () => {
+  itAtNight("runs again: it trims by age and size, tells the subscription, and sets the next alarm", async () => {
     Object.assign(LOG, { rowsTrimmedAStep: 3 });
     const cuts = await Promise.all([cutOff(tooOld, 50), cutOff(tooMuch, 36)]);
     for (const cut of cuts) expect(cut).toBeGreaterThan(10);

@@ -7,6 +7,7 @@ import type { Once } from "../../../src/events/log/types.ts";
 import { LOG } from "../../../src/events/model/limits.ts";
 import { unique } from "../../support/platform/unique.ts";
 import { KEPT } from "../support/events-app.ts";
+import { itAtNight } from "../../support/model-runs.ts";
 
 /** Size of idempotency keys in a log, and which keys are removed when they take too much. */
 type Log = DurableObjectStub<TopicLog>;
@@ -56,7 +57,7 @@ const stored = (log: Log): Promise<Stored> =>
   });
 const alarmOf = (log: Log) => runInDurableObject(log, (_: TopicLog, { storage }) => storage.getAlarm());
 
-it("drops the oldest keys of many small publishes, keeps their events, and refuses nothing", async () => {
+itAtNight("drops the oldest keys of many small publishes, keeps their events, and refuses nothing", async () => {
   const maxBytes = 400_000;
   const log = await openLog(maxBytes);
   const keys = Array.from({ length: 1_600 }, (_, at) => uuidLike(at));

@@ -11,6 +11,7 @@ import { frozenTime as frozenTimeFrom } from "../../support/frozen-time.ts";
 import { eventsApp, KEPT } from "../support/events-app.ts";
 import { makeTopic } from "../support/test-topic.ts";
 import { objectsOf } from "../support/topic-objects.ts";
+import { itAtNight } from "../../support/model-runs.ts";
 
 const app = eventsApp();
 type Log = DurableObjectStub<TopicLog>;
@@ -339,7 +340,7 @@ describe("subscriptions that are slow or broken", () => {
     expect(await alarmOf(log)).toBe(Date.now() + LOG.trimRetryMs);
   });
 
-  it("wakes many in groups over several alarms, and only a few failing ones at once", async () => {
+  itAtNight("wakes many in groups over several alarms, and only a few failing ones at once", async () => {
     vi.spyOn(console, "warn").mockReturnValue();
     const pass = frozenTime();
     const log = await openLog();

@@ -13,7 +13,7 @@ import { expectProblem } from "../support/problem.ts";
 import { makeTopic, payloads, type TestTopic, type WireEvent } from "../support/test-topic.ts";
 import { objectsOf } from "../support/topic-objects.ts";
 import { frozenTime as frozenTimeFrom } from "../../support/frozen-time.ts";
-import { runs } from "../../support/model-runs.ts";
+import { itAtNight, runs } from "../../support/model-runs.ts";
 
 type Log = DurableObjectStub<TopicLog>;
 const { fullBytes } = LOG;
@@ -60,7 +60,7 @@ async function stored(log: Log): Promise<{ firstSeq: number; lastSeq: number }> 
 }
 
 describe("retention by size", () => {
-  it("removes the oldest events for a fast publisher, keeps the newest, and refuses nothing", async () => {
+  itAtNight("removes the oldest events for a fast publisher, keeps the newest, and refuses nothing", async () => {
     const maxBytes = 1_000_000;
     const app = sized(maxBytes);
     const topic = await makeTopic(app);
@@ -295,7 +295,7 @@ describe("retention by size", () => {
         }
         await log.destroy();
       }),
-      { numRuns: runs(5) },
+      { numRuns: runs(3) },
     );
   });
 });

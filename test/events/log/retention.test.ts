@@ -5,6 +5,7 @@ import { frozenTime } from "../../support/frozen-time.ts";
 import { eventsApp, KEPT } from "../support/events-app.ts";
 import { makeTopic, payloads, type TestTopic } from "../support/test-topic.ts";
 import { objectsOf } from "../support/topic-objects.ts";
+import { itAtNight } from "../../support/model-runs.ts";
 
 const app = eventsApp();
 const DAY_MS = 86_400_000;
@@ -63,7 +64,7 @@ describe("retention by age", () => {
     expect(await alarmOf(log)).toBe(Date.now() + 7 * DAY_MS);
   });
 
-  it("removes in bounded steps, one after the other", async () => {
+  itAtNight("removes in bounded steps, one after the other", async () => {
     const pass = frozenTime();
     const topic = await makeTopic(app);
     const log = (await objectsOf(topic)).logs[0]!;

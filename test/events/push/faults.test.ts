@@ -12,6 +12,7 @@ import { pass, stopTheClock } from "../support/push/push-clock.ts";
 import { idsOf, verified } from "../support/push/push-requests.ts";
 import { makePush, pushApp } from "../support/push/test-push.ts";
 import { pushStore } from "../support/push/push-store.ts";
+import { strideOf } from "../../support/model-runs.ts";
 
 /**
  * Aborts the object of a push subscription before each call of its storage: in a run of its alarm, in `open` and in
@@ -49,7 +50,7 @@ const tablesOf = (push: Push): Promise<number> =>
 
 it("in a run, before each step: all is delivered, and never without an alarm", { timeout: 60_000 }, async () => {
   let steps = 0;
-  for (let n = 1; ; n++) {
+  for (let n = 1; ; n += strideOf(4)) {
     const push = await makePush({ shards: 2 });
     // One is delivered at once, one fails first: its retry and its text are written too.
     await push.answer({}, { status: 500 }, {});
@@ -74,7 +75,7 @@ it("in a run, before each step: all is delivered, and never without an alarm", {
 
 it("in open, before each step: a repeat opens it; without one the logs forget it", async () => {
   let steps = 0;
-  for (let n = 1; ; n++) {
+  for (let n = 1; ; n += strideOf(4)) {
     const topic = await makeTopic(pushApp(), { shards: 2 });
     const { record, logs } = await objectsOf(topic);
     const tenants = [0, 1].map((shard) => inShard(shard, 2, "tenant"));
@@ -107,7 +108,7 @@ it("in open, before each step: a repeat opens it; without one the logs forget it
 });
 
 it("in destroy, before each step: the logs forget it and nothing is sent any more", async () => {
-  for (let n = 1; ; n++) {
+  for (let n = 1; ; n += strideOf(4)) {
     const push = await makePush({ shards: 2 });
     await push.put(["before"]);
     await pushStore.remove(push.id);

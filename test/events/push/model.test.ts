@@ -469,7 +469,7 @@ describe("random schedules", () => {
           story(shards, steps, deleted),
         ),
         // Enough to notice at each change; many more were run when this was written.
-        modelRuns("PUSH_SCHEDULES", 8),
+        modelRuns("PUSH_SCHEDULES", 4),
       );
     },
     600_000,

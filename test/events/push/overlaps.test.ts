@@ -10,6 +10,7 @@ import { idsOf } from "../support/push/push-requests.ts";
 import { makePush, type TestPush } from "../support/push/test-push.ts";
 import { until } from "../support/until.ts";
 import { heldRun } from "../support/push/held-run.ts";
+import { itAtNight } from "../../support/model-runs.ts";
 
 /** Calls to a push subscription's object while other work is in progress. */
 stopTheClockBeforeEach();
@@ -229,7 +230,7 @@ describe("a subscription is changed while deliveries wait for their next attempt
     expect(await push.status()).toMatchObject({ lag: 0, deadLetters: 0 });
   });
 
-  it("returns the others to their schedule when one fails", async () => {
+  itAtNight("returns the others to their schedule when one fails", async () => {
     const { push } = await failed(20);
     await repair(push);
     await push.run();

@@ -17,6 +17,7 @@ import { makeTopic } from "../support/test-topic.ts";
 import { until } from "../support/until.ts";
 import { pushStore } from "../support/push/push-store.ts";
 import { heldRun } from "../support/push/held-run.ts";
+import { itAtNight } from "../../support/model-runs.ts";
 
 stopTheClockBeforeEach();
 
@@ -558,7 +559,7 @@ describe("D1 does not answer", () => {
     expect(await push.stored()).toMatchObject({ state: "disabled", version: 2 });
   });
 
-  it("keeps a 410 that cannot be reported, even over a crash", async () => {
+  itAtNight("keeps a 410 that cannot be reported, even over a crash", async () => {
     const push = await makePush();
     await push.answer({ status: 410 });
     await push.put(["a"]);

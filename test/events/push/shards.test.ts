@@ -349,7 +349,7 @@ describe("a break between two databases", () => {
           ]);
           if (kind === "PUT") expect((await ask(one, "DELETE")).status).toBe(204);
         },
-        strideOf(9),
+        strideOf(17),
         { PUSH_SUBSCRIPTION: objects.binding },
       );
     expect([await rowsIn(2, topic), await waiting()]).toEqual([0, []]);

@@ -22,6 +22,7 @@ import { body } from "../support/push/subscription-body.ts";
 import { subscriptionsOf, topicWithSubscriptions } from "../support/push/subscriptions-of.ts";
 import { CONSUMES, registeredClient } from "../support/registered-client.ts";
 import { everywhere } from "../../support/shards.ts";
+import { itAtNight } from "../../support/model-runs.ts";
 
 const objects = playedObjects();
 const app = playedApp(objects);
@@ -172,7 +173,7 @@ describe("a topic that is deleted", () => {
     expect(objects.asked("destroy")).not.toContain(elsewhere.object);
   });
 
-  it("removes them in bounded steps, and the sweep completes the rest", async () => {
+  itAtNight("removes them in bounded steps, and the sweep completes the rest", async () => {
     let [now, most] = [0, 0];
     const played = playedObjects({
       destroy: async () => {

@@ -19,6 +19,7 @@ import { subscriptionsOf } from "../support/push/subscriptions-of.ts";
 import { registeredClient } from "../support/registered-client.ts";
 import { sealer } from "../../support/sealer.ts";
 import { ownIsolate } from "../../support/runtime/own-isolate.ts";
+import { itAtNight } from "../../support/model-runs.ts";
 
 const app = playedApp();
 const key = (id: string, byte: number) => ({ id, bytes: new Uint8Array(32).fill(byte) });
@@ -64,7 +65,7 @@ describe("waking", () => {
       expect((await wakeFrom(hex)).names.toSorted(undefined)).toEqual(names.toSorted(undefined));
   });
 
-  it("wakes a limited number in a run, and all of them in time, those at the edges too", async () => {
+  itAtNight("wakes a limited number in a run, and all of them in time, those at the edges too", async () => {
     const { record } = await someTopic();
     await fill(record, "many", 600);
     const woken = new Set<string>();

@@ -13,6 +13,7 @@ import { expectProblem, faults } from "../support/problem.ts";
 import { someClient } from "../support/some-client.ts";
 import { makeTopic, payloads, type TestTopic } from "../support/test-topic.ts";
 import { objectsOf } from "../support/topic-objects.ts";
+import { itAtNight } from "../../support/model-runs.ts";
 
 const app = eventsApp();
 afterEach(() => void vi.restoreAllMocks());
@@ -246,7 +247,7 @@ describe("a topic that is being deleted", () => {
     return { topics, own, isThere: async () => (await store.find(last)) !== undefined };
   };
 
-  it("is completed by the sweep although many others always fail, and each failure is logged", async () => {
+  itAtNight("is completed by the sweep although many others always fail, and each failure is logged", async () => {
     const said = vi.spyOn(console, "error").mockReturnValue();
     const { topics, own, isThere } = await begun(DELETE.topicsASweep + 10, () => Promise.reject(new Error("broken")));
     const sweep = () => expect(own.sweep()).rejects.toThrow("broken");

@@ -5,6 +5,7 @@ import { compareKeys } from "../../../src/media/consistency/keyspaces.ts";
 import { counting } from "../../support/counting.ts";
 import { clear, fileId, goodFile, goodVariant, makeFile, makeOwner, makeVariant, nonce, put, run } from "./rows.ts";
 import { BY, compare, drain, findingsOf, laterMs, repair, runner, shortly } from "./runner.ts";
+import { casesOf, itAtNight } from "../../support/model-runs.ts";
 
 beforeEach(clear);
 
@@ -93,34 +94,40 @@ const countBy = (faults: readonly string[], kind: string): number =>
   faults.filter((fault) => fault.startsWith(`${kind} `)).length;
 
 describe("a comparison", () => {
-  it.each([
-    [40, { pageKeys: 1, suspects: 1 }],
+  const LAYOUTS = [
     [40, { pageKeys: 2, suspects: 9 }],
+    [40, {}],
+    [40, { pageKeys: 1, suspects: 1 }],
     [40, { pageKeys: 13, suspects: 1 }],
     [120, { pageKeys: 32, suspects: 5 }],
-    [40, {}],
-  ])("finds each fault and nothing else, wherever its pages end (%i files, %o)", async (size, limits) => {
-    const faults = await world(size);
-    const files = await env.DB.prepare("SELECT count(*) AS n FROM file").first<number>("n");
-    const variants = await env.DB.prepare("SELECT count(*) AS n FROM variant WHERE state = 'ready'").first<number>("n");
-    const objects = (await env.MEDIA.list()).objects.length;
-    const small = runner({ limits });
-    const id = await compare(small);
-    expect(shortly(await findingsOf(small, id))).toEqual(faults);
-    expect(await small.consistency.find(id)).toMatchObject({
-      state: "done",
-      finishedAt: expect.any(Number),
-      checked: { files, variants, objects },
-      keptFindings: faults.length,
-      found: {
-        orphan_object: countBy(faults, "orphan_object"),
-        missing_bytes: countBy(faults, "missing_bytes"),
-        missing_variant: countBy(faults, "missing_variant"),
-        size_differs: countBy(faults, "size_differs"),
-        etag_differs: countBy(faults, "etag_differs"),
-      },
-    });
-  });
+  ] as const;
+  it.each(casesOf(LAYOUTS, 2))(
+    "finds each fault and nothing else, wherever its pages end (%i files, %o)",
+    async (size, limits) => {
+      const faults = await world(size);
+      const files = await env.DB.prepare("SELECT count(*) AS n FROM file").first<number>("n");
+      const variants = await env.DB.prepare("SELECT count(*) AS n FROM variant WHERE state = 'ready'").first<number>(
+        "n",
+      );
+      const objects = (await env.MEDIA.list()).objects.length;
+      const small = runner({ limits });
+      const id = await compare(small);
+      expect(shortly(await findingsOf(small, id))).toEqual(faults);
+      expect(await small.consistency.find(id)).toMatchObject({
+        state: "done",
+        finishedAt: expect.any(Number),
+        checked: { files, variants, objects },
+        keptFindings: faults.length,
+        found: {
+          orphan_object: countBy(faults, "orphan_object"),
+          missing_bytes: countBy(faults, "missing_bytes"),
+          missing_variant: countBy(faults, "missing_variant"),
+          size_differs: countBy(faults, "size_differs"),
+          etag_differs: countBy(faults, "etag_differs"),
+        },
+      });
+    },
+  );
 
   it("names the owner of the bytes and the state on both sides", async () => {
     const owner = await makeOwner();
@@ -188,7 +195,7 @@ describe("a comparison", () => {
     expect(await bounded.consistency.find(id)).toMatchObject({ found: { orphan_object: 9 }, keptFindings: 5 });
   });
 
-  it("reads a page in a few round trips, however many findings it has", async () => {
+  itAtNight("reads a page in a few round trips, however many findings it has", async () => {
     await world(80);
     const { env: counted, tally, reset } = counting(env);
     const costed = runner({ db: counted.DB, bucket: counted.MEDIA, limits: { suspects: 4 } });

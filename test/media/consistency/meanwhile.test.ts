@@ -6,6 +6,7 @@ import { LIMITS } from "../../../src/media/model/limits.ts";
 import { clear, fileId, goodFile, goodVariant, makeFile, makeOwner, makeVariant, nonce, put, run } from "./rows.ts";
 import { BY, compare, drain, findingsOf, keeping, laterMs, repair, runner, shortly, type Runner } from "./runner.ts";
 import { databaseThrough, type Fault } from "../../support/database-through.ts";
+import { casesOf, isSearch } from "../../support/model-runs.ts";
 
 beforeEach(clear);
 
@@ -86,7 +87,7 @@ const withOthers =
   };
 
 describe("a run while files come and go", () => {
-  it.each([1, 3])("finds the faults and nothing else (%i steps between two reads)", async (steps) => {
+  it.each(casesOf([3, 1], 1))("finds the faults and nothing else (%i steps between two reads)", async (steps) => {
     const owner = await makeOwner();
     const others = new Platform(owner);
     const faults: string[] = [];
@@ -271,7 +272,7 @@ describe("messages of a run", () => {
 describe("faults of R2, D1 and the queue", () => {
   it("repeat the step, at every call, with the same result", async () => {
     let calls = 0;
-    for (let failing = 1; ; failing += 5) {
+    for (let failing = 1; ; failing += isSearch ? 5 : 17) {
       await clear();
       const faults = await smallWorld(1);
       calls = 0;

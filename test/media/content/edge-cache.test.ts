@@ -8,6 +8,7 @@ import { principal } from "../support/principal.ts";
 import { expectProblem } from "../support/problem.ts";
 import { stored } from "../support/stored-file.ts";
 import { expectJson } from "../../support/platform/call.ts";
+import { itAtNight } from "../../support/model-runs.ts";
 
 const TEXT = "0123456789abcdef";
 const BYTES = new TextEncoder().encode(TEXT) as Uint8Array<ArrayBuffer>;
@@ -164,7 +165,7 @@ describe("a copy", () => {
     expect(puts()).toEqual([expect.stringMatching(new RegExp(`^put ${ORIGIN}/edge-cache/v1/content/${ID}/master$`))]);
   });
 
-  it("is made of an empty file and of 8 MiB, not of longer content", async () => {
+  itAtNight("is made of an empty file and of 8 MiB, not of longer content", async () => {
     const { app, cost } = counted();
     const as = principal();
     const largest = 8 * 1024 * 1024;

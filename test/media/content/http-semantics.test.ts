@@ -302,7 +302,7 @@ describe("ranges (section 14)", () => {
         const answer = await way.get({ range: `bytes=${specs.join(",")}` });
         await checkRanges(way, answer, slicesOf(specs, way.bytes.length));
       }),
-      { numRuns: runs(40) },
+      { numRuns: runs(15) },
     );
   });
 
@@ -316,7 +316,7 @@ describe("ranges (section 14)", () => {
         if (typeof expected === "string") expect(parsed).toBe(expected === "none" ? "unsatisfiable" : "whole");
         else expect(parsed).toEqual(expected.map(([from, to]) => ({ offset: from, length: to - from })));
       }),
-      { numRuns: runs(200) },
+      { numRuns: runs(70) },
     );
   });
 

@@ -16,6 +16,7 @@ import { stored, uploaded } from "../support/stored-file.ts";
 import { chunked } from "../support/upload-bodies.ts";
 import { shardsOf } from "../../../src/platform/storage/shards.ts";
 import { everywhere } from "../../support/shards.ts";
+import { itAtNight } from "../../support/model-runs.ts";
 
 const app = mediaApp();
 const bytesOf = (length: number) => new Uint8Array(length).fill(120);
@@ -256,7 +257,7 @@ describe("a quota", () => {
       while ((await waitingOf(as.tenant)).bytes !== bytes) await scheduler.wait(5);
     };
 
-    it("do not hold up others while they are slow; both fit", async () => {
+    itAtNight("do not hold up others while they are slow; both fit", async () => {
       const as = await ofTenant({ bytes: LENGTH * 2 });
       const [slow, quick] = [await expectJson(await create(as), 200), await expectJson(await create(as), 200)];
       const gate = Promise.withResolvers<void>();

@@ -6,6 +6,7 @@ import { mediaApp } from "../support/media-app.ts";
 import { principal } from "../support/principal.ts";
 import { expectJson } from "../../support/platform/call.ts";
 import { addFiles, makeOwner, type PlainFile } from "./listing-files.ts";
+import { itAtNight } from "../../support/model-runs.ts";
 
 const LONG = "ä".repeat(32_000);
 
@@ -78,7 +79,7 @@ describe("a page with much metadata", () => {
     expect(reads).toHaveLength(1);
   });
 
-  it("leaves out files that are removed while it is sent: one, a whole part, all", async () => {
+  itAtNight("leaves out files that are removed while it is sent: one, a whole part, all", async () => {
     const removed = async (from: number, to: number): Promise<Item[]> => {
       const answer = await list("&pageSize=1000");
       const state = (name: string) =>

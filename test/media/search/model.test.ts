@@ -154,7 +154,7 @@ describe("a listing", () => {
           }
         },
       ),
-      { numRuns: runs(5) },
+      { numRuns: runs(3) },
     );
     expect(whole).toBeGreaterThan(broad);
   });

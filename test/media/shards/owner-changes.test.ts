@@ -157,7 +157,7 @@ describe("a client whose files lie in another shard than the directory", () => {
     async (when) => {
       const tenant = await makeTenantIn(3);
       const faults = faultAt();
-      for (let number = 0; ; number += strideOf(7)) {
+      for (let number = 0; ; number += strideOf(13)) {
         const client = await makeClient({ tenant });
         const file = await pending(client);
         const name = `${tenant}.${unique("n")}`;

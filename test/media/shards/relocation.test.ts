@@ -157,7 +157,7 @@ describe("a file that is committed for a tenant of another shard", () => {
 
   it("is committed once by one of two requests at once for tenants of two shards, and lies in that one's", async () => {
     const app = mediaApp();
-    for (let round = 0; round < runs(5); round++) {
+    for (let round = 0; round < runs(3); round++) {
       const as = serving(app);
       const file = await uploaded(app, PICTURE, { as });
       const answers = await Promise.all([HERE, THERE].map((tenant) => commitFor(app, file.commitLink, tenant, as)));
@@ -273,7 +273,7 @@ describe("a file that is committed for a tenant of another shard", () => {
     "arrives once, whichever call of a database fails %s it is done: a repeated commit finds it",
     async (when) => {
       const faults = faultAt();
-      for (let number = 0; ; number += strideOf(5)) {
+      for (let number = 0; ; number += strideOf(11)) {
         faults.arm(Infinity, when);
         const app = mediaApp({ shards: faults.shards });
         const as = serving(app);

@@ -11,6 +11,7 @@ import { collection } from "../support/stored-file.ts";
 import { expectJson } from "../../support/platform/call.ts";
 import { BINARY, bytesOf, chunked, create, equal, withLength } from "../support/upload-bodies.ts";
 import { everywhere } from "../../support/shards.ts";
+import { casesOf } from "../../support/model-runs.ts";
 
 const MAX_BYTES = 20 * 1024 * 1024;
 const app = mediaApp({ maxUploadBytes: MAX_BYTES });
@@ -241,7 +242,7 @@ describe("digests", () => {
   ] satisfies [string, (bytes: Uint8Array<ArrayBuffer>) => Promise<string>][])(
     "%s: return 400 for other bytes and store nothing; for the right bytes 200",
     async (header, write) => {
-      for (const { bytes, body, headers } of ways) {
+      for (const { bytes, body, headers } of header === "Content-Digest" ? ways : casesOf(ways, 2)) {
         const { id, uploadLink } = await create(app);
         const put = async (said: Uint8Array<ArrayBuffer>) =>
           app.call(uploadLink, { method: "PUT", body: body(), headers: { ...headers, [header]: await write(said) } });

@@ -23,6 +23,7 @@ import { unique } from "../../support/platform/unique.ts";
 import { everywhere, HELD } from "../../support/shards.ts";
 import { browserAtMoved } from "../../support/moved-platform.ts";
 import { join, makeUser, type TestUser } from "../../support/users.ts";
+import { itAtNight } from "../../support/model-runs.ts";
 
 /** `/account` and its forms. */
 const ACCOUNT = `${ORIGIN}/account`;
@@ -587,24 +588,27 @@ describe("a form of the account page", () => {
 });
 
 describe("POST /account/remove-access", () => {
-  it("reports success only after all grants are revoked, if there are more than one request revokes", async () => {
-    await give();
-    await everywhere
-      .prepare(
-        `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 10000)
+  itAtNight(
+    "reports success only after all grants are revoked, if there are more than one request revokes",
+    async () => {
+      await give();
+      await everywhere
+        .prepare(
+          `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 10000)
        INSERT INTO refresh_grant SELECT id || '-' || i, client, email, authorization, created_at, last_used_at
        FROM n JOIN refresh_grant WHERE email = ?1`,
-      )
-      .bind(user.email)
-      .run();
-    const browser = await signedIn();
-    await send(browser, "remove-access", { client_id: client.clientId });
-    const page = await browser.get(ACCOUNT);
-    expect(page.html).not.toContain('role="status"');
-    expect(page.html).toContain(client.clientId);
-    const again = await send(browser, "remove-access", { client_id: client.clientId }, page);
-    expect((await expectDone(again, browser, /no access any more/)).html).not.toContain(client.clientId);
-  });
+        )
+        .bind(user.email)
+        .run();
+      const browser = await signedIn();
+      await send(browser, "remove-access", { client_id: client.clientId });
+      const page = await browser.get(ACCOUNT);
+      expect(page.html).not.toContain('role="status"');
+      expect(page.html).toContain(client.clientId);
+      const again = await send(browser, "remove-access", { client_id: client.clientId }, page);
+      expect((await expectDone(again, browser, /no access any more/)).html).not.toContain(client.clientId);
+    },
+  );
 
   // shows: platform/addresses/account
   it("revokes all grants of the application with their tokens, and no others", async () => {

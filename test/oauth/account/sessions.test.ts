@@ -8,6 +8,7 @@ import { everywhere } from "../../support/shards.ts";
 import { redeemed, signInThrough, tokenAt, visit, type TestApp } from "../../support/sign-in.ts";
 import { makeUser, type TestUser } from "../../support/users.ts";
 import { makeUserAndApp } from "../../support/user-and-app.ts";
+import { itAtNight } from "../../support/model-runs.ts";
 
 /** The section "Where you are signed in" of the account page. */
 const ACCOUNT = `${ORIGIN}/account`;
@@ -119,18 +120,23 @@ describe("the account page", () => {
     expect(await grantsLeft()).toBe(0);
   });
 
-  it("leaves nothing that gives access where everything of a person is more than one request removes", async () => {
-    user = await makeUser({ tenant: user.tenant, home: 0 });
-    const [there, here] = [await signedIn(browserAt(SAFARI)), await signedIn(browserAt(FIREFOX))];
-    const tokens = await redeemed(app, await visit(there, app));
-    const form = (await here.get(ACCOUNT)).forms.find(({ action }) => action.endsWith("/end-all"))!;
-    await grantsBefore(100_000, "!");
-    expect((await here.post(form.action, form.fields)).status).toBe(303);
-    expect((await here.get(ACCOUNT)).html).toContain("signed out everywhere");
-    expect(await grantsLeft()).toBe(1);
-    expect((await tokenAt(app, { grant_type: "refresh_token", refresh_token: tokens.refresh_token })).status).toBe(400);
-    expect((await call("/oauth2/v1/userinfo", { token: tokens.access_token })).status).toBe(401);
-  });
+  itAtNight(
+    "leaves nothing that gives access where everything of a person is more than one request removes",
+    async () => {
+      user = await makeUser({ tenant: user.tenant, home: 0 });
+      const [there, here] = [await signedIn(browserAt(SAFARI)), await signedIn(browserAt(FIREFOX))];
+      const tokens = await redeemed(app, await visit(there, app));
+      const form = (await here.get(ACCOUNT)).forms.find(({ action }) => action.endsWith("/end-all"))!;
+      await grantsBefore(100_000, "!");
+      expect((await here.post(form.action, form.fields)).status).toBe(303);
+      expect((await here.get(ACCOUNT)).html).toContain("signed out everywhere");
+      expect(await grantsLeft()).toBe(1);
+      expect((await tokenAt(app, { grant_type: "refresh_token", refresh_token: tokens.refresh_token })).status).toBe(
+        400,
+      );
+      expect((await call("/oauth2/v1/userinfo", { token: tokens.access_token })).status).toBe(401);
+    },
+  );
 
   // shows: asvs/v7-session-management/7.5.2
   it("ends one, or all, within a quarter of an hour of a sign-in; later the person signs in again first", async () => {

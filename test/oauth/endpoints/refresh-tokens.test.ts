@@ -11,6 +11,7 @@ import { makeClient } from "../../support/platform/clients.ts";
 import { put } from "../../support/platform/operator.ts";
 import { tokenFor } from "../../support/platform/tokens.ts";
 import { unique } from "../../support/platform/unique.ts";
+import { itAtNight } from "../../support/model-runs.ts";
 
 const PATH = "/oauth2/v1/refreshtokens";
 const list = async (token: string, query = ""): Promise<any[]> =>
@@ -251,7 +252,7 @@ describe("DELETE /refreshtokens: 204", () => {
 });
 
 describe("DELETE /refreshtokens: 503", () => {
-  it("deletes the rest with the next request if there are more than one request deletes", async () => {
+  itAtNight("deletes the rest with the next request if there are more than one request deletes", async () => {
     const token = await tokenOfNoGrant();
     await makeGrants(10_000);
     expect((await expectJson(await remove(token), 503)).type).toBe("service_temporarily_unavailable");

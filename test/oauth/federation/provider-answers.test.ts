@@ -22,6 +22,7 @@ import {
 } from "../../support/parties/idp/scripted-provider.ts";
 import { comeBack } from "../../support/parties/idp/come-back.ts";
 import { authorizeAddress, sendOff, sendOffUnlinked, type SentOff } from "../../support/parties/idp/sent-off.ts";
+import { itAtNight } from "../../support/model-runs.ts";
 
 /** Faulty and malicious responses of a provider. */
 const DISCOVERY = ".well-known/openid-configuration";
@@ -485,17 +486,21 @@ describe("A provider with a faulty response", () => {
     }
   });
 
-  it("blocks nobody else if it hangs, and its own client gets an error after 5 s", { timeout: 15_000 }, async () => {
-    const platform = isolate();
-    const own = await makeProvider();
-    await answerAt(at(own, DISCOVERY), { hangs: "at once" });
-    const beganMs = Date.now();
-    const hanging = new Browser(platform).get(authorizeAddress(app, own));
-    const sent: SentOff = await sendOff(app, provider, new Browser(platform));
-    await answerToken(provider, await sign(claimsFor(app, provider, sent), provider.signer));
-    expect(toClient(await comeBack(provider, sent))).toHaveProperty("code");
-    expect(Date.now() - beganMs).toBeLessThan(2_000);
-    await expectError(await hanging, "temporarily_unavailable", "does not answer");
-    expect(Date.now() - beganMs).toBeLessThan(7_000);
-  });
+  itAtNight(
+    "blocks nobody else if it hangs, and its own client gets an error after 5 s",
+    { timeout: 15_000 },
+    async () => {
+      const platform = isolate();
+      const own = await makeProvider();
+      await answerAt(at(own, DISCOVERY), { hangs: "at once" });
+      const beganMs = Date.now();
+      const hanging = new Browser(platform).get(authorizeAddress(app, own));
+      const sent: SentOff = await sendOff(app, provider, new Browser(platform));
+      await answerToken(provider, await sign(claimsFor(app, provider, sent), provider.signer));
+      expect(toClient(await comeBack(provider, sent))).toHaveProperty("code");
+      expect(Date.now() - beganMs).toBeLessThan(2_000);
+      await expectError(await hanging, "temporarily_unavailable", "does not answer");
+      expect(Date.now() - beganMs).toBeLessThan(7_000);
+    },
+  );
 });

@@ -18,6 +18,7 @@ import { errorOf, isLiving } from "../support/answers.ts";
 import { codeFor } from "../support/code.ts";
 import { makeFlow, makeFlowClient, makePublicFlow, type Flow } from "../support/flow.ts";
 import { redeem, refresh, refreshed, signIn, type Tokens } from "../support/token-requests.ts";
+import { itAtNight } from "../../support/model-runs.ts";
 
 afterEach(() => {
   vi.useRealTimers();
@@ -240,44 +241,47 @@ describe("A person or client that is removed", () => {
     expect(await anchorsOf(flow.email, flow.client.clientId)).toBe(0);
   });
 
-  it("gets nothing of an earlier person's grant that a crash left over; it goes within a day, with the address", async () => {
-    const flow = await makePublicFlow({}, 1);
-    const old = await signIn(flow, inSession());
-    const row = await shardDb(1).prepare("SELECT * FROM refresh_grant WHERE email = ?").bind(flow.email).first();
-    // Simulates a crash: the directory has removed the person, but the shard has not.
-    await env.DB.prepare("DELETE FROM user WHERE email = ?").bind(flow.email).run();
-    expect(await errorOf(await refresh(flow.client, old.refresh_token))).toBe("invalid_grant");
-    vi.useFakeTimers({ toFake: ["Date"] });
-    vi.setSystemTime(Date.now() + 2_000);
-    await put(`users/${flow.email}`, { name: "Another Ada" });
-    await put(`tenants/${flow.tenant}/members/${flow.email}`, { roles: [flow.role] });
-    expect(await errorOf(await refresh(flow.client, old.refresh_token))).toBe("invalid_grant");
-    const form = { token: old.refresh_token, client_id: flow.client.clientId };
-    expect((await list((await signIn(flow, inSession())).access_token)).length).toBe(1);
-    await checkElsewhere(shardsOf(env), sweptAt(row!["id"] as string, Date.now()));
-    expect(await grantsOf(flow.email)).toBe(1);
-    expect((await call("/oauth2/v1/revoke", { form })).status).toBe(200);
-    await env.DB.prepare("DELETE FROM user WHERE email = ?").bind(flow.email).run();
-    const rows = await Promise.all(
-      ["id FROM refresh_grant", "id_hash FROM session", "code_hash FROM authorization_code"].map(async (key) =>
-        shardDb(1)
-          .prepare(`SELECT ${key.replace(" ", " AS id ")} WHERE email = ?`)
-          .bind(flow.email)
-          .all<{ id: string }>(),
-      ),
-    );
-    const left = rows.flatMap(({ results }) => results);
-    expect(left.length).toBeGreaterThanOrEqual(3);
-    const afterMs = Date.now() + 13 * 3_600_000;
-    for (const { id } of left)
-      for (const rounds of [RUNS_OF_A_DAY, RUNS_OF_AN_HOUR])
-        await createDeps(env).oauth.sweep(sweptAt(id, afterMs, rounds));
-    const tables = ["refresh_grant", "session", "authorization_code", "user"];
-    const counts = tables.map((table) =>
-      everywhere.prepare(`SELECT count(*) AS n FROM ${table} WHERE email = ?`).bind(flow.email).first("n"),
-    );
-    expect(await Promise.all(counts)).toEqual([0, 0, 0, 0]);
-  });
+  itAtNight(
+    "gets nothing of an earlier person's grant that a crash left over; it goes within a day, with the address",
+    async () => {
+      const flow = await makePublicFlow({}, 1);
+      const old = await signIn(flow, inSession());
+      const row = await shardDb(1).prepare("SELECT * FROM refresh_grant WHERE email = ?").bind(flow.email).first();
+      // Simulates a crash: the directory has removed the person, but the shard has not.
+      await env.DB.prepare("DELETE FROM user WHERE email = ?").bind(flow.email).run();
+      expect(await errorOf(await refresh(flow.client, old.refresh_token))).toBe("invalid_grant");
+      vi.useFakeTimers({ toFake: ["Date"] });
+      vi.setSystemTime(Date.now() + 2_000);
+      await put(`users/${flow.email}`, { name: "Another Ada" });
+      await put(`tenants/${flow.tenant}/members/${flow.email}`, { roles: [flow.role] });
+      expect(await errorOf(await refresh(flow.client, old.refresh_token))).toBe("invalid_grant");
+      const form = { token: old.refresh_token, client_id: flow.client.clientId };
+      expect((await list((await signIn(flow, inSession())).access_token)).length).toBe(1);
+      await checkElsewhere(shardsOf(env), sweptAt(row!["id"] as string, Date.now()));
+      expect(await grantsOf(flow.email)).toBe(1);
+      expect((await call("/oauth2/v1/revoke", { form })).status).toBe(200);
+      await env.DB.prepare("DELETE FROM user WHERE email = ?").bind(flow.email).run();
+      const rows = await Promise.all(
+        ["id FROM refresh_grant", "id_hash FROM session", "code_hash FROM authorization_code"].map(async (key) =>
+          shardDb(1)
+            .prepare(`SELECT ${key.replace(" ", " AS id ")} WHERE email = ?`)
+            .bind(flow.email)
+            .all<{ id: string }>(),
+        ),
+      );
+      const left = rows.flatMap(({ results }) => results);
+      expect(left.length).toBeGreaterThanOrEqual(3);
+      const afterMs = Date.now() + 13 * 3_600_000;
+      for (const { id } of left)
+        for (const rounds of [RUNS_OF_A_DAY, RUNS_OF_AN_HOUR])
+          await createDeps(env).oauth.sweep(sweptAt(id, afterMs, rounds));
+      const tables = ["refresh_grant", "session", "authorization_code", "user"];
+      const counts = tables.map((table) =>
+        everywhere.prepare(`SELECT count(*) AS n FROM ${table} WHERE email = ?`).bind(flow.email).first("n"),
+      );
+      expect(await Promise.all(counts)).toEqual([0, 0, 0, 0]);
+    },
+  );
 
   it("of a client: its grants elsewhere give nothing, and go within a day", async () => {
     const flow = await makePublicFlow({}, 2);

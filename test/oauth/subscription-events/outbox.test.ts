@@ -21,7 +21,7 @@ import { makeTenant } from "../../support/platform/tenants.ts";
 import { tokenFor } from "../../support/platform/tokens.ts";
 import { unique } from "../../support/platform/unique.ts";
 import { directoryWith } from "../../support/directory.ts";
-import { runs } from "../../support/model-runs.ts";
+import { itAtNight, runs } from "../../support/model-runs.ts";
 import type { WireEvent } from "../../events/support/test-topic.ts";
 import { databaseThrough } from "../../support/database-through.ts";
 
@@ -507,7 +507,7 @@ describe("A drain of the outbox", () => {
           expect(told(cancelled, "cancelled")).toEqual(of("cancelled"));
         }
       }),
-      { numRuns: runs(4) },
+      { numRuns: runs(2) },
     );
   }, 30_000);
 
@@ -645,7 +645,7 @@ describe("A drain of the outbox", () => {
     expect((await news(CREATED)).map((event) => event.tenant)).toEqual(tenants.flatMap((one) => [one, one, one]));
   });
 
-  it("is limited; the next one goes on", async () => {
+  itAtNight("is limited; the next one goes on", async () => {
     const tenant = await tenantRow();
     const many = DRAIN.rowsARun + 30;
     await subscribe(tenant);

@@ -13,7 +13,7 @@ import { makeClient, type TestClient } from "../../support/platform/clients.ts";
 import { OPERATOR } from "../../support/platform/operator.ts";
 import { tokenFor } from "../../support/platform/tokens.ts";
 import { directoryWith } from "../../support/directory.ts";
-import { runs } from "../../support/model-runs.ts";
+import { itAtNight, runs } from "../../support/model-runs.ts";
 import { quickPauses } from "../../support/quick-pauses.ts";
 
 const SEC = 1000;
@@ -329,7 +329,7 @@ describe("GET and POST /signing-keys", () => {
     expect(decodeProtectedHeader(await tokenFor(client)).kid).toBe(newest);
   });
 
-  it("publishes the keys at hand in /jwks while the database gives no answer", async () => {
+  itAtNight("publishes the keys at hand in /jwks while the database gives no answer", async () => {
     const state = { isStalled: false, asked: 0 };
     const DB = directoryWith({
       prepare(sql) {
@@ -347,17 +347,21 @@ describe("GET and POST /signing-keys", () => {
       expect([await expectJson(await slow.fetch("/oauth2/v1/jwks"), 200), state.asked]).toEqual([before, asked]);
   });
 
-  it("returns 429 for repeated requests, and the existing keys stay", async () => {
-    let refused: Response | undefined;
-    for (let n = 0; n < 11 && refused === undefined; n++) {
-      const response = await post();
-      if (response.status !== 201) refused = response;
-    }
-    expect(await expectJson(refused!, 429)).toMatchObject({ type: "insufficient_resources" });
-    expect(Number(refused!.headers.get("retry-after"))).toBeGreaterThan(0);
-    expect((await jwks()).keys.filter((key) => key.alg === "ES256")).toHaveLength(10);
-    await tokenFor(client);
-  }, 20_000);
+  itAtNight(
+    "returns 429 for repeated requests, and the existing keys stay",
+    async () => {
+      let refused: Response | undefined;
+      for (let n = 0; n < 11 && refused === undefined; n++) {
+        const response = await post();
+        if (response.status !== 201) refused = response;
+      }
+      expect(await expectJson(refused!, 429)).toMatchObject({ type: "insufficient_resources" });
+      expect(Number(refused!.headers.get("retry-after"))).toBeGreaterThan(0);
+      expect((await jwks()).keys.filter((key) => key.alg === "ES256")).toHaveLength(10);
+      await tokenFor(client);
+    },
+    20_000,
+  );
 
   // shows: operator/resources/signing-keys-one-leaked
   it("ends every token of a leaked key at once, here and in an isolate with a copy of the keys", async () => {
