@@ -151,6 +151,36 @@ describe("a database in an object", () => {
     expect(await stubOf(name).execute(migrations.at(-2)!.name, [])).toMatchObject({ kind: "done" });
   });
 
+  it("has the same tables and its rows, whichever of two published forms 0047 had", async () => {
+    const name = unique("other");
+    const at = migrations.findIndex((one) => one.name.startsWith("0047"));
+    const other = {
+      name: migrations[at]!.name,
+      sql: `ALTER TABLE push_subscription ADD COLUMN trouble TEXT CHECK (trouble IN ('deliveries', 'right'));
+        CREATE INDEX push_subscription_in_trouble ON push_subscription (trouble, id)
+          WHERE trouble IS NOT NULL AND state = 'active';
+        CREATE INDEX push_subscription_disabled ON push_subscription (id)
+          WHERE state = 'disabled' AND verification IS NOT 'pending'`,
+    };
+    expect(await stubOf(name).migrate([...migrations.slice(0, at), other])).toBeUndefined();
+    const row = { id: "p", topic: "t", incarnation: "i", client: "c", name: "n", endpoint: "https://a.example/" };
+    const values = [JSON.stringify({ ...row, username: "u", credentials: "s", seal_key: "k", made_by_scope: "m" })];
+    const sql = `INSERT INTO push_subscription SELECT value ->> 'id', value ->> 'topic', value ->> 'incarnation',
+      value ->> 'client', 1, value ->> 'name', value ->> 'endpoint', value ->> 'username', value ->> 'credentials',
+      value ->> 'seal_key', 'disabled', 3, 1, 2, 'tenant', 'request', value ->> 'made_by_scope', 'failed', 'right'
+      FROM json_each(json_array(json(?1)))`;
+    expect(await stubOf(name).execute(other.name, [{ sql, values }])).toMatchObject({ kind: "done" });
+    const db = inObject(name);
+    const kept = await db.prepare("SELECT * FROM push_subscription").first();
+    expect(kept).toMatchObject({ ...row, as_owner: 1, version: 3, made_in_tenant: "tenant", verification: "failed" });
+    const tables = (one: D1Database) =>
+      one
+        .prepare("SELECT name, sql FROM sqlite_master WHERE tbl_name = 'push_subscription' ORDER BY name")
+        .all()
+        .then(({ results }) => results);
+    expect(await tables(db)).toEqual(await tables(inObject()));
+  });
+
   it("applies each migration once, wholly or not at all, also for many calls at once", async () => {
     const name = unique("half");
     const broken = [...migrations.slice(0, 3), { name: "0004_broken.sql", sql: "CREATE TABLE half (id); SELEC 1" }];
