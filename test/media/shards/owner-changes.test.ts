@@ -338,6 +338,33 @@ describe("a client whose files lie in another shard than the directory", () => {
     expect((await send(client, address, "GET")).status).toBe(404);
   });
 
+  it("is refused a name under which a token of before a rename committed a file", async () => {
+    const { tenant, client, put } = await renamable();
+    const given = client.clientId;
+    const file = await pending(client);
+    const old = isolate();
+    const { access_token: token } = await (await old.token(client)).json<{ access_token: string }>();
+    const headers = { authorization: `Bearer ${token}`, "content-type": "application/json" };
+    const post = (path: string, json: object) =>
+      old.fetch(path, { method: "POST", headers, body: JSON.stringify(json) });
+    const make = () => post(FILES, { "Content-Type": "text/plain" });
+    // From here on, this isolate has a copy of the client's record.
+    expect((await make()).status).toBe(200);
+    expect((await put({}, `${tenant}.${unique("n")}`)).status).toBe(200);
+    const late = await expectJson<Pending>(await make(), 200);
+    await call(late.uploadLink, { method: "PUT", body: "x", headers: { "content-type": "text/plain" } });
+    expect((await post(late.commitLink, {})).status).toBe(202);
+    const next = `clients/${tenant}.${unique("app")}`;
+    const refused = await operate({}, "PUT", next, { ...GRANTS, tenant, name: given });
+    expect(refused.status).toBe(409);
+    expect(await refused.json()).toMatchObject({
+      type: "conflict_resource",
+      details: [{ type: "in_use", field: "files", message: expect.stringContaining(`${given} and the tenant`) }],
+    });
+    expect((await operate({}, "PUT", next, { ...GRANTS, tenant, name: `${given}2` })).status).toBe(201);
+    expect(await commit(file, client)).toBe(202);
+  });
+
   it.each([
     [RECORD, 2, "after"],
     [NAME, 1, "before"],

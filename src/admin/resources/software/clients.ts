@@ -251,25 +251,38 @@ async function validate({ params: { clientId = "" }, body }: Change<Body>, deps:
   const name = body.name ?? clientId;
   const refused = await refuseFaults(db.prepare(FAULTS).bind(clientId, body.tenant, body.service ?? null, name));
   if (refused !== undefined) return refused;
-  return refusal(check(clientId, body, deps)) ?? refuseMove(await ownerOf(db, clientId), name, body.tenant, deps);
+  return refusal(check(clientId, body, deps)) ?? refuseName(await ownerOf(db, clientId), name, body.tenant, deps);
 }
 
 /**
  * Topics and files belong to the client's name. After a rename nobody would reach the files, and another client could
- * take the topics. After a change of tenant, the client still reaches files of the tenants that it serves.
+ * take the topics. After a change of tenant, the client still reaches files of the tenants that it serves. For some
+ * seconds after a rename or deletion, isolates still accept tokens with the earlier name: a file that was committed by
+ * one is not for the next client of this name.
  */
-async function refuseMove(
+async function refuseName(
   owner: Owner | undefined,
   name: string,
   tenant: string,
   { db, events, media }: Deps,
 ): Promise<Problem | undefined> {
-  if (owner === undefined || (owner.name === name && owner.tenant === tenant)) return undefined;
-  const inTenant = owner.name === name ? owner.tenant : undefined;
-  const files = media.filesOfClient(owner.name, DEPENDENTS_LIMIT, inTenant);
-  const details = await findDependents(db, [events.topicsOf(owner.name, DEPENDENTS_LIMIT)], files);
-  if (details.length === 0) return undefined;
-  return problem("conflict_resource", "A client that has topics or files keeps its name and tenant.", { details });
+  const isKept = owner?.name === name;
+  if (isKept && owner.tenant === tenant) return undefined;
+  const belongings = (of: string, inTenant?: string) =>
+    findDependents(db, [events.topicsOf(of, DEPENDENTS_LIMIT)], media.filesOfClient(of, DEPENDENTS_LIMIT, inTenant));
+  const [own, left] = await Promise.all([
+    owner === undefined ? [] : belongings(owner.name, isKept ? owner.tenant : undefined),
+    isKept ? [] : belongings(name),
+  ]);
+  if (own.length > 0)
+    return problem("conflict_resource", "A client that has topics or files keeps its name and tenant.", {
+      details: own,
+    });
+  if (left.length > 0)
+    return problem("conflict_resource", "An earlier client left topics or files of this name: choose another name.", {
+      details: left,
+    });
+  return undefined;
 }
 
 /** Returns the statements of a PUT. If the last statement stores a generated secret, `generated` is that secret. */
