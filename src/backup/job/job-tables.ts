@@ -3,6 +3,7 @@ import type { Part } from "../model/part.ts";
 import type { JobLists, NumberedPart, StepResult } from "../model/stage.ts";
 import type { ObjectSchema } from "../../platform/storage/object-schema.ts";
 import { hasTable } from "../../platform/storage/has-table.ts";
+import { fromJobText, toJobText } from "./job-text.ts";
 
 export const JOB_SCHEMA: ObjectSchema = { object: "BackupJob", table: "job", version: 1 };
 
@@ -38,7 +39,7 @@ export class JobTables implements JobLists {
   load(): JobRecord | undefined {
     if (!hasTable(this.#sql, JOB_SCHEMA.table)) return undefined;
     const row = this.#sql.exec<{ record: string }>(`SELECT record FROM job WHERE id = 1`).toArray()[0];
-    return row && (JSON.parse(row.record) as JobRecord);
+    return row && fromJobText(row.record);
   }
 
   /** Begins a new job, with empty lists. */
@@ -53,7 +54,7 @@ export class JobTables implements JobLists {
   save(job: JobRecord): void {
     this.#sql.exec(
       `INSERT OR REPLACE INTO job (id, schema_version, record) VALUES (1, ${JOB_SCHEMA.version}, ?)`,
-      JSON.stringify(job),
+      toJobText(job),
     );
   }
 
