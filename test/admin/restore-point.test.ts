@@ -8,6 +8,7 @@ import { OPERATOR, put } from "../support/platform/operator.ts";
 import { makeTenant } from "../support/platform/tenants.ts";
 import { tokenFor } from "../support/platform/tokens.ts";
 import { unique } from "../support/platform/unique.ts";
+import { itAtNight } from "../support/model-runs.ts";
 
 /** The database is restored to an earlier time; the bucket and the operator's changes in it are not. */
 const admin = async (method: string, path: string, json?: unknown): Promise<Response> =>
@@ -107,29 +108,33 @@ describe("The replay of erasures", () => {
     expect(audit[0]).toMatchObject({ action: "delete", outcome: "done" });
   });
 
-  it("goes on where a step broke off", async () => {
-    const people = Array.from({ length: 23 }, () => `${unique("many")}@acme.example`);
-    for (const email of people) await put(`users/${email}`, { password: "correct horse battery staple 7" });
-    await scheduler.wait(5);
-    const restoredTo = Date.now();
-    await scheduler.wait(5);
-    const putBack = await saved("user");
-    for (const email of people) await admin("DELETE", `users/${email}`);
-    await copyAudit();
-    await putBack();
-    await mark(restoredTo);
-    const outcomes: string[] = [];
-    for (let steps = 0; steps < 50 && !outcomes.includes("done"); steps++) {
-      // Two replays at once do the same lines, and each line is erased once.
-      const both = await Promise.all([0, 1].map(async () => admin("POST", "restore-point/replay")));
-      for (const answer of both) {
-        const step = await expectJson(answer, 200);
-        outcomes.push(...step.lines.map((line: any) => line.outcome), ...(step.done ? ["done"] : []));
+  itAtNight(
+    "goes on where a step broke off",
+    async () => {
+      const people = Array.from({ length: 23 }, () => `${unique("many")}@acme.example`);
+      for (const email of people) await put(`users/${email}`, { password: "correct horse battery staple 7" });
+      await scheduler.wait(5);
+      const restoredTo = Date.now();
+      await scheduler.wait(5);
+      const putBack = await saved("user");
+      for (const email of people) await admin("DELETE", `users/${email}`);
+      await copyAudit();
+      await putBack();
+      await mark(restoredTo);
+      const outcomes: string[] = [];
+      for (let steps = 0; steps < 50 && !outcomes.includes("done"); steps++) {
+        // Two replays at once do the same lines, and each line is erased once.
+        const both = await Promise.all([0, 1].map(async () => admin("POST", "restore-point/replay")));
+        for (const answer of both) {
+          const step = await expectJson(answer, 200);
+          outcomes.push(...step.lines.map((line: any) => line.outcome), ...(step.done ? ["done"] : []));
+        }
       }
-    }
-    expect(new Set(outcomes)).toEqual(new Set(["erased", "absent", "done"]));
-    for (const email of people) expect(await there(`users/${email}`)).toBe(false);
-  }, 20_000);
+      expect(new Set(outcomes)).toEqual(new Set(["erased", "absent", "done"]));
+      for (const email of people) expect(await there(`users/${email}`)).toBe(false);
+    },
+    20_000,
+  );
 });
 
 describe("PUT /admin/v1/restore-point", () => {

@@ -13,7 +13,7 @@ import { KEPT } from "../events/support/events-app.ts";
 import { makeOwned } from "../http/rights-samples.ts";
 import { makeWorld } from "../http/rights-world.ts";
 import { makeProvider } from "../support/parties/idp/scripted-provider.ts";
-import { itAtNight, strideOf } from "../support/model-runs.ts";
+import { casesOf, itAtNight, strideOf } from "../support/model-runs.ts";
 import { call, expectJson } from "../support/platform/call.ts";
 import { put, putService } from "../support/platform/operator.ts";
 import { tokenFor } from "../support/platform/tokens.ts";
@@ -185,7 +185,7 @@ describe("a backup with a copy of the files", () => {
     expect(rest.map((event: { payload: unknown }) => event.payload)).toEqual(["unread"]);
   });
 
-  it("takes the events of an earlier backup over, and reads only those behind them", async () => {
+  itAtNight("takes the events of an earlier backup over, and reads only those behind them", async () => {
     await publish("later");
     const more = await run("backup", newId());
     expect(more.counts.newParts).toBeLessThan(8);
@@ -228,33 +228,37 @@ describe("a backup with a copy of the files", () => {
     },
   );
 
-  it.each([
+  const RESETS = [
     ["before its events are read", "consumers", "undone"],
     ["between two pages of its events", "events", "undone".repeat(40_000)],
-  ])("begins a topic anew whose log is reset %s, so that no event of before is in it", async (_, phase, payload) => {
-    // Long ones do not fit in one page.
-    for (let n = 0; n < 20; n++) await publish(payload);
-    if (phase === "consumers") await run("backup", newId());
-    const sql = "SELECT count(*) AS n FROM topic WHERE name < (SELECT name FROM topic WHERE event_type = ?)";
-    const line = await env.DB.prepare(sql).bind(owned.topic.eventType).first<number>("n");
-    let undone = false;
-    const id = newId();
-    const made = await run("backup", id, {
-      async afterStep({ stage, position }) {
-        if (stage !== "topics" || position === "" || undone) return;
-        const at = JSON.parse(position) as { place: TopicPlace; phase: string; after: unknown };
-        if (at.place.line !== line || at.phase !== phase || (phase === "events") !== (at.after !== null)) return;
-        undone = true;
-        await undoLast(20);
-        for (let n = 0; n < 25; n++) await publish("instead");
-      },
-    });
-    expect([made.state, undone]).toEqual(["done", true]);
-    const verified = await run("verify", id);
-    const { events, parts, partBytes, consumers } = made.counts;
-    expect(verified).toMatchObject({ findings: [], counts: { events, parts, partBytes, consumers } });
-    await expectSameEvents(id);
-  });
+  ] as const;
+  it.each(casesOf(RESETS, 1))(
+    "begins a topic anew whose log is reset %s, so that no event of before is in it",
+    async (_, phase, payload) => {
+      // Long ones do not fit in one page.
+      for (let n = 0; n < 20; n++) await publish(payload);
+      if (phase === "consumers") await run("backup", newId());
+      const sql = "SELECT count(*) AS n FROM topic WHERE name < (SELECT name FROM topic WHERE event_type = ?)";
+      const line = await env.DB.prepare(sql).bind(owned.topic.eventType).first<number>("n");
+      let undone = false;
+      const id = newId();
+      const made = await run("backup", id, {
+        async afterStep({ stage, position }) {
+          if (stage !== "topics" || position === "" || undone) return;
+          const at = JSON.parse(position) as { place: TopicPlace; phase: string; after: unknown };
+          if (at.place.line !== line || at.phase !== phase || (phase === "events") !== (at.after !== null)) return;
+          undone = true;
+          await undoLast(20);
+          for (let n = 0; n < 25; n++) await publish("instead");
+        },
+      });
+      expect([made.state, undone]).toEqual(["done", true]);
+      const verified = await run("verify", id);
+      const { events, parts, partBytes, consumers } = made.counts;
+      expect(verified).toMatchObject({ findings: [], counts: { events, parts, partBytes, consumers } });
+      await expectSameEvents(id);
+    },
+  );
 
   /** Restores the log of the topic to the time before its last publishes. */
   async function undoLast(count: number): Promise<void> {
@@ -427,7 +431,7 @@ describe("an empty platform that has worked", () => {
     (await env.DB.prepare(`SELECT name, seq FROM sqlite_sequence ORDER BY name`).all<{ name: string; seq: number }>())
       .results;
 
-  it("keeps its own rows of the audit log behind those of the backup, and gives no number twice", async () => {
+  itAtNight("keeps its own rows of the audit log behind those of the backup, and gives no number twice", async () => {
     await destroy();
     await run("restore", whole);
     const id = newId();
@@ -515,7 +519,7 @@ describe("a backup by reference, with events from a time on", () => {
 });
 
 describe("a table that is larger than its share of a page", () => {
-  it("is read alone, page by page, and restored whole", async () => {
+  itAtNight("is read alone, page by page, and restored whole", async () => {
     await destroy();
     await run("restore", whole);
     const held = await everyRow();

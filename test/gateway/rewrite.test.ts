@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { createRewriter, isRewritten, type Rewriter } from "../../src/gateway/rewrite/rewriter.ts";
-import { runs } from "../support/model-runs.ts";
+import { itAtNight, runs } from "../support/model-runs.ts";
 
 /** Bytes as a text with one character each. */
 const bytesOf = (text: string): Uint8Array => Uint8Array.from(text, (character) => character.charCodeAt(0));
@@ -125,8 +125,7 @@ describe("the address in a body", () => {
     );
   });
 
-  // shows: gateway/rewriting/bodies
-  it("is replaced at every cut, and every two cuts", () => {
+  itAtNight("is replaced at every cut, and every two cuts", () => {
     fc.assert(
       fc.property(anyCase, ({ source, target, body }) => {
         const rewriter = createRewriter(source, target);

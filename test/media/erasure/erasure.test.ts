@@ -14,6 +14,7 @@ import { collection, stored, uploaded } from "../support/stored-file.ts";
 import { expectJson } from "../../support/platform/call.ts";
 import { shardsOf } from "../../../src/platform/storage/shards.ts";
 import { everywhere, shardDb } from "../../support/shards.ts";
+import { itAtNight } from "../../support/model-runs.ts";
 
 const app = mediaApp();
 const PICTURE = await encodePng(gradient(64, 48));
@@ -236,61 +237,63 @@ describe("deleting all files", () => {
     expect((await everywhere.prepare(owners).bind(as.clientName).all()).results).toEqual([{ tenant: "" }]);
   });
 
-  // shows: media/ownership/delete-all
-  it("uses the queue for many files, five pages of 500 a step; the statements do not grow with them", async () => {
-    const { env: counted, tally, reset } = counting(env);
-    const large = mediaApp({ shards: shardsOf(counted), bucket: counted.MEDIA });
-    const as = principal();
-    const ids = await insertCommitted(as, 1050);
-    for (const id of [ids[0]!, ids[500]!, ids[1049]!]) await env.MEDIA.put(`blob/${id}`, "12345");
-    await env.MEDIA.put(`variant/${ids[7]}/n`, "x");
-    await shardDb(await testPlacement.shardOf(as.tenant, 0))
-      .prepare(
-        "INSERT INTO variant (file_id, nonce, type, size, state, created_at) VALUES (?, 'n', 'clip', '1x1', 'ready', 0)",
-      )
-      .bind(ids[7])
-      .run();
-    reset();
-    const location = await deleteAll(as, "private", large);
-    await large.settle();
-    expect(tally.d1Statements).toBeLessThan(8);
-    expect(large.longJobs).toHaveLength(1);
-    let steps = 0;
-    for (; large.longJobs.length > 0; steps++) {
+  itAtNight(
+    "uses the queue for many files, five pages of 500 a step; the statements do not grow with them",
+    async () => {
+      const { env: counted, tally, reset } = counting(env);
+      const large = mediaApp({ shards: shardsOf(counted), bucket: counted.MEDIA });
+      const as = principal();
+      const ids = await insertCommitted(as, 1050);
+      for (const id of [ids[0]!, ids[500]!, ids[1049]!]) await env.MEDIA.put(`blob/${id}`, "12345");
+      await env.MEDIA.put(`variant/${ids[7]}/n`, "x");
+      await shardDb(await testPlacement.shardOf(as.tenant, 0))
+        .prepare(
+          "INSERT INTO variant (file_id, nonce, type, size, state, created_at) VALUES (?, 'n', 'clip', '1x1', 'ready', 0)",
+        )
+        .bind(ids[7])
+        .run();
       reset();
-      expect(await large.consume()).toEqual({ acked: 1, retried: 0 });
-      // There are three pages of two round trips and the end of the last one. A call of the bucket deletes 1,000 keys.
-      expect(tally.d1Statements).toBeLessThan(40);
-      expect(tally).toMatchObject({ d1RoundTrips: 7, r2Operations: { delete: 5 } });
-    }
-    expect(steps).toBe(1);
-    expect(await allFiles(ids)).toEqual({ removed: 1050, bytes: [] });
-    expect(await reportAt(app, as, location)).toMatchObject({
-      state: "deleted",
-      files: { requested: 1050, deleted: 1050, verified: 0 },
-      bytes: { requested: 1050 * 5, deleted: 1050 * 5 },
-    });
-    // The verification breaks off, too.
-    await env.MEDIA.put(`incoming/${ids[300]}/collected`, "x");
-    large.clock.nowMs = START_MS + DAY_MS;
-    await large.media.sweep(large.clock.nowMs);
-    const id = location.split("/").at(-1);
-    const ownJobs = () => large.longJobs.splice(0).filter((job) => job.id === id);
-    for (let jobs = ownJobs(); jobs.length > 0; jobs = ownJobs()) {
-      reset();
-      await large.consume({ jobs });
-      expect(tally.d1Statements).toBeLessThan(14);
-    }
-    expect(await allFiles(ids)).toEqual({ bytes: [] });
-    expect(await reportAt(app, as, location)).toMatchObject({
-      state: "verified",
-      verifiedAt: START_MS + DAY_MS,
-      files: { requested: 1050, deleted: 1050, verified: 1050 },
-      lateObjects: 1,
-    });
-    const owners = "SELECT tenant FROM owner WHERE client = ? AND erasure_id IS NOT NULL";
-    expect((await everywhere.prepare(owners).bind(as.clientName).all()).results).toEqual([]);
-  });
+      const location = await deleteAll(as, "private", large);
+      await large.settle();
+      expect(tally.d1Statements).toBeLessThan(8);
+      expect(large.longJobs).toHaveLength(1);
+      let steps = 0;
+      for (; large.longJobs.length > 0; steps++) {
+        reset();
+        expect(await large.consume()).toEqual({ acked: 1, retried: 0 });
+        // There are three pages of two round trips and the end of the last one. A call of the bucket deletes 1,000 keys.
+        expect(tally.d1Statements).toBeLessThan(40);
+        expect(tally).toMatchObject({ d1RoundTrips: 7, r2Operations: { delete: 5 } });
+      }
+      expect(steps).toBe(1);
+      expect(await allFiles(ids)).toEqual({ removed: 1050, bytes: [] });
+      expect(await reportAt(app, as, location)).toMatchObject({
+        state: "deleted",
+        files: { requested: 1050, deleted: 1050, verified: 0 },
+        bytes: { requested: 1050 * 5, deleted: 1050 * 5 },
+      });
+      // The verification breaks off, too.
+      await env.MEDIA.put(`incoming/${ids[300]}/collected`, "x");
+      large.clock.nowMs = START_MS + DAY_MS;
+      await large.media.sweep(large.clock.nowMs);
+      const id = location.split("/").at(-1);
+      const ownJobs = () => large.longJobs.splice(0).filter((job) => job.id === id);
+      for (let jobs = ownJobs(); jobs.length > 0; jobs = ownJobs()) {
+        reset();
+        await large.consume({ jobs });
+        expect(tally.d1Statements).toBeLessThan(14);
+      }
+      expect(await allFiles(ids)).toEqual({ bytes: [] });
+      expect(await reportAt(app, as, location)).toMatchObject({
+        state: "verified",
+        verifiedAt: START_MS + DAY_MS,
+        files: { requested: 1050, deleted: 1050, verified: 1050 },
+        lateObjects: 1,
+      });
+      const owners = "SELECT tenant FROM owner WHERE client = ? AND erasure_id IS NOT NULL";
+      expect((await everywhere.prepare(owners).bind(as.clientName).all()).results).toEqual([]);
+    },
+  );
 
   it("in parallel with commits keeps or removes each file whole, and counts those that it removes", async () => {
     const as = principal();
