@@ -1,28 +1,17 @@
 import type { Entry, Named, Parameter } from "../model/entry.ts";
 import { bool, int, list, obj, oneOf, ref, str, time, uri } from "../model/schema.ts";
 import { TAGS } from "./admin-resources.ts";
-import {
-  ERASURE,
-  erasureFields,
-  FILE,
-  FILE_ID,
-  fileFields,
-  metadata,
-  VARIANT,
-  variantFields,
-  VARIANTS_400,
-  UPLOAD,
-} from "./media-shapes.ts";
+import * as shapes from "./media-shapes.ts";
 
 /** Files of all clients: the operator does what the client that owns them could do. */
 const OF_OWNER = "/tenants/{tenant}/files/{client}/{visibility}";
 const ONE = "/files/{fileId}";
-const CONTENT = `https://platform.example/media/v2/content/${FILE_ID}`;
+const CONTENT = `https://platform.example/media/v2/content/${shapes.FILE_ID}`;
 const SIGNED = "expires=1763000300&signature=q1Zr";
 
 /** Links of private files are signed. */
 const ofVariant = {
-  ...variantFields,
+  ...shapes.variantFields,
   "link?": uri("Its content, once it is ready; of private files for some minutes."),
 };
 const preview = uri("A small picture of an image; absent: there is none. Of private files for some minutes.");
@@ -40,20 +29,20 @@ export const FILE_SCHEMAS: Readonly<Record<string, Named>> = {
   },
   OperatedFile: {
     schema: obj({
-      ...fileFields,
+      ...shapes.fileFields,
       createdAt: time("When its upload link was made."),
       committedAt: time("When it was committed."),
-      metadata,
+      metadata: shapes.metadata,
       variants: list(obj(ofVariant), "Its variants; those of private files have no link here."),
       "link?": uri("Its content, of public files."),
       "preview?": preview,
     }),
     example: {
-      ...FILE,
+      ...shapes.FILE,
       createdAt: 1_763_000_000_000,
       committedAt: 1_763_000_030_000,
       metadata: { album: "summer" },
-      variants: [VARIANT],
+      variants: [shapes.VARIANT],
       preview: `${CONTENT}/clip-300x200?${SIGNED}`,
     },
   },
@@ -72,13 +61,15 @@ export const FILE_SCHEMAS: Readonly<Record<string, Named>> = {
       more: bool("There may be others: send a longer text, or name a tenant."),
     }),
     example: {
-      files: [{ id: FILE_ID, name: "harbour-09.png", tenant: "demo", client: "demo.shop", visibility: "private" }],
+      files: [
+        { id: shapes.FILE_ID, name: "harbour-09.png", tenant: "demo", client: "demo.shop", visibility: "private" },
+      ],
       more: false,
     },
   },
   OperatedFileReport: {
     schema: obj({
-      ...fileFields,
+      ...shapes.fileFields,
       client: str("The client that owns it."),
       visibility,
       committedAt: time("When it was committed."),
@@ -88,22 +79,22 @@ export const FILE_SCHEMAS: Readonly<Record<string, Named>> = {
       "preview?": preview,
     }),
     example: {
-      ...FILE,
+      ...shapes.FILE,
       client: "demo.shop",
       visibility: "private",
       committedAt: 1_763_000_030_000,
       metadataText: '{"album":"summer"}',
-      variants: [{ ...VARIANT, link: `${CONTENT}/clip-300x200?${SIGNED}` }],
+      variants: [{ ...shapes.VARIANT, link: `${CONTENT}/clip-300x200?${SIGNED}` }],
       link: `${CONTENT}?${SIGNED}`,
       preview: `${CONTENT}/clip-300x200?${SIGNED}`,
     },
   },
   OperatedErasure: {
     schema: obj({
-      ...erasureFields,
+      ...shapes.erasureFields,
       client: str("The client that asked, or for which an operator asked."),
     }),
-    example: { ...ERASURE, client: "demo.shop" },
+    example: { ...shapes.ERASURE, client: "demo.shop" },
   },
   WaitingVariants: {
     schema: obj({
@@ -117,8 +108,8 @@ export const FILE_SCHEMAS: Readonly<Record<string, Named>> = {
 export const FILE_PARAMETERS: Readonly<Record<string, Parameter>> = {
   client: { text: "The client that owns the files.", example: "demo.shop" },
   visibility: { text: "Private or public files.", example: "private" },
-  fileId: { text: "The file's id.", example: FILE_ID },
-  erasureId: { text: "The deletion's id.", example: FILE_ID },
+  fileId: { text: "The file's id.", example: shapes.FILE_ID },
+  erasureId: { text: "The deletion's id.", example: shapes.FILE_ID },
   "content-type": { text: "Content types, separated by commas.", example: "image/png,image/jpeg" },
   clip: { text: "Sizes to fit into, separated by commas; sides of 1 to 5000.", example: "300x200" },
   crop: { text: "Sizes to fill and cut, separated by commas.", example: "64x64" },
@@ -172,7 +163,7 @@ export const FILE_ENTRIES: Readonly<Record<string, Entry>> = {
     tag: TAGS.files,
     about: `Returns a link for the upload; commit it by its id. ${AUDITED} With a body of another type than JSON, the request stores and commits the file at once.`,
     parameters: { tenant },
-    body: UPLOAD,
+    body: shapes.UPLOAD,
     answers: {
       200: {
         text: "The links.",
@@ -182,9 +173,9 @@ export const FILE_ENTRIES: Readonly<Record<string, Entry>> = {
           commitLink: uri("The client's own."),
         }),
         example: {
-          id: FILE_ID,
-          uploadLink: `https://platform.example/media/v2/uploads/${FILE_ID}?type=image%2Fjpeg&${SIGNED}`,
-          commitLink: `https://platform.example/media/v2/files/${FILE_ID}/commit`,
+          id: shapes.FILE_ID,
+          uploadLink: `https://platform.example/media/v2/uploads/${shapes.FILE_ID}?type=image%2Fjpeg&${SIGNED}`,
+          commitLink: `https://platform.example/media/v2/files/${shapes.FILE_ID}/commit`,
         },
         headers: ["Cache-Control"],
       },
@@ -194,7 +185,7 @@ export const FILE_ENTRIES: Readonly<Record<string, Entry>> = {
       },
     },
     errors: {
-      400: VARIANTS_400,
+      400: shapes.VARIANTS_400,
       403: NOT_OWN,
       404: "There is no such client in the tenant.",
       409: "With the bytes: the file was removed or changed meanwhile.",
@@ -264,7 +255,7 @@ export const FILE_ENTRIES: Readonly<Record<string, Entry>> = {
     id: "commitOperatedFile",
     tag: TAGS.files,
     about: `Fixes the upload, with its metadata. ${AUDITED}`,
-    body: { schema: metadata, example: { album: "summer" }, text: "The file's metadata; default: none." },
+    body: { schema: shapes.metadata, example: { album: "summer" }, text: "The file's metadata; default: none." },
     answers: {
       202: {
         text: "Committed. Its variants will be made.",
@@ -284,11 +275,11 @@ export const FILE_ENTRIES: Readonly<Record<string, Entry>> = {
     id: "replaceOperatedMetadata",
     tag: TAGS.files,
     about: AUDITED,
-    body: { schema: metadata, example: { album: "winter" }, text: "The whole metadata." },
+    body: { schema: shapes.metadata, example: { album: "winter" }, text: "The whole metadata." },
     answers: {
       200: {
         text: "As it was sent.",
-        json: metadata,
+        json: shapes.metadata,
         example: { album: "winter" },
         headers: ["Cache-Control"],
       },
@@ -299,8 +290,8 @@ export const FILE_ENTRIES: Readonly<Record<string, Entry>> = {
     id: "createOperatedVariants",
     tag: TAGS.files,
     about: `Failed ones are made anew, others stay. ${AUDITED}`,
-    answers: { 200: { text: "All variants of the file.", json: variants, example: [VARIANT] } },
-    errors: { 400: VARIANTS_400, 403: NOT_OWN, 404: "" },
+    answers: { 200: { text: "All variants of the file.", json: variants, example: [shapes.VARIANT] } },
+    errors: { 400: shapes.VARIANTS_400, 403: NOT_OWN, 404: "" },
   },
   [`DELETE ${ONE}/variants`]: {
     id: "deleteOperatedVariants",
