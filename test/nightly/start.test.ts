@@ -106,7 +106,7 @@ describe("npm start", () => {
 
   // shows: running/commands/npm-start-ctrl-c
   test("leaves no process after Ctrl-C", async () => {
-    await expectToEndBy(await start(), "SIGINT", "group");
+    await expectToEndBy(running(), "SIGINT", "group");
   });
 });
 
