@@ -184,7 +184,7 @@ describe("a tenant that moves", () => {
       .prepare(
         `WITH RECURSIVE more (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM more WHERE n < 1100)
          INSERT INTO file (id, owner_id, state, content_type, created_at, reserved_for, known_places)
-         SELECT printf('%s%04d', substr(file.id, 1, 20), n), owner_id, state, content_type, created_at, reserved_for, 1
+         SELECT printf('%s%08d', substr(file.id, 1, 16), n), owner_id, state, content_type, created_at, reserved_for, 1
          FROM file, more WHERE file.id = ?`,
       )
       .bind(first.id)
