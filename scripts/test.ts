@@ -1,4 +1,4 @@
-import { globSync, mkdtempSync, readFileSync, rmSync, statfsSync } from "node:fs";
+import { existsSync, globSync, mkdtempSync, readFileSync, rmSync, statfsSync } from "node:fs";
 import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
 import { stripVTControlCharacters } from "node:util";
@@ -17,9 +17,9 @@ import { inParallel } from "../src/platform/runtime/parallel.ts";
  * failing stage and shows its output. The last line is `N passed, N failed`; a stage without tests counts as one.
  *
  * `npm test -- lint worker` runs only these stages. `npm test -- --changed [commit]` runs the quick stages and the
- * tests beside the files that differ from a commit (default HEAD), and names the nightly tests. `npm run nightly` runs
- * the stages that `npm test` leaves out: benches, crashes, deployments, examples and the site, longer searches, and
- * tests with shards that are objects.
+ * tests beside the files that differ from a commit (default HEAD), lints these files alone, and names the nightly
+ * tests. `npm run nightly` runs the stages that `npm test` leaves out: benches, crashes, deployments, examples and the
+ * site, longer searches, and tests with shards that are objects.
  */
 interface Outcome {
   readonly passed: number;
@@ -44,7 +44,7 @@ const stages: Readonly<Record<string, () => Promise<Outcome>>> = {
     const sdk = await command("tsc", "-p", "packages/sdk", "--noEmit");
     return sdk.failed > 0 ? sdk : command("tsc", "-p", "console");
   },
-  lint: () => command("oxlint", "--type-aware", "--deny-warnings"),
+  lint: () => command("oxlint", "--type-aware", "--deny-warnings", "--no-error-on-unmatched-pattern", ...linted),
   format: () => command("oxfmt", "--check"),
   openapi: () => command(process.execPath, "scripts/openapi.ts", "--check"),
   coverage: () => command("node", "scripts/coverage.ts", "--check"),
@@ -70,16 +70,20 @@ const ON_SHARDS = ["test/media/", "test/shards/", "test/backup/", "test/oauth/ho
 
 let vitestRuns = 0;
 
+/** Files to lint; empty: all. */
+let linted: readonly string[] = [];
 /** All tests, unless `--changed` chooses. */
 let chosen: ChosenTests = { worker: [], acceptance: [], nightly: [] };
 
 async function choose(since: string): Promise<readonly string[]> {
   const changed = await changedFiles(since);
   chosen = testsFor(changed);
-  const isLeftOut = (name: string) =>
-    name === "audit"
-      ? !changed.includes("package-lock.json")
-      : name in chosen && chosen[name as keyof ChosenTests].length === 0;
+  linted = changed.filter((path) => /\.(?:tsx?|mjs)$/.test(path) && existsSync(join(ROOT, path)));
+  const isLeftOut = (name: string) => {
+    if (name === "audit") return !changed.includes("package-lock.json");
+    if (name === "lint") return linted.length === 0;
+    return name in chosen && chosen[name as keyof ChosenTests].length === 0;
+  };
   return Object.keys(stages).filter((name) => !isLeftOut(name) && !NIGHTLY.includes(name));
 }
 
