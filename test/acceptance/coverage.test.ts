@@ -24,6 +24,7 @@ describe("a row", () => {
     ["is there twice", `${OUTLINE}is kept once | again\n`, 'it("t",', `two rows are ${ID}`],
     ["is shown and not built", OUTLINE.replace("reader", "reader | not built: no"), 'it("t",', `a test shows ${ID}`],
     ["has a test that is skipped", OUTLINE, 'it.skip("t",', "does not run everywhere"],
+    ["has a test that runs only at night", OUTLINE, 'itAtNight("t",', "does not run everywhere"],
     ["has a test for some machines", OUTLINE, 'test.runIf(x)("t",', "does not run everywhere"],
     ["has a tag above nothing", OUTLINE, "const x = 1;", "no test follows the tag"],
   ])("that %s is found", (_, outline, next, says) => {

@@ -11,7 +11,6 @@ import { tokenFor } from "../../support/platform/tokens.ts";
 import { unique } from "../../support/platform/unique.ts";
 import { bodyWith } from "../support/push/subscription-body.ts";
 import { everywhere } from "../../support/shards.ts";
-import { itAtNight } from "../../support/model-runs.ts";
 
 /** A topic's subscribers as its owner and the operator see them, and their audit rows. */
 const { events, push } = createDeps(env);
@@ -104,27 +103,24 @@ describe("GET …/subscribers", () => {
 });
 
 describe("DELETE …/subscribers/{id}", () => {
-  itAtNight(
-    "ends the subscription for its client and its endpoint, and does not find one of another topic",
-    async () => {
-      const [here, there] = [await setUp(), await setUp()];
-      const [{ id }] = await here.subscribers();
-      expect((await there.asOwner(`/subscribers/${id}`, { method: "DELETE" })).status).toBe(404);
-      expect((await here.asOwner(`/subscribers/${id}`, { method: "DELETE" })).status).toBe(204);
-      expect((await here.asOwner(`/subscribers/${id}`, { method: "DELETE" })).status).toBe(404);
-      expect((await here.asClient("/subscriptions/orders")).status).toBe(404);
-      await here.asOwner("/publish", { json: { payload: "x" } });
-      await events.wakeSubscriptions(Date.now());
-      await scheduler.wait(100);
-      expect(await requestsTo(here.address)).toEqual([]);
-      expect((await here.told()).at(-1)).toEqual({
-        actor: here.owner.clientId,
-        action: "delete",
-        about: `${here.client.clientId} orders`,
-        reason: "",
-      });
-    },
-  );
+  it("ends the subscription for its client and its endpoint, and does not find one of another topic", async () => {
+    const [here, there] = [await setUp(), await setUp()];
+    const [{ id }] = await here.subscribers();
+    expect((await there.asOwner(`/subscribers/${id}`, { method: "DELETE" })).status).toBe(404);
+    expect((await here.asOwner(`/subscribers/${id}`, { method: "DELETE" })).status).toBe(204);
+    expect((await here.asOwner(`/subscribers/${id}`, { method: "DELETE" })).status).toBe(404);
+    expect((await here.asClient("/subscriptions/orders")).status).toBe(404);
+    await here.asOwner("/publish", { json: { payload: "x" } });
+    await events.wakeSubscriptions(Date.now());
+    await scheduler.wait(100);
+    expect(await requestsTo(here.address)).toEqual([]);
+    expect((await here.told()).at(-1)).toEqual({
+      actor: here.owner.clientId,
+      action: "delete",
+      about: `${here.client.clientId} orders`,
+      reason: "",
+    });
+  });
 });
 
 describe("/admin/v1/push-subscriptions", () => {
