@@ -3,7 +3,7 @@ import { noLocationCache, type LocationCache } from "../../platform/copies/locat
 import type { Revocation, TrustStore, TrustUpdate } from "./trust-store.ts";
 
 type Add = (rows: readonly Revocation[]) => void;
-type Copy = (update: TrustUpdate) => void;
+type Copy = (update: TrustUpdate, afterSeq: number) => void;
 
 /** The result of a refresh, and when its read began. */
 export interface TrustReading {
@@ -33,16 +33,32 @@ interface News {
   readonly update: TrustUpdate;
 }
 
-/** The location's base: every valid revocation up to a number. An old base is correct too, since news replace rows. */
-interface Base {
+/**
+ * The location's base: every valid revocation up to a number. It lies in pages, since a copy has a maximum size. An old
+ * page is correct too, since news replace rows.
+ */
+interface BasePage {
+  /** The end of the page before; 0 for the first one. */
+  readonly afterSeq: number;
   readonly untilSeq: number;
   /** The generation of the database. Numbers of a base from before a restore may have been given again. */
   readonly generation: string;
   readonly revocations: readonly Revocation[];
+  readonly isLast: boolean;
+}
+
+/** The pages that fit together, from the first one on. */
+interface Base {
+  readonly pages: number;
+  readonly untilSeq: number;
+  readonly generation: string;
+  readonly revocations: readonly Revocation[];
+  /** No page is missing at the end. */
+  readonly isWhole: boolean;
 }
 
 const NEWS = "trust news";
-const BASE = "trust base";
+const basePage = (page: number): string => `trust base ${page}`;
 /** The greatest age of news. The age of an isolate's copy counts from their read, so it stays at most 5 s in all. */
 const NEWS_AGE_MS = 2_000;
 /** An isolate writes news at most this often. */
@@ -53,6 +69,8 @@ const CLAIM_MS = 1_000;
 const PROBE_MS = 4_000;
 /** The greatest age of a base, with which a new isolate begins, before it adds the news. */
 const BASE_AGE_MS = 300_000;
+/** Our choice: some two megabytes, half of what a copy may have. */
+const BASE_PAGE_ROWS = 10_000;
 
 export type TrustFrom = "location" | "D1";
 
@@ -67,10 +85,14 @@ export function createTrustSource(store: Pick<TrustStore, "readUpdate">, locatio
   async function readD1(afterSeq: number, nowMs: number, add: Add, copy: Copy): Promise<TrustUpdate> {
     const first = await store.readUpdate(afterSeq, nowMs);
     add(first.revocations);
-    copy(first);
+    copy(first, afterSeq);
     let last = first;
-    for (; last.isMore === true; add(last.revocations))
-      last = await store.readUpdate(last.revocations.at(-1)?.seq ?? afterSeq, nowMs);
+    while (last.isMore === true) {
+      const after = last.revocations.at(-1)?.seq ?? afterSeq;
+      last = await store.readUpdate(after, nowMs);
+      add(last.revocations);
+      copy(last, after);
+    }
     return last;
   }
 
@@ -87,13 +109,39 @@ export function createTrustSource(store: Pick<TrustStore, "readUpdate">, locatio
     location.put(NEWS, { value: news, readAtMs: nowMs }, NEWS_AGE_MS);
   };
 
-  /** Writes the base, after a new isolate has read everything, so that others need not. */
-  function writeBase(update: TrustUpdate, nowMs: number): void {
-    const { revocations } = update;
-    const { generation = "" } = update;
-    const base: Base = { untilSeq: revocations.at(-1)?.seq ?? 0, generation, revocations };
-    location.put(BASE, { value: base, readAtMs: nowMs }, BASE_AGE_MS);
-    writeNews(base.untilSeq, { ...update, revocations: [] }, nowMs);
+  /**
+   * Writes what a new isolate has read after `afterSeq`, so that others need not read it: pages of the base from number
+   * `page` on, then empty news. Returns the number of the next page.
+   */
+  function writeBase(page: number, afterSeq: number, update: TrustUpdate, nowMs: number): number {
+    const { revocations, generation = "", isMore = false } = update;
+    const pages = Math.max(1, Math.ceil(revocations.length / BASE_PAGE_ROWS));
+    let after = afterSeq;
+    for (let at = 0; at < pages; at++) {
+      const rows = revocations.slice(at * BASE_PAGE_ROWS, (at + 1) * BASE_PAGE_ROWS);
+      const untilSeq = rows.at(-1)?.seq ?? after;
+      const isLast = !isMore && at === pages - 1;
+      const value: BasePage = { afterSeq: after, untilSeq, generation, revocations: rows, isLast };
+      location.put(basePage(page + at), { value, readAtMs: nowMs }, BASE_AGE_MS);
+      after = untilSeq;
+    }
+    writeNews(after, { ...update, revocations: [] }, nowMs);
+    return page + pages;
+  }
+
+  async function findBase(nowMs: number): Promise<Base | undefined> {
+    let base: Base | undefined;
+    const within = { nowMs, maxAgeMs: BASE_AGE_MS, sinceMs: Number.NEGATIVE_INFINITY };
+    while (base?.isWhole !== true) {
+      const found = await location.find(basePage(base?.pages ?? 0), within);
+      const page = found?.value as BasePage | undefined;
+      if (page === undefined || page.afterSeq !== (base?.untilSeq ?? 0)) break;
+      if (base !== undefined && page.generation !== base.generation) break;
+      const { untilSeq, generation, isLast: isWhole } = page;
+      const revocations: readonly Revocation[] = [...(base?.revocations ?? []), ...page.revocations];
+      base = { pages: (base?.pages ?? 0) + 1, untilSeq, generation, revocations, isWhole };
+    }
+    return base;
   }
 
   return {
@@ -114,38 +162,39 @@ export function createTrustSource(store: Pick<TrustStore, "readUpdate">, locatio
       };
       if (location === noLocationCache) return from === "location" ? "none" : askD1(lastSeq, () => undefined);
       const isNew = loadedAtMs === Number.NEGATIVE_INFINITY;
-      const within = (maxAgeMs: number, sinceMs: number) => ({ nowMs, maxAgeMs, sinceMs });
-      const [foundNews, foundBase] = await Promise.all([
-        from === "location" ? location.find(NEWS, within(NEWS_AGE_MS, loadedAtMs)) : undefined,
-        isNew ? location.find(BASE, within(BASE_AGE_MS, Number.NEGATIVE_INFINITY)) : undefined,
+      const [foundNews, candidate] = await Promise.all([
+        from === "location" ? location.find(NEWS, { nowMs, maxAgeMs: NEWS_AGE_MS, sinceMs: loadedAtMs }) : undefined,
+        isNew ? findBase(nowMs) : undefined,
       ]);
       const news = foundNews as Read<News> | undefined;
-      const candidate = foundBase as Read<Base> | undefined;
       /** Tells whether a base is usable: the news, or else D1, must be of the same generation. */
-      const isBase = (found: Read<Base> | undefined, update: TrustUpdate): found is Read<Base> =>
-        found !== undefined && !isOther(update, found.value.generation);
+      const isBase = (found: Base | undefined, update: TrustUpdate): found is Base =>
+        found !== undefined && !isOther(update, found.generation);
       const base = news === undefined || isBase(candidate, news.value.update) ? candidate : undefined;
-      const knownSeq = Math.max(lastSeq, base?.value.untilSeq ?? 0);
+      const knownSeq = Math.max(lastSeq, base?.untilSeq ?? 0);
       // After a restore everything is read again, from D1.
       const isUseful = news !== undefined && !isOther(news.value.update) && news.value.afterSeq <= knownSeq;
       if (isUseful) {
-        if (base !== undefined) add(base.value.revocations);
+        if (base !== undefined) add(base.revocations);
         add(news.value.update.revocations);
         const { update } = news.value;
         return { update, readAtMs: news.readAtMs, isFromD1: false, isOther: false };
       }
       if (from === "location") return news === undefined ? "none" : "behind";
-      const afterSeq = isNew ? knownSeq : earlierSeq;
-      const ask = (after: number): Promise<TrustReading> =>
-        askD1(after, (update) => {
-          // Only a new isolate writes the base, and an isolate is new once.
-          if (isNew && after === 0) writeBase(update, nowMs);
+      // An isolate is new once, so it seldom writes the base. A whole base needs no further page.
+      let page = !isNew || base?.isWhole === true ? undefined : (base?.pages ?? 0);
+      const ask = (afterSeq: number): Promise<TrustReading> =>
+        askD1(afterSeq, (update, after) => {
+          if (page !== undefined) page = writeBase(page, after, update, nowMs);
           else if (mayWrite(nowMs)) writeNews(after, update, nowMs);
         });
-      const reading = await ask(afterSeq);
+      const reading = await ask(isNew ? knownSeq : earlierSeq);
       if (base === undefined) return reading;
-      if (!isBase(base, reading.update)) return ask(0);
-      add(base.value.revocations);
+      if (!isBase(base, reading.update)) {
+        page = 0;
+        return ask(0);
+      }
+      add(base.revocations);
       return reading;
     },
   };

@@ -60,7 +60,7 @@ export interface LocationCacheDeps {
 }
 
 /** Maximum size of a copy: sealing and reading a larger one costs more than it saves. */
-const MAX_CHARS = 4 * 1024 * 1024;
+export const MAX_COPY_CHARS = 4 * 1024 * 1024;
 /** Duration of a claim. Others do not wait longer for an isolate that has no answer. */
 const CLAIM_MS = 5_000;
 /** After this time, all claims of the same moment are written. */
@@ -88,7 +88,7 @@ export function createLocationCache(deps: LocationCacheDeps): LocationCache {
   };
   const write = async (name: string, read: Read<unknown>, keptMs: number): Promise<void> => {
     const text = JSON.stringify(read);
-    if (text.length > MAX_CHARS) return endClaim(name);
+    if (text.length > MAX_COPY_CHARS) return endClaim(name);
     // Copies that were made at the same time, as after a stall of D1, must not end at the same time.
     const ownMs = keptMs * (1 - isolate.chance() / 2);
     await cache.put(await urlOf(name), await sealer.seal(text, context(name)), Math.ceil(ownMs / 1000));
