@@ -547,21 +547,30 @@ describe("a deployment", () => {
   });
 
   it("replaces a secret that is given, and refuses keys that do not open what is stored", async () => {
-    onlyDatabase()
-      .sqlite.prepare(
-        "INSERT INTO identity_provider (id, issuer, client_id, sealed_client_secret, scopes, trusted_since, created_at) VALUES ('x', 'https://x.example', 'x', 'k1.sealed', '', 0, 0)",
-      )
-      .run();
-    const other = await deploy(["production", "--plan"], { ...GIVEN, SEAL_KEYS: SEAL_KEYS.replace("k1", "k2") });
-    expect(other).toMatchObject({ code: 1, output: expect.stringContaining("SEAL_KEYS has no k1") });
-    const rotated = await deploy(["production", "--plan"], {
-      ...GIVEN,
-      SEAL_KEYS: `${SEAL_KEYS.replace("k1", "k2")},${SEAL_KEYS}`,
-    });
+    const planWith = (sealKeys: string) => deploy(["production", "--plan"], { ...GIVEN, SEAL_KEYS: sealKeys });
+    const SEALED = [
+      "INSERT INTO identity_provider (id, issuer, client_id, sealed_client_secret, scopes, trusted_since, created_at) VALUES ('x', 'https://x.example', 'x', 'k1.sealed', '', 0, 0)",
+      "UPDATE identity_provider SET sealed_client_secret = 'k2.sealed'",
+      "INSERT INTO totp (email, sealed_secret, last_step, created_at) VALUES ('ada@acme.example', 'k3.sealed', 0, 0)",
+      "INSERT INTO client_secret (client, digest, sealed, created_at) VALUES ('acme.shop', 'digest', 'k4.sealed', 0)",
+    ];
+    const { sqlite } = onlyDatabase();
+    sqlite.exec("PRAGMA foreign_keys = OFF");
+    for (const [at, sql] of SEALED.entries()) {
+      sqlite.prepare(sql).run();
+      const others = [1, 2, 3, 4].filter((n) => n !== at + 1).map((n) => SEAL_KEYS.replace("k1", `k${n}`));
+      expect(await planWith(others.join())).toMatchObject({
+        code: 1,
+        output: expect.stringContaining(`SEAL_KEYS has no k${at + 1}, and`),
+      });
+    }
+    const rotated = await planWith([1, 2, 3, 4].map((n) => SEAL_KEYS.replace("k1", `k${n}`)).join());
     expect(rotated).toMatchObject({
       code: 0,
       output: expect.stringContaining("~ secret SEAL_KEYS, from the environment"),
     });
+    sqlite.exec("DELETE FROM identity_provider; DELETE FROM totp; DELETE FROM client_secret");
+    sqlite.exec("PRAGMA foreign_keys = ON");
   });
 
   it("changes nothing with a token that Cloudflare does not take any more", async () => {

@@ -1,3 +1,4 @@
+import { SEALED_COLUMNS } from "../../src/oauth/federation/seal-store.ts";
 import { mapInParallel } from "../../src/platform/runtime/parallel.ts";
 import type { Cloudflare } from "./cloudflare.ts";
 import type { Deployment } from "./deployment.ts";
@@ -85,9 +86,16 @@ interface Domain {
 /** Our choice: the API allows some four requests a second, for minutes. */
 const DATABASES_AT_ONCE = 4;
 
-const SEALED = `SELECT substr(sealed_private_jwk, 1, instr(sealed_private_jwk, '.') - 1) AS id FROM signing_key
-  UNION SELECT substr(sealed_client_secret, 1, instr(sealed_client_secret, '.') - 1) FROM identity_provider
-  UNION SELECT seal_key FROM push_subscription`;
+/** SQL: the ids of the keys that sealed something. The database of an older release has fewer of the columns. */
+function usedSealKeys(tables: ReadonlyMap<string, string>): string {
+  const isThere = ({ table, column }: { readonly table: string; readonly column: string }): boolean =>
+    new RegExp(String.raw`\b${column}\b`).test(tables.get(table) ?? "");
+  const keys = SEALED_COLUMNS.filter(isThere).map(
+    ({ table, column }) =>
+      `SELECT substr(${column}, 1, instr(${column}, '.') - 1) AS id FROM ${table} WHERE ${column} IS NOT NULL`,
+  );
+  return [...keys, "SELECT seal_key AS id FROM push_subscription"].join(" UNION ");
+}
 
 export async function inspect(cloudflare: Cloudflare, deployment: Deployment): Promise<Found> {
   const [directory, ...others] = deployment.databases;
@@ -118,19 +126,19 @@ async function findDatabase(cloudflare: Cloudflare, name: string): Promise<Found
   const id = await findDatabaseId(cloudflare, name);
   if (id === undefined) return undefined;
   const { jurisdiction } = (await cloudflare.account.find<FoundPlace>(`/d1/database/${id}`)) ?? {};
-  const tables = await query<{ name: string }>(
+  const found = await query<{ name: string; sql: string }>(
     cloudflare,
     id,
-    "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%' AND name NOT LIKE '\\_cf\\_%' ESCAPE '\\'",
+    "SELECT name, sql FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%' AND name NOT LIKE '\\_cf\\_%' ESCAPE '\\'",
   );
-  const names = new Set(tables.map((table) => table.name));
-  const isOurs = names.has("signing_key") && names.has("push_subscription") && names.has("identity_provider");
-  const sealed = isOurs ? await query<{ id: string }>(cloudflare, id, SEALED) : [];
+  const tables = new Map(found.map(({ name: table, sql }) => [table, sql]));
+  const isOurs = ["signing_key", "push_subscription", "identity_provider"].every((table) => tables.has(table));
+  const sealed = isOurs ? await query<{ id: string }>(cloudflare, id, usedSealKeys(tables)) : [];
   return {
     id,
     jurisdiction,
-    applied: names.delete("d1_migrations") ? await appliedMigrations(cloudflare, id) : undefined,
-    tables: names.size,
+    applied: tables.delete("d1_migrations") ? await appliedMigrations(cloudflare, id) : undefined,
+    tables: tables.size,
     hasRecords: sealed.length > 0,
     sealKeyIds: sealed.map((row) => row.id),
   };

@@ -20,6 +20,9 @@ const TABLES = {
   clientSecrets: { table: "client_secret", id: "digest", column: "sealed" },
 } as const;
 
+/** The id of the key stands before the first dot of a sealed text. A deployment refuses to lose a key in use. */
+export const SEALED_COLUMNS: readonly { readonly table: string; readonly column: string }[] = Object.values(TABLES);
+
 const SEAL_CONTEXTS: Readonly<Record<SealedKind, (id: string) => string>> = {
   identityProviders: providerSealContext,
   signingKeys: keySealContext,
