@@ -2,7 +2,7 @@ import { err, ok, type Result } from "../../platform/model/result.ts";
 import { masterKey } from "../blobs/blob-store.ts";
 import type { FileAttributes } from "../metadata/attributes.ts";
 import { ATTRIBUTE_SQL } from "../metadata/index-sql.ts";
-import { shareOf, type FileCaller, type Visibility, type VariantRow } from "../model/file.ts";
+import { isFileId, shareOf, type FileCaller, type Visibility, type VariantRow } from "../model/file.ts";
 import { LIMITS } from "../model/limits.ts";
 import type { VariantName } from "../model/sizes.ts";
 import { overQuota } from "./usage-store.ts";
@@ -162,6 +162,8 @@ export function createFileStore(db: D1Database) {
      * the file; its caller must.
      */
     async findCommitted(fileId: string, variant: VariantName | undefined): Promise<CommittedFile | undefined> {
+      // Anybody may ask for a public file: a text that is no id costs no query.
+      if (!isFileId(fileId)) return undefined;
       const values = [fileId, variant?.type ?? null, variant?.size ?? null];
       const row = await prepared(SQL.findCommitted, ...values).first<CommittedRow>();
       if (row === null) return undefined;

@@ -5,6 +5,7 @@ import type { Answer, Call, JsonOrBytes, Route } from "../../http/route.ts";
 import type { Placement } from "../../platform/storage/shards.ts";
 import { mayActForTenant } from "../model/access.ts";
 import { toProblem } from "../model/failure.ts";
+import { isFileId } from "../model/file.ts";
 import { atHome } from "./at-home.ts";
 import { bringTo, firstPlace, look, type RelocationDeps } from "./relocation.ts";
 
@@ -46,8 +47,11 @@ const clientOf = (principal: Principal | undefined): string | undefined => princ
 const byTenant: Way = (deps, { query, principal, nowMs }, run) =>
   atHome(deps, query?.tenant ?? principal.tenant, nowMs, run);
 
-const byFile: Way = (deps, { params, nowMs, principal }, run) =>
-  look(deps, params.fileId ?? "", nowMs, run, isMissing, undefined, clientOf(principal));
+const byFile: Way = (deps, { params: { fileId = "" }, nowMs, principal }, run) =>
+  // No shard has noted a move of a text that is no id.
+  isFileId(fileId)
+    ? look(deps, fileId, nowMs, run, isMissing, undefined, clientOf(principal))
+    : run(firstPlace(deps, fileId));
 
 const byErasure: Way = (deps, { params }, run) => run(firstPlace(deps, params.erasureId ?? ""));
 

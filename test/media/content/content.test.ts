@@ -392,6 +392,11 @@ describe("the cost", () => {
       statements: 0,
       r2: {},
     });
+    for (const path of ["/media/v2/content/robots.txt", "/media/v2/public/files/wp-login.php"])
+      expect([await cost(() => costed.call(path)), (await costed.call(path)).status]).toEqual([
+        { d1: 0, statements: 0, r2: {} },
+        404,
+      ]);
   });
 
   it("of a fetch is three rows by index, however many files are stored", async () => {
