@@ -3721,7 +3721,7 @@ export function getServerMetadata(opts?: Oazapfts.RequestOpts) {
     });
 }
 /**
- * Check the platform's parts: database, bucket, objects, queue, sweeps, outbox, deletions, sizes
+ * Check the platform's parts: database, bucket, objects, backups, queue, sweeps, outbox, deletions, sizes
  */
 export function getDeepHealth(opts?: Oazapfts.RequestOpts) {
     return oazapfts.fetchJson<{

@@ -113,6 +113,7 @@ export function createDeps(env: Env, waitUntil?: (work: Promise<unknown>) => voi
   const adminRoutes = wireAdmin(base, operated);
   const kept = { events, media, shards, moves, metrics, adminRoutes, countSealed };
   const heartbeats = createHeartbeatStore(dbFor("platform"));
+  const backups = wireBackups(env, base, kept);
   return {
     http: wireHttp(env, base, oauth.verifier),
     clock,
@@ -130,9 +131,9 @@ export function createDeps(env: Env, waitUntil?: (work: Promise<unknown>) => voi
     moves,
     gateway,
     heartbeats,
-    healthRoutes: wireHealth(env, base, { heartbeats, outbox, media }),
+    healthRoutes: wireHealth(env, base, { heartbeats, outbox, media, backups }),
     metrics,
-    backups: wireBackups(env, base, kept),
+    backups,
     site: wireSite(env, base),
     console: wireConsole(env, base),
     restore: wireRestore(env, base, kept),

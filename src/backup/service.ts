@@ -17,7 +17,7 @@
  * replay of erasures.
  */
 import type { Route } from "../http/route.ts";
-import { createManifestStore } from "./bucket/manifest-store.ts";
+import { backupTimeMs, createManifestStore } from "./bucket/manifest-store.ts";
 import { createPartStore } from "./bucket/part-store.ts";
 import type { JobPorts, StagesOf } from "./job/run.ts";
 import { createFileCopies } from "./files/file-copies.ts";
@@ -34,6 +34,8 @@ export interface Backups {
   readonly routes: readonly Route[];
   /** The ports of the job's object. */
   readonly job: JobPorts;
+  /** The time at which the newest whole backup began; null: there is none. Undefined without a bucket for backups. */
+  readonly newestMs: (() => Promise<number | null>) | undefined;
 }
 
 export function createBackups(deps: BackupDeps): Backups {
@@ -49,7 +51,16 @@ export function createBackups(deps: BackupDeps): Backups {
     return STAGES[kind](wired, options);
   };
   const namesOf = (kind: JobKind, options: JobOptions) => stagesOf({ kind, options }).map(({ name }) => name);
-  return { routes: backupRoutes(deps, namesOf), job: { stagesOf, clock: deps.clock, log: deps.log } };
+  const { bucket, clock, log } = deps;
+  const newestOf = (from: R2Bucket) => async (): Promise<number | null> => {
+    const [newest] = await createManifestStore(from).ids();
+    return newest === undefined ? null : backupTimeMs(newest);
+  };
+  return {
+    routes: backupRoutes(deps, namesOf),
+    job: { stagesOf, clock, log },
+    newestMs: bucket === undefined ? undefined : newestOf(bucket),
+  };
 }
 
 const STAGES: Readonly<Record<JobKind, (deps: StageDeps, options: JobOptions) => readonly Stage[]>> = {

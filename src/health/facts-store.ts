@@ -14,6 +14,9 @@ const SIZES = `
 /** The table of `wrangler d1 migrations`. */
 const MIGRATIONS = `SELECT name FROM d1_migrations WHERE id > 0 ORDER BY id DESC LIMIT 100`;
 
+/** The platform is as old as the first migration of its database. */
+const BORN = `SELECT unixepoch(applied_at) * 1000 AS bornMs FROM d1_migrations WHERE id > 0 ORDER BY id LIMIT 1`;
+
 /** Facts about the database as a whole. */
 export function createFactsStore(db: D1Database) {
   return {
@@ -22,6 +25,8 @@ export function createFactsStore(db: D1Database) {
       const { results, meta } = await db.prepare(SIZES).all<Omit<Sizes, "databaseBytes">>();
       return { databaseBytes: meta.size_after, ...results[0]! };
     },
+    /** The time at which the database was made; null if it is not known. */
+    bornMs: (): Promise<number | null> => db.prepare(BORN).first<number>("bornMs"),
     /** Applied migrations, the newest first. */
     migrations: async (): Promise<readonly string[]> =>
       (await db.prepare(MIGRATIONS).all<{ name: string }>()).results.map(({ name }) => name),

@@ -17,6 +17,8 @@ export const LIMITS = {
   /** Time since when the next step or the proof of a deletion has been due. */
   erasureWarnMs: HOUR_MS,
   erasureFailMs: 24 * HOUR_MS,
+  /** Age of the newest backup: a night's backup that was left out. */
+  backupWarnMs: 36 * HOUR_MS,
   /** D1 refuses writes beyond 10 GB. */
   databaseWarnBytes: 7e9,
   databaseFailBytes: 9.5e9,

@@ -30,7 +30,8 @@ export function createHealthRoutes(deps: HealthDeps): readonly Route[] {
     defineRoute({
       method: "GET",
       path: "/deep",
-      summary: "Check the platform's parts: database, bucket, objects, queue, sweeps, outbox, deletions, sizes",
+      summary:
+        "Check the platform's parts: database, bucket, objects, backups, queue, sweeps, outbox, deletions, sizes",
       operation: "readDeepHealth",
       async handle({ nowMs }) {
         const results = await Promise.all(checks.map((check) => runCheck(check, deps.clock)));

@@ -14,13 +14,16 @@ export interface StoreCheckDeps {
   readonly bucket: Pick<R2Bucket, "head">;
   /** Pings one object, by class. The object reads its storage. */
   readonly objects: Readonly<Record<string, () => Promise<void>>>;
+  /** The time of the newest whole backup; null: there is none. Undefined: the platform has no bucket for backups. */
+  readonly newestBackupMs: (() => Promise<number | null>) | undefined;
 }
 
 /** A key that no file has. */
 const PROBED_KEY = "health";
 
-/** Checks of storage: D1 with its schema and size, the bucket, the objects. */
-export function storeChecks({ clock, facts, shards, heartbeats, bucket, objects }: StoreCheckDeps): readonly Check[] {
+/** Checks of storage: D1 with its schema and size, the bucket, the objects, the backups. */
+export function storeChecks(deps: StoreCheckDeps): readonly Check[] {
+  const { clock, facts, shards, heartbeats, bucket, objects, newestBackupMs } = deps;
   async function timed(work: () => Promise<unknown>): Promise<number> {
     const startMs = clock.nowMs();
     await work();
@@ -102,8 +105,24 @@ export function storeChecks({ clock, facts, shards, heartbeats, bucket, objects 
         : ok({ pingMs });
     },
   }));
-  return [database, schema, sizes, ...others, media, ...pings];
+  const backups = newestBackupMs === undefined ? [] : [backupCheck(facts, newestBackupMs)];
+  return [database, schema, sizes, ...others, media, ...pings, ...backups];
 }
+
+/** A platform without a backup counts from its own beginning, so a new one has a night to make the first. */
+const backupCheck = (facts: FactsStore, newestBackupMs: () => Promise<number | null>): Check => ({
+  name: "backups",
+  unanswered: "The bucket of backups does not answer: see Cloudflare's status page.",
+  async run(nowMs) {
+    const newestMs = await newestBackupMs();
+    const ageMs = Math.max(nowMs - (newestMs ?? (await facts.bornMs()) ?? nowMs), 0);
+    return judge({ newest: newestMs === null ? "none" : new Date(newestMs).toISOString(), ageMs }, [
+      "warn",
+      ageMs > LIMITS.backupWarnMs,
+      "There is no whole backup of the last 36 hours: run `plat platform backup` every night.",
+    ]);
+  },
+});
 
 function fullness(bytes: number): readonly Complaint[] {
   const full =

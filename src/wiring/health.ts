@@ -1,4 +1,5 @@
 import type { Env } from "../env.ts";
+import type { Backups } from "../backup/service.ts";
 import { createHealthRoutes } from "../health/service.ts";
 import type { HeartbeatStore } from "../health/heartbeat-store.ts";
 import type { Route } from "../http/route.ts";
@@ -12,9 +13,10 @@ interface Asked {
   readonly heartbeats: HeartbeatStore;
   readonly outbox: Outbox;
   readonly media: Media;
+  readonly backups: Backups;
 }
 
-export const wireHealth = (env: Env, base: Base, { heartbeats, outbox, media }: Asked): readonly Route[] =>
+export const wireHealth = (env: Env, base: Base, { heartbeats, outbox, media, backups }: Asked): readonly Route[] =>
   createHealthRoutes({
     clock: base.clock,
     shards: base.shardsFor("platform"),
@@ -30,6 +32,7 @@ export const wireHealth = (env: Env, base: Base, { heartbeats, outbox, media }: 
       MetricsStore: pingOf(env.METRICS_STORE),
       BackupJob: pingOf(env.BACKUP_JOB),
     },
+    newestBackupMs: backups.newestMs,
     outbox: outbox.waiting,
     dueJobs: media.backlog.dueJobs,
     overdueErasures: media.backlog.overdueErasures,

@@ -1,5 +1,6 @@
 import { env } from "cloudflare:workers";
 import { beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
+import { backupId } from "../../src/backup/bucket/manifest-store.ts";
 import { CHECK_MS, runCheck } from "../../src/health/check.ts";
 import { createHeartbeatStore } from "../../src/health/heartbeat-store.ts";
 import { LIMITS } from "../../src/health/limits.ts";
@@ -30,6 +31,7 @@ const PARTS = [
   "object MetricsCollector",
   "object MetricsStore",
   "object BackupJob",
+  "backups",
   "sweeps",
   "outbox",
   "queue",
@@ -121,6 +123,22 @@ describe("deep health", () => {
       method === "ping" ? (env.TOPIC_LOG.getByName("health") as any).nosuch() : call(),
     );
     expect(await ask({ TOPIC_LOG: older })).toMatchObject({ status: "ok" });
+  });
+
+  it("warns if no whole backup began in 36 hours, of a new platform only after that", async () => {
+    const backups = async () => checkOf(await ask(), "backups");
+    const whole = (atMs: number) => env.BACKUP!.put(`manifest/${backupId(atMs, "00112233")}.json`, "{}");
+    const late = { status: "warn", next: expect.stringContaining("plat platform backup") };
+    expect(await backups()).toMatchObject({ status: "ok", facts: { newest: "none" } });
+    const born = (at: string) => env.DB.prepare("UPDATE d1_migrations SET applied_at = ?").bind(at).run();
+    await born("2026-01-01 00:00:00");
+    expect(await backups()).toMatchObject({ ...late, facts: { newest: "none" } });
+    const lateMs = Date.now() - LIMITS.backupWarnMs - 1_000;
+    await whole(lateMs);
+    expect(await backups()).toMatchObject({ ...late, facts: { newest: new Date(lateMs).toISOString() } });
+    await whole(lateMs + HOUR_MS);
+    expect(await backups()).toMatchObject({ status: "ok" });
+    expect((await ask({ BACKUP: undefined as never })).checks.map(({ name }) => name)).not.toContain("backups");
   });
 
   it("warns before the cron has run, and where a sweep is late or fails; after an hour it fails", async () => {

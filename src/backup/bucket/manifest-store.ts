@@ -59,4 +59,7 @@ export function createManifestStore(bucket: R2Bucket) {
 /** `20261123T062751123Z-` and 8 random hex digits, so that ids sort by time. */
 export const backupId = (nowMs: number, random: string): string =>
   `${new Date(nowMs).toISOString().replaceAll(/[-:.]/g, "")}-${random.slice(0, 8)}`;
+/** The time at which the backup began. */
+export const backupTimeMs = (id: string): number =>
+  Date.parse(id.replace(/^(\d{4})(\d\d)(\d\dT\d\d)(\d\d)(\d\d)(\d{3}Z)-.*$/, "$1-$2-$3:$4:$5.$6"));
 export const BACKUP_ID = /^\d{8}T\d{9}Z-[0-9a-f]{8}$/;
