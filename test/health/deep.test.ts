@@ -144,7 +144,8 @@ describe("deep health", () => {
   it("warns before the cron has run, and where a sweep is late or fails; after an hour it fails", async () => {
     await env.DB.exec("DELETE FROM sweep_run");
     const sweeps = async () => checkOf(await ask(), "sweeps");
-    expect(await sweeps()).toMatchObject({ status: "warn", next: expect.stringContaining("has not run yet") });
+    for (const _ of ["first", "again, with a row of the check of the database"])
+      expect(await sweeps()).toMatchObject({ status: "warn", next: expect.stringContaining("has not run yet") });
     const now = Date.now();
     await allRan(now - LIMITS.sweepWarnMs - 1000);
     expect(await sweeps()).toMatchObject({
