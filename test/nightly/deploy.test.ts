@@ -133,6 +133,7 @@ const WITH_EVENTS = `${PRODUCTION}shards = 3\nplacement = "aws:eu-central-1"\n[o
 
 const onlyDatabase = () => [...account.databases.values()][0]!;
 const bindings = (worker = "plinth"): any[] => account.workers.get(worker)!.versions.at(-1)!.bindings;
+const compatibilityFlags = (): string[] => account.workers.get("plinth")!.versions.at(-1)!.metadata.compatibility_flags;
 const variable = (name: string, worker?: string): unknown => bindings(worker).find((one) => one.name === name)?.text;
 
 describe("a deployment's file", () => {
@@ -451,6 +452,7 @@ describe("a deployment", () => {
     expect(bindings().find(({ name }) => name === "DB").id).toBe(onlyDatabase().uuid);
     expect(bindings().find(({ name }) => name === "MEDIA")).toMatchObject({ jurisdiction: "eu" });
     expect(account.workers.get("plinth")!.settings.observability).toMatchObject({ redact_query_string: true });
+    expect(compatibilityFlags()).toContain("global_fetch_strictly_public");
 
     const kept = readFileSync(join(checkout, "kept.secrets"), "utf8");
     expect(kept).toContain(`SEAL_KEYS="${account.workers.get("plinth")!.secrets.get("SEAL_KEYS")}"`);
@@ -619,6 +621,7 @@ describe("a deployment", () => {
     for (const name of Object.keys(replaced)) expect(canary.output).toContain(`~ secret ${name}, from the environment`);
     expect(Object.fromEntries(worker.secrets)).toMatchObject(replaced);
     const second = worker.versions.at(-1);
+    expect(compatibilityFlags()).toContain("global_fetch_strictly_public");
     expect(worker.deployments[0]!.versions).toEqual(
       expect.arrayContaining([
         expect.objectContaining({ version_id: first!.id, percentage: 90 }),
