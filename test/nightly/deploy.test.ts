@@ -334,9 +334,12 @@ describe("the first operator", () => {
 });
 
 describe("a smoke test", () => {
-  const faultsBehind = async (front: (ask: Ask) => Ask): Promise<string[]> => {
+  const smoke = (front: (ask: Ask) => Ask): Promise<Check[]> => {
     const deployment = parseDeployment("production", PRODUCTION);
-    const checks = await smokeTest({ ask: front(askAt(platform.url)), deployment, operatorSecret: SECRET });
+    return smokeTest({ ask: front(askAt(platform.url)), deployment, operatorSecret: SECRET, pauseMs: 1 });
+  };
+  const faultsBehind = async (front: (ask: Ask) => Ask): Promise<string[]> => {
+    const checks = await smoke(front);
     return checks.flatMap(({ fault }) => fault ?? []);
   };
   const rewritten =
@@ -384,6 +387,43 @@ describe("a smoke test", () => {
     expect(await faultsBehind(rewritten(removed))).toEqual([
       expect.stringContaining("The e-mail addresses in /docs/quickstart are gone."),
     ]);
+  });
+
+  /** Deep health that says something else of one part, `times` times. */
+  const withPart =
+    (name: string, said: object, times = Infinity) =>
+    (ask: Ask): Ask => {
+      let left = times;
+      return async (path, options) => {
+        const answer = await ask(path, options);
+        if (path !== "/health/deep" || left-- <= 0) return answer;
+        const { checks, ...others } = JSON.parse(answer.body) as { checks: { name: string }[] };
+        const changed = checks.map((one) => (one.name === name ? { ...one, status: "fail", ...said } : one));
+        return { ...answer, status: 503, body: JSON.stringify({ ...others, checks: changed }) };
+      };
+    };
+
+  it("finds a part that does not work, and not one that restarts", async () => {
+    const away = { facts: { error: "R2 is away" }, next: "R2 does not answer." };
+    expect(await faultsBehind(withPart("bucket", away))).toEqual(["bucket: R2 does not answer."]);
+    expect(await faultsBehind(withPart("object TopicLog", away, 2))).toEqual([]);
+  });
+
+  it("does not judge a sweep that the cron has not tried yet, and judges one that stopped", async () => {
+    const sweeps = (triedAt: number | null) => ({
+      facts: {
+        sweeps: [
+          { name: "outbox", triedAt: 1 },
+          { name: "media", triedAt },
+        ],
+      },
+      next: "No success for an hour of media.",
+    });
+    const checks = await smoke(withPart("sweeps", sweeps(null)));
+    expect(checks.filter(({ fault, unknown }) => fault !== undefined || unknown === true)).toEqual([
+      { name: "its cron has run", fault: undefined, unknown: true },
+    ]);
+    expect(await faultsBehind(withPart("sweeps", sweeps(1)))).toEqual(["sweeps: No success for an hour of media."]);
   });
 
   it("looks at the zone's settings, as far as its token may", async () => {

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import type { Cloudflare } from "./cloudflare.ts";
 import type { Deployment } from "./deployment.ts";
 import type { FoundHost } from "./found.ts";
@@ -5,7 +6,7 @@ import type { Ask } from "./reach.ts";
 
 /**
  * Checks a deployed platform in seconds and leaves nothing behind: it runs, it has the name in the file, its database
- * answers, its operator gets a token, and no setting of the zone refuses programs.
+ * answers, its operator gets a token, deep health finds its parts working, and no setting of the zone refuses programs.
  */
 export interface Check {
   readonly name: string;
@@ -20,7 +21,15 @@ interface SmokeTarget {
   readonly deployment: Deployment;
   /** Undefined: it is not known here, so checks that need it are left out. */
   readonly operatorSecret: string | undefined;
+  /** Time between two questions for deep health. */
+  readonly pauseMs?: number;
 }
+
+/**
+ * Deep health is asked again while it fails, for longer than objects take to get the new code (apply.ts): an object that
+ * restarts does not answer.
+ */
+const DEEP_HEALTH = { attempts: 5, pauseMs: 10_000 };
 
 /** User agents of programs. Browser Integrity Check is known to refuse some of them. */
 const PROGRAMS = ["Python-urllib/3.13", "libwww-perl/6.77", "Go-http-client/2.0", "curl/8.16.0", ""];
@@ -31,7 +40,8 @@ const PAGE = "/docs/quickstart";
 /** Traces of Cloudflare's changes to a page: obfuscated addresses, bot detection, analytics, Rocket Loader. */
 const INJECTED = /\/cdn-cgi\/|data-cfemail|__cf_email__|cloudflareinsights\.com|rocket-loader/;
 
-export async function smokeTest({ ask, deployment, operatorSecret }: SmokeTarget): Promise<Check[]> {
+export async function smokeTest(target: SmokeTarget): Promise<Check[]> {
+  const { ask, deployment, operatorSecret } = target;
   const { PLATFORM: platform = "", PATH_PREFIX: prefix = "" } = deployment.vars;
   const issuer = `${deployment.publicUrl}${prefix}/oauth2/v1`;
   const checks: Check[] = [
@@ -68,22 +78,67 @@ export async function smokeTest({ ask, deployment, operatorSecret }: SmokeTarget
     }),
   ];
   if (operatorSecret === undefined)
-    return [...checks, { name: "its operator gets a token", fault: undefined, unknown: true }];
-  return [
-    ...checks,
-    await check("its operator gets a token, which opens the operator service", async () => {
-      const basic = Buffer.from(`${platform}.operator:${encodeURIComponent(operatorSecret)}`).toString("base64");
-      const { status, body } = await ask(`${prefix}/oauth2/v1/token`, {
-        method: "POST",
-        headers: { authorization: `Basic ${basic}`, "content-type": "application/x-www-form-urlencoded" },
-        body: "grant_type=client_credentials",
-      });
-      if (status !== 200) return `The token endpoint answers ${status}: ${body.slice(0, 200)}`;
-      const { access_token: token } = JSON.parse(body) as { access_token: string };
-      const answer = await ask(`${prefix}/admin/v1/tenants?limit=1`, { headers: { authorization: `Bearer ${token}` } });
-      return answer.status === 200 ? undefined : `/admin/v1/tenants answers ${answer.status}.`;
-    }),
-  ];
+    return [
+      ...checks,
+      ...["its operator gets a token", PARTS].map((name) => ({ name, fault: undefined, unknown: true })),
+    ];
+  let headers: Readonly<Record<string, string>> | undefined;
+  const signedIn = await check("its operator gets a token, which opens the operator service", async () => {
+    const basic = Buffer.from(`${platform}.operator:${encodeURIComponent(operatorSecret)}`).toString("base64");
+    const { status, body } = await ask(`${prefix}/oauth2/v1/token`, {
+      method: "POST",
+      headers: { authorization: `Basic ${basic}`, "content-type": "application/x-www-form-urlencoded" },
+      body: "grant_type=client_credentials",
+    });
+    if (status !== 200) return `The token endpoint answers ${status}: ${body.slice(0, 200)}`;
+    headers = { authorization: `Bearer ${(JSON.parse(body) as { access_token: string }).access_token}` };
+    const answer = await ask(`${prefix}/admin/v1/tenants?limit=1`, { headers });
+    return answer.status === 200 ? undefined : `/admin/v1/tenants answers ${answer.status}.`;
+  });
+  if (headers === undefined) return [...checks, signedIn, { name: PARTS, fault: undefined, unknown: true }];
+  return [...checks, signedIn, ...(await deepHealth(target, `${prefix}/health/deep`, headers))];
+}
+
+const PARTS = "its parts work, by deep health";
+const CRON = "its cron has run";
+
+/** The part of an answer of deep health that is read here. */
+interface DeepHealth {
+  readonly checks: readonly {
+    readonly name: string;
+    readonly status: "ok" | "warn" | "fail";
+    readonly facts: { readonly sweeps?: readonly { readonly triedAt: number | null }[] };
+    readonly next: string;
+  }[];
+}
+
+/**
+ * Asks deep health. Checks that fail are faults. Warnings are not: most are about load and waiting work, which say
+ * nothing about a deployment.
+ *
+ * The cron first runs up to five minutes after a deployment, and a release may add a sweep. So a sweep that was never
+ * tried is not known to be wrong, and the check of the sweeps is not judged. Another one is: the version before ran it.
+ */
+async function deepHealth(
+  { ask, pauseMs = DEEP_HEALTH.pauseMs }: SmokeTarget,
+  path: string,
+  headers: Readonly<Record<string, string>>,
+): Promise<Check[]> {
+  let isCronNew = false;
+  const look = async (): Promise<string | undefined> => {
+    const { status, body } = await ask(path, { headers });
+    if (status !== 200 && status !== 503) return `/health/deep answers ${status}.`;
+    const { checks } = JSON.parse(body) as DeepHealth;
+    isCronNew = checks.some(({ facts }) => facts.sweeps?.some(({ triedAt }) => triedAt === null));
+    const failed = checks.filter((one) => one.status === "fail" && !(isCronNew && one.name === "sweeps"));
+    return failed.length === 0 ? undefined : failed.map(({ name, next }) => `${name}: ${next}`).join(" ");
+  };
+  let parts = await check(PARTS, look);
+  for (let attempt = 1; parts.fault !== undefined && attempt < DEEP_HEALTH.attempts; attempt++) {
+    await sleep(pauseMs);
+    parts = await check(PARTS, look);
+  }
+  return isCronNew ? [parts, { name: CRON, fault: undefined, unknown: true }] : [parts];
 }
 
 async function check(name: string, look: () => Promise<string | undefined>): Promise<Check> {
