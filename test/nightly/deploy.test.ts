@@ -1,4 +1,5 @@
 import { execFile } from "node:child_process";
+import { randomUUID } from "node:crypto";
 import {
   cpSync,
   existsSync,
@@ -625,26 +626,122 @@ describe("a deployment", () => {
     expect(output).toContain("Authentication error");
   });
 
-  /** Cloudflare does not go back over a class of objects. The command says so before it changes anything. */
-  async function refusesToLoseClasses(): Promise<void> {
-    const { versions, deployments } = account.workers.get("plinth")!;
-    const complete = versions.map(({ bindings: all }) => all.slice());
-    const without = ({ bindings: all }: (typeof versions)[number]) =>
-      all.splice(0, all.length, ...all.filter(({ class_name: name }) => name !== "GuessCounter"));
-    const before = deployments.length;
+  describe("beside its other versions", () => {
+    const worker = () => account.workers.get("plinth")!;
+    type Version = ReturnType<typeof worker>["versions"][number];
+    let kept: { versions: Version[]; deployments: ReturnType<typeof worker>["deployments"] };
+    beforeEach(() => {
+      kept = { versions: [...worker().versions], deployments: [...worker().deployments] };
+    });
+    afterEach(() => {
+      worker().versions.splice(0, Infinity, ...kept.versions);
+      worker().deployments.splice(0, Infinity, ...kept.deployments);
+      writeDeployment("production", WITH_EVENTS);
+    });
 
-    without(versions.at(-2)!);
-    const back = await deploy(["production", "rollback", "--yes"], GIVEN);
-    expect(back).toMatchObject({ code: 1, output: expect.stringContaining("objects of class GuessCounter, which") });
+    /** The last version once more, as a release would have uploaded it with other bindings. */
+    function upload(release: string, change: (all: any[]) => any[] = (all) => all): Version {
+      const { bindings: all, metadata } = kept.versions.at(-1)!;
+      const annotations = { "workers/tag": release };
+      const [id, number] = [randomUUID(), worker().versions.length + 1];
+      const made = { id, number, bindings: change(structuredClone(all)), metadata: { ...metadata, annotations } };
+      worker().versions.push(made);
+      return made;
+    }
+    const share = (...parts: readonly (readonly [Version, number])[]): void => {
+      const versions = parts.map(([{ id: version_id }, percentage]) => ({ version_id, percentage }));
+      worker().deployments.unshift({ id: randomUUID(), versions });
+    };
+    const without = (name: string) => (all: any[]) => all.filter((one) => one.name !== name && one.class_name !== name);
+    const withTexts = (texts: Record<string, string>) => (all: any[]) =>
+      all.map((one) => (one.name in texts ? { ...one, text: texts[one.name] } : one));
+    /** The old version had all requests, and now this one has. */
+    const backTo = (change: (all: any[]) => any[]): Version => {
+      const old = upload("0.0.8", change);
+      share([old, 100]);
+      share([upload("0.0.9"), 100]);
+      return old;
+    };
+    const rollback = (...args: string[]) => deploy(["production", "rollback", ...args], GIVEN);
+    const nothingChanges = async (run: Promise<Ended>): Promise<string> => {
+      const before = account.calls.length;
+      const { code, output } = await run;
+      expect({ code, calls: account.calls.slice(before) }, output).toEqual({ code: 1, calls: [] });
+      return output;
+    };
 
-    for (const version of versions) without(version);
-    const canary = await deploy(["production", "--yes", "--canary", "10"], GIVEN);
-    expect(canary).toMatchObject({ code: 1, output: expect.stringContaining("New classes of objects take no canary") });
-    expect(canary.output).toContain("+ objects of class GuessCounter; no rollback goes back over that");
+    // shows: running/commands/npm-run-deploy-data-would-be-lost
+    it("needs the flags of a deployment to bring back variables that lose data", async () => {
+      const flagsOf = ["--lose-events", "--move-host", "--rename-platform", "--move-jurisdiction"];
+      backTo(
+        withTexts({
+          EVENT_RETENTION_DAYS: "7",
+          PUBLIC_URL: "https://old.example.com",
+          PLATFORM: "acme",
+          JURISDICTION: "",
+        }),
+      );
+      const refused = await nothingChanges(rollback(...atPlatform()));
+      expect(refused).toContain("~ EVENT_RETENTION_DAYS: 365 → 7");
+      for (const flag of flagsOf) expect(refused).toContain(`${flag}: `);
+      expect(await nothingChanges(rollback(...atPlatform(), ...flagsOf.slice(1)))).toContain(
+        "--lose-events: EVENT_RETENTION_DAYS falls from 365 to 7: older events are deleted at once.",
+      );
+      const old = backTo(withTexts({ EVENT_RETENTION_DAYS: "7" }));
+      const meant = await rollback(...atPlatform(), "--lose-events");
+      expect(meant.code, meant.output).toBe(0);
+      expect(worker().deployments[0]!.versions).toEqual([expect.objectContaining({ version_id: old.id })]);
+    });
 
-    expect(deployments).toHaveLength(before);
-    versions.forEach(({ bindings: all }, index) => all.splice(0, all.length, ...complete[index]!));
-  }
+    it.each([
+      ["a database", without("SHARD_01"), "does not know shard 1, the database "],
+      ["an object", withTexts({ OBJECT_SHARDS: "" }), "does not know shard 2, an object"],
+      [
+        "a database that is another one there",
+        (all: any[]) => all.map((one) => (one.name === "DB" ? { ...one, id: randomUUID() } : one)),
+        "does not know shard 0, the database ",
+      ],
+    ])("does not go back to a version without a shard, %s", async (_, change, words) => {
+      const old = backTo(change);
+      const output = await nothingChanges(rollback(...atPlatform(), "--lose-events", "--move-jurisdiction"));
+      expect(output).toContain(`Version ${old.id} ${words}`);
+      expect(output).toContain("Name a version that has the shard, or deploy a release that repairs the fault.");
+    });
+
+    it("does not go back to a version without a class of objects", async () => {
+      backTo(without("GuessCounter"));
+      expect(await nothingChanges(rollback(...atPlatform()))).toContain("objects of class GuessCounter, which");
+    });
+
+    // shows: running/commands/npm-run-deploy-what-it-can-undo
+    it("goes back over a release that was deployed twice, and never to one that it left", async () => {
+      const [good, bad, again] = [upload("0.0.8"), upload("0.0.9"), upload("0.0.9")];
+      for (const version of [good, bad, again]) share([version, 100]);
+      expect(await nothingChanges(rollback())).toContain(`goes back to version ${good.id}, release 0.0.8`);
+      share([good, 100]);
+      expect(await nothingChanges(rollback())).toContain(`goes back to version ${kept.versions.at(-1)!.id}, release`);
+      expect(await nothingChanges(rollback(bad.id))).toContain(`goes back to version ${bad.id}, release 0.0.9`);
+    });
+
+    it("goes to a version that is named, and names those that there are", async () => {
+      const only = upload("0.0.9");
+      worker().deployments.length = 0;
+      share([upload("0.0.9"), 100]);
+      share([only, 100]);
+      const none = await nothingChanges(rollback());
+      expect(none).toContain("plinth has no version of another release before this one (release 0.0.9). Name one:");
+      expect(none).toContain(`rollback ${worker().versions.at(-1)!.id}   (release 0.0.9)`);
+      expect(await nothingChanges(rollback(only.id))).toContain("has all requests already");
+      expect(await nothingChanges(rollback("../settings"))).toContain("plinth has no version ../settings.");
+    });
+
+    it("takes no canary beside a version that lacks a class of objects", async () => {
+      share([upload("0.0.9", without("GuessCounter")), 100]);
+      const output = await nothingChanges(deploy(["production", "--yes", "--canary", "10"], GIVEN));
+      expect(output).toContain("New classes of objects take no canary");
+      expect(output).toContain("+ objects of class GuessCounter; no rollback goes back over that");
+    });
+  });
 
   // shows: running/commands/npm-run-deploy-what-it-can-undo
   it("takes a canary, rolls back, and is destroyed once that is said twice", async () => {
@@ -668,7 +765,6 @@ describe("a deployment", () => {
         expect.objectContaining({ version_id: second!.id, percentage: 10 }),
       ]),
     );
-    await refusesToLoseClasses();
     const back = await deploy(["production", "rollback", ...atPlatform()], GIVEN);
     expect(back.code, back.output).toBe(0);
     const { version } = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8")) as { version: string };

@@ -44,10 +44,8 @@ export interface FoundWorker {
   readonly vars: Readonly<Record<string, string>>;
   /** Names of its secrets. */
   readonly secrets: ReadonlySet<string>;
-  /** The database that it is bound to as DB. */
-  readonly databaseId: string | undefined;
-  /** Names of the databases that it is bound to: `DB`, `SHARD_01`. */
-  readonly databases: readonly string[];
+  /** Ids of the databases that it is bound to, by name: `DB`, `SHARD_01`. */
+  readonly databases: ReadonlyMap<string, string | undefined>;
   /** Classes of its objects. */
   readonly classes: ReadonlySet<string>;
 }
@@ -172,21 +170,18 @@ async function findBucket(
 
 async function findWorker({ account }: Cloudflare, name: string): Promise<FoundWorker | undefined> {
   const settings = await account.find<{ bindings: Binding[] }>(`/workers/scripts/${name}/settings`);
-  if (settings === undefined) return undefined;
-  const { bindings } = settings;
-  const plain = bindings.filter(({ type }) => type === "plain_text");
-  return {
-    vars: Object.fromEntries(plain.map((binding) => [binding.name, binding.text ?? ""])),
-    secrets: new Set(bindings.filter(({ type }) => type === "secret_text").map((binding) => binding.name)),
-    databases: bindings.filter(({ type }) => type === "d1").map((binding) => binding.name),
-    databaseId: bindings.find((binding) => binding.type === "d1" && binding.name === "DB")?.id,
-    classes: new Set(classesOf(bindings)),
-  };
+  return settings === undefined ? undefined : workerOf(settings.bindings);
 }
 
-/** Classes of a version's own objects. */
-export const classesOf = (bindings: readonly Binding[]): string[] =>
-  bindings.flatMap(({ type, class_name: name }) => (type === "durable_object_namespace" && name ? [name] : []));
+export function workerOf(bindings: readonly Binding[]): FoundWorker {
+  const ofType = (wanted: string): readonly Binding[] => bindings.filter(({ type }) => type === wanted);
+  return {
+    vars: Object.fromEntries(ofType("plain_text").map(({ name, text }) => [name, text ?? ""])),
+    secrets: new Set(ofType("secret_text").map(({ name }) => name)),
+    databases: new Map(ofType("d1").map(({ name, id }) => [name, id])),
+    classes: new Set(ofType("durable_object_namespace").flatMap(({ class_name: name }) => name ?? [])),
+  };
+}
 
 async function findHosts(cloudflare: Cloudflare, { hosts, worker }: Deployment): Promise<FoundHost[]> {
   const [zones, domains] = await Promise.all([

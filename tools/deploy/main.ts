@@ -23,11 +23,12 @@ import { destroy, destruction } from "./destroy.ts";
 import { inspect } from "./found.ts";
 import { migrationNames } from "./migrations.ts";
 import { DANGER_FLAGS, makePlan, type Plan } from "./plan.ts";
-import { findWayBack, newClasses } from "./rollback.ts";
+import { findWayBack, newClasses, planRollback, releaseOf } from "./rollback.ts";
 import { askAt, askHost, waitUntilReachable, type Ask } from "./reach.ts";
 import { firstOperator } from "./first-operator.ts";
 import { ESCROW, keepSecrets, planSecrets } from "./secrets.ts";
 import { checkZones, smokeTest, type Check } from "./smoke.ts";
+import { runningVersions } from "./versions.ts";
 
 export const HELP = `npm run deploy -- <name> [what] [options]     puts a platform on Cloudflare; safe to repeat
 
@@ -36,7 +37,8 @@ A deployment is a file, deploy/<name>.toml: hosts, place, variables. Nothing is 
   npm run deploy -- production init --host plinth.example.com --location weur --operator ada@example.com
   npm run deploy -- production                 shows what changes, asks, does it, and tests it
   npm run deploy -- production --canary 10     10 % of requests go to the new version
-  npm run deploy -- production rollback        back to the version before
+  npm run deploy -- production rollback        ends a canary; otherwise back to the release before
+  npm run deploy -- production rollback ID     back to this version of the Worker
   npm run deploy -- production smoke           tests what is deployed
   npm run deploy -- production destroy         deletes all of it, asks twice
   npm run deploy -- --dry-run                  bundles offline, prints the size, fails over the budget
@@ -52,6 +54,7 @@ Options
   --move-host          another host
   --take-over          a bucket that has objects already
   --move-jurisdiction  another jurisdiction: topics and files begin empty
+A rollback brings old variables back, so it needs these flags too.
 
 It needs an account that wrangler is signed in to (npx wrangler login), or CLOUDFLARE_API_TOKEN and
 CLOUDFLARE_ACCOUNT_ID. Secrets are taken from the environment where they are set: OPERATOR_CLIENT_SECRET,
@@ -82,18 +85,21 @@ const isTerminal = process.stdin.isTTY && process.stdout.isTTY;
 export async function main(args: readonly string[]): Promise<void> {
   const { values, positionals } = parseArgs({ args: [...args], options: OPTIONS, allowPositionals: true });
   const [name, what = "deploy", ...more] = positionals;
+  const takes = what === "rollback" ? 1 : 0;
   if (values.help === true) return say(HELP);
   if (values["dry-run"] === true) return dryRun();
   const command = COMMANDS[what];
-  if (command === undefined || more.length > 0)
+  if (command === undefined || more.length > takes)
     throw new UserError(
       `There is no "${[what, ...more].join(" ")}" of a deployment: ${Object.keys(COMMANDS).join(", ")}.`,
     );
   if (name === undefined) throw new UserError(`Which deployment? npm run deploy -- <name>\n\n${HELP}`);
-  await command(name, values);
+  await command(name, values, more[0]);
 }
 
-const COMMANDS: Readonly<Record<string, (name: string, options: Options) => Promise<void>>> = {
+type Command = (name: string, options: Options, versionId: string | undefined) => Promise<void>;
+
+const COMMANDS: Readonly<Record<string, Command>> = {
   deploy: deployAll,
   init: writeFile,
   smoke: async (name, options) => {
@@ -123,12 +129,7 @@ async function deployAll(name: string, options: Options): Promise<void> {
   show(deployment, cloudflare, plan);
   if (percent !== undefined && newClasses(found.worker).length > 0)
     throw new UserError(`\nNothing was changed. New classes of objects take no canary: deploy without --canary.`);
-  if (plan.refusals.length > 0) throw new UserError(`\nNothing was changed:\n${bullets(plan.refusals)}`);
-  const forbidden = plan.dangers.filter(({ flag }) => options[flag as keyof Options] !== true);
-  if (forbidden.length > 0 && options.plan !== true)
-    throw new UserError(
-      `\nNothing was changed. If that is meant:\n${bullets(forbidden.map(({ flag, text }) => `--${flag}: ${text}`))}`,
-    );
+  refuse(plan, options);
   if (options.plan === true) return;
   await confirm(options, "Go on?", "y");
 
@@ -141,6 +142,16 @@ async function deployAll(name: string, options: Options): Promise<void> {
   await attachHosts(steps);
   if (secrets.isOnlyCopy) say(`\nThe only copy of the secrets is ${relative(ROOT, secretsPath)}.\n${ESCROW}\n`);
   await test(cloudflare, deployment, options);
+}
+
+/** Refuses what cannot be, and what loses data and is not asked for by its flag. */
+function refuse({ refusals, dangers }: Plan, options: Options): void {
+  if (refusals.length > 0) throw new UserError(`\nNothing was changed:\n${bullets(refusals)}`);
+  const forbidden = dangers.filter(({ flag }) => options[flag as keyof Options] !== true);
+  if (forbidden.length > 0 && options.plan !== true)
+    throw new UserError(
+      `\nNothing was changed. If that is meant:\n${bullets(forbidden.map(({ flag, text }) => `--${flag}: ${text}`))}`,
+    );
 }
 
 /** Placeholders for secrets that the Worker has and nobody can read back. The settings are checked as a whole. */
@@ -176,16 +187,20 @@ async function writeFile(name: string, { host, location, jurisdiction, operator 
   say(`deploy/${name}.toml is written. Look at it, keep it in your repository, then: npm run deploy -- ${name}`);
 }
 
-async function rollback(name: string, options: Options): Promise<void> {
+async function rollback(name: string, options: Options, versionId: string | undefined): Promise<void> {
   const deployment = readDeployment(name);
   const { worker } = deployment;
   const cloudflare = await signIn();
-  const { worker: running } = await inspect(cloudflare, deployment);
-  const { versionId, release = "not known" } = await findWayBack(cloudflare, deployment, running);
-  say(`${worker} goes back to version ${versionId}, release ${release}. The database stays as it is.`);
+  const running = await runningVersions(cloudflare, deployment);
+  const back = await findWayBack(cloudflare, deployment, running, versionId);
+  const plan = planRollback(running, back);
+  say(`${worker} goes back to version ${back.id}, ${releaseOf(back)}. The database stays as it is.`);
+  showPlan(plan);
+  refuse(plan, options);
+  if (options.plan === true) return;
   await confirm(options, "Go on?", "y");
   const message = ["--message", "npm run deploy -- rollback"];
-  say(await wrangler(["rollback", versionId, "--name", worker, "--yes", ...message, ...OBJECT_UPDATE]));
+  say(await wrangler(["rollback", back.id, "--name", worker, "--yes", ...message, ...OBJECT_UPDATE]));
   await test(cloudflare, deployment, options);
 }
 
@@ -277,8 +292,12 @@ async function takeTour({ vars }: Deployment, url: string, secret: string | unde
   if (code !== 0) throw new UserError("It is deployed, and the tour found something wrong.");
 }
 
-function show(deployment: Deployment, { accountId }: Cloudflare, { changes, dangers }: Plan): void {
+function show(deployment: Deployment, { accountId }: Cloudflare, plan: Plan): void {
   say(`${deployment.publicUrl} (deploy/${deployment.name}.toml) in account ${accountId}:`);
+  showPlan(plan);
+}
+
+function showPlan({ changes, dangers }: Plan): void {
   for (const change of changes) say(`  ${change}`);
   for (const { text } of dangers) say(`  ! ${text}`);
 }

@@ -1,7 +1,7 @@
 import type { Deployment } from "./deployment.ts";
 import { parseObjectShards } from "../../src/platform/storage/object-shards.ts";
 import { shardBinding } from "../../src/platform/storage/shards.ts";
-import type { Found, FoundDatabase, FoundPlace } from "./found.ts";
+import type { Found, FoundDatabase, FoundPlace, FoundWorker } from "./found.ts";
 
 /**
  * The difference between a deployment's file and the account, as sentences: new resources, changes, changes that lose
@@ -72,13 +72,13 @@ function shards({ databases, vars }: Deployment, { worker: running }: Found): Pa
   const objects = parseObjectShards(vars["OBJECT_SHARDS"] ?? "") ?? new Map<number, undefined>();
   const before = parseObjectShards(running?.vars["OBJECT_SHARDS"] ?? "") ?? new Map<number, undefined>();
   const refusals: string[] = [];
-  const had = running === undefined ? 0 : running.databases.length + before.size;
+  const had = running === undefined ? 0 : running.databases.size + before.size;
   if (had > databases.length)
     refusals.push(
       `The platform has ${had} shards, and the file says ${databases.length}: a shard cannot be taken away. Set shards.`,
     );
   for (const shard of databases.keys()) {
-    if (objects.has(shard) && running?.databases.includes(shardBinding(shard)))
+    if (objects.has(shard) && running?.databases.has(shardBinding(shard)))
       refusals.push(
         `Shard ${shard} is a database, and the file says object: its files would be gone. Take it out of object_shards.`,
       );
@@ -157,7 +157,7 @@ const queues = ({ queues: names }: Deployment, found: Found): Part => ({
 /** Plans the jurisdiction, which is permanent: Cloudflare moves no data, so another one would begin empty. */
 function jurisdiction(
   { jurisdiction: wanted, queues: names }: Deployment,
-  { database: there, shards: others, queues: found, worker: running }: Found,
+  { database: there, shards: others, queues: found }: Found,
 ): Part {
   const dangers: Danger[] = [];
   const compare = (what: string, { jurisdiction: from }: FoundPlace): void => {
@@ -171,11 +171,6 @@ function jurisdiction(
   for (const [at, shard] of others.entries())
     if (shard !== undefined) compare(`The database of shard ${at + 1}`, shard);
   for (const name of names) compare(`The queue ${name}`, found.get(name) ?? {});
-  if (running !== undefined && (running.vars["JURISDICTION"] ?? "") !== (wanted ?? ""))
-    dangers.push({
-      flag: "move-jurisdiction",
-      text: `JURISDICTION changes from ${shown(running.vars["JURISDICTION"])} to ${shown(wanted)}: topics, consumers and push subscriptions lose their objects, files their bucket.`,
-    });
   return { changes: [], dangers };
 }
 
@@ -188,9 +183,21 @@ function worker(deployment: Deployment, found: Found): Part {
   const running = found.worker.vars;
   if (running["PLATFORM"] === undefined)
     return { changes: [], refusals: [`There is a Worker ${name}, and it is not Plinth. Name another one.`] };
-  const changed = Object.keys({ ...running, ...vars })
+  const { changes, dangers } = changeVars(running, vars);
+  return { changes: [`~ worker ${name}: a new version`, ...changes], dangers };
+}
+
+/** The names of the variables that differ. A missing one counts as empty. */
+export const changedVars = (before: Vars, after: Vars): string[] =>
+  Object.keys({ ...before, ...after })
     .toSorted()
-    .filter((key) => (running[key] ?? "") !== (vars[key] ?? ""));
+    .filter((key) => (before[key] ?? "") !== (after[key] ?? ""));
+
+type Vars = FoundWorker["vars"];
+
+/** Plans other variables, of a new version or of an old one that comes back. */
+export function changeVars(running: Vars, vars: Vars): Required<Omit<Part, "refusals">> {
+  const changed = changedVars(running, vars);
   const changes = changed.map((key) => `~ ${key}: ${shown(running[key])} → ${shown(vars[key])}`);
   const dangers: Danger[] = [];
   for (const key of changed) {
@@ -202,7 +209,7 @@ function worker(deployment: Deployment, found: Found): Part {
     )
       dangers.push({
         flag: "lose-events",
-        text: `${key} falls from ${before} to ${after}: older events are deleted at once.`,
+        text: `${key} falls from ${before} to ${shown(after)}: older events are deleted at once.`,
       });
     if (key === "PLATFORM" || key === "PATH_PREFIX")
       dangers.push({
@@ -212,10 +219,15 @@ function worker(deployment: Deployment, found: Found): Part {
     if (key === "PUBLIC_URL" && before !== "")
       dangers.push({
         flag: "move-host",
-        text: `The platform moves from ${before} to ${after}: all tokens and links end.`,
+        text: `The platform moves from ${before} to ${shown(after)}: all tokens and links end.`,
+      });
+    if (key === "JURISDICTION")
+      dangers.push({
+        flag: "move-jurisdiction",
+        text: `JURISDICTION changes from ${shown(before)} to ${shown(after)}: topics, consumers and push subscriptions lose their objects, files their bucket.`,
       });
   }
-  return { changes: [`~ worker ${name}: a new version`, ...changes], dangers };
+  return { changes, dangers };
 }
 
 const shown = (value: string | undefined): string => (value === undefined || value === "" ? '""' : value);

@@ -1,23 +1,23 @@
 import { readFileSync } from "node:fs";
 import { parse } from "smol-toml";
 import { UserError } from "../../scripts/lib/user-error.ts";
-import { deployments } from "./apply.ts";
+import { MOST_SHARDS, parseObjectShards } from "../../src/platform/storage/object-shards.ts";
+import { shardBinding } from "../../src/platform/storage/shards.ts";
 import type { Cloudflare } from "./cloudflare.ts";
 import { WRANGLER_CONFIG, type Deployment } from "./deployment.ts";
-import { classesOf, type Binding, type FoundWorker } from "./found.ts";
+import type { FoundWorker } from "./found.ts";
+import { changeVars, type Danger, type Plan } from "./plan.ts";
+import { findVersion, provenVersions, type RunningVersion, type Version } from "./versions.ts";
 
 /**
- * A rollback to the version before. Cloudflare refuses one over a change of the classes of objects, since the old code
- * could not run the new ones. So a deployment with a new class says so first and takes no canary, and a rollback over
- * it is refused here, with the remaining way.
+ * A rollback to an older version, which brings its variables and bindings back. So the rules of a deployment apply, with
+ * the same flags. What no flag allows:
+ *
+ *   other classes of objects ── Cloudflare refuses it, since the old code could not run the new ones
+ *   fewer shards             ── the old version would answer without the files of their tenants
  */
-export interface WayBack {
-  readonly versionId: string;
-  /** The number of the release, if known. */
-  readonly release: string | undefined;
-}
-
-export const NO_WAY_BACK = `No rollback goes back over that. The way back is a release that has the old code and the new classes.`;
+const NO_WAY_BACK = "The way back is a release that has the old code and the new classes.";
+const OTHER_WAY = "Name a version that has the shard, or deploy a release that repairs the fault.";
 
 /** Classes of objects that this release has and the running version lacks. None for a first deployment. */
 export function newClasses(running: FoundWorker | undefined): readonly string[] {
@@ -29,28 +29,79 @@ export function newClasses(running: FoundWorker | undefined): readonly string[] 
   return wanted.filter((name) => !running.classes.has(name));
 }
 
-/** Finds the version that had all requests before. Refuses if classes of objects have changed since. */
+/**
+ * Finds the version to go back to.
+ *
+ *   an id is given        ── this version
+ *   two versions run      ── the older one; the canary ends
+ *   one version runs      ── the latest one that had all requests, was uploaded earlier and is of another release
+ *
+ * A release that was deployed twice has two versions, with the same faults. A version that was uploaded later is one
+ * that an earlier rollback has left.
+ */
 export async function findWayBack(
   cloudflare: Cloudflare,
   deployment: Deployment,
-  running: FoundWorker | undefined,
-): Promise<WayBack> {
-  const { worker } = deployment;
-  if (running === undefined) throw new UserError(`There is no Worker ${worker}.`);
-  const [, ...earlier] = await deployments(cloudflare, deployment);
-  const versionId = earlier.find(({ versions }) => versions.length === 1)?.versions[0]?.version_id;
-  if (versionId === undefined) throw new UserError(`${worker} has no version before this one.`);
-  const before = await cloudflare.account.find<Version>(`/workers/scripts/${worker}/versions/${versionId}`);
-  const had = new Set(classesOf(before?.resources.bindings ?? []));
-  const lost = [...running.classes].filter((name) => !had.has(name));
-  if (before !== undefined && lost.length > 0)
-    throw new UserError(
-      `Nothing was changed. ${worker} has objects of class ${lost.join(", ")}, which version ${versionId} does not know.\n${NO_WAY_BACK}`,
-    );
-  return { versionId, release: before?.annotations?.["workers/tag"] };
+  running: readonly RunningVersion[],
+  id: string | undefined,
+): Promise<Version> {
+  const { name, worker } = deployment;
+  const [older, newer] = running;
+  if (older === undefined) throw new UserError(`There is no Worker ${worker}.`);
+  if (id !== undefined) {
+    const found = await findVersion(cloudflare, deployment, id);
+    if (found === undefined) throw new UserError(`${worker} has no version ${id}.`);
+    if (newer === undefined && older.id === id) throw new UserError(`Version ${id} has all requests already.`);
+    return found;
+  }
+  if (newer !== undefined) return older;
+  const others: Version[] = [];
+  for (const one of await provenVersions(cloudflare, deployment)) {
+    const version = one === older.id ? undefined : await findVersion(cloudflare, deployment, one);
+    if (version === undefined) continue;
+    const isSameRelease = older.release !== undefined && older.release === version.release;
+    if (version.number < older.number && !isSameRelease) return version;
+    others.push(version);
+  }
+  const named = others.map((one) => `\n  npm run deploy -- ${name} rollback ${one.id}   (${releaseOf(one)})`);
+  throw new UserError(
+    `${worker} has no version of another release before this one (${releaseOf(older)}).${named.length > 0 ? ` Name one:${named.join("")}` : ""}`,
+  );
 }
 
-interface Version {
-  readonly annotations?: Readonly<Record<string, string>>;
-  readonly resources: { readonly bindings: readonly Binding[] };
+export const releaseOf = ({ release = "not known" }: Version): string => `release ${release}`;
+
+/** What a rollback changes. It is compared with each version that runs: a canary may have what the other lacks. */
+export function planRollback(running: readonly RunningVersion[], back: Version): Plan {
+  const changes = new Set<string>();
+  const dangers = new Map<string, Danger>();
+  const refusals = new Set<string>();
+  for (const one of running) {
+    const vars = changeVars(one.vars, back.vars);
+    for (const change of vars.changes) changes.add(change);
+    for (const danger of vars.dangers) dangers.set(danger.text, danger);
+    const lost = [...one.classes].filter((name) => !back.classes.has(name));
+    if (lost.length > 0)
+      refusals.add(
+        `The platform has objects of class ${lost.join(", ")}, which version ${back.id} does not know. ${NO_WAY_BACK}`,
+      );
+    for (const [shard, place] of shardsOf(one))
+      if (shardsOf(back).get(shard) !== place)
+        refusals.add(
+          `Version ${back.id} does not know shard ${shard}, ${place}: it would not find the files of its tenants, and might write new ones elsewhere. ${OTHER_WAY}`,
+        );
+  }
+  return { changes: [...changes], dangers: [...dangers.values()], refusals: [...refusals] };
+}
+
+/** The shards of a version, by number. A database is used before an object of the same number. */
+function shardsOf({ databases, vars }: FoundWorker): ReadonlyMap<number, string> {
+  const objects = parseObjectShards(vars["OBJECT_SHARDS"] ?? "") ?? new Map<number, undefined>();
+  const found = new Map<number, string>();
+  for (let shard = 0; shard < MOST_SHARDS; shard++) {
+    const name = shardBinding(shard);
+    if (databases.has(name)) found.set(shard, `the database ${databases.get(name) ?? name}`);
+    else if (objects.has(shard)) found.set(shard, "an object");
+  }
+  return found;
 }

@@ -1,0 +1,74 @@
+import type { Cloudflare } from "./cloudflare.ts";
+import type { Deployment } from "./deployment.ts";
+import { workerOf, type Binding, type FoundWorker } from "./found.ts";
+
+/** A version of the Worker: its code with the bindings and variables of its upload, which a rollback brings back. */
+export interface Version extends FoundWorker {
+  readonly id: string;
+  /** Versions are numbered in the order of their upload. */
+  readonly number: number;
+  /** The number of the release, if known. */
+  readonly release: string | undefined;
+}
+
+/** A version that gets requests, and its part of them. */
+export interface RunningVersion extends Version {
+  readonly percentage: number;
+}
+
+interface WorkerDeployment {
+  readonly versions: { readonly version_id: string; readonly percentage: number }[];
+}
+
+interface ApiVersion {
+  readonly id: string;
+  readonly number: number;
+  readonly annotations?: Readonly<Record<string, string>>;
+  readonly resources: { readonly bindings: readonly Binding[] };
+}
+
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+
+export async function findVersion(
+  { account }: Cloudflare,
+  { worker }: Deployment,
+  id: string,
+): Promise<Version | undefined> {
+  if (!UUID.test(id)) return undefined;
+  const found = await account.find<ApiVersion>(`/workers/scripts/${worker}/versions/${id}`);
+  if (found === undefined) return undefined;
+  const { number, annotations, resources } = found;
+  return { id, number, release: annotations?.["workers/tag"], ...workerOf(resources.bindings) };
+}
+
+/** The id of the version that was uploaded last. */
+export async function newestVersion({ account }: Cloudflare, { worker }: Deployment): Promise<string | undefined> {
+  const found = await account.find<{ items: ApiVersion[] }>(`/workers/scripts/${worker}/versions`);
+  return (found?.items ?? []).toSorted((one, other) => other.number - one.number)[0]?.id;
+}
+
+/** The versions that share the requests, the older one first. None for a Worker that is not there. */
+export async function runningVersions(cloudflare: Cloudflare, deployment: Deployment): Promise<RunningVersion[]> {
+  const [newest] = await deployments(cloudflare, deployment);
+  const found = await Promise.all(
+    (newest?.versions ?? []).map(async ({ version_id: id, percentage }) => {
+      const version = await findVersion(cloudflare, deployment, id);
+      return version === undefined ? [] : [{ ...version, percentage }];
+    }),
+  );
+  return found.flat().toSorted((one, other) => one.number - other.number);
+}
+
+/** Ids of the versions that once had all requests, the latest first. */
+export async function provenVersions(cloudflare: Cloudflare, deployment: Deployment): Promise<string[]> {
+  const all = await deployments(cloudflare, deployment);
+  return [...new Set(all.flatMap(({ versions }) => (versions.length === 1 ? versions[0]!.version_id : [])))];
+}
+
+/** The latest deployments of the Worker, the newest first. A version without a part of the requests is left out. */
+async function deployments({ account }: Cloudflare, { worker }: Deployment): Promise<WorkerDeployment[]> {
+  const found = await account.find<{ deployments: WorkerDeployment[] }>(`/workers/scripts/${worker}/deployments`);
+  return (found?.deployments ?? []).map(({ versions }) => ({
+    versions: versions.filter(({ percentage }) => percentage > 0),
+  }));
+}
