@@ -735,11 +735,50 @@ describe("a deployment", () => {
       expect(await nothingChanges(rollback("../settings"))).toContain("plinth has no version ../settings.");
     });
 
-    it("takes no canary beside a version that lacks a class of objects", async () => {
-      share([upload("0.0.9", without("GuessCounter")), 100]);
+    it("takes no third release beside a canary, and gives the canary another share", async () => {
+      const { version } = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8")) as { version: string };
+      const proven = upload("0.0.8");
+      const other = upload("0.0.9");
+      const canary = upload(version);
+      share([proven, 100]);
+      share([other, 60], [proven, 40]);
+      for (const args of [[], ["--canary", "10"]]) {
+        const output = await nothingChanges(deploy(["production", ...atPlatform(), ...args], GIVEN));
+        expect(output).toContain(`version ${other.id}, release 0.0.9, the canary, has 60 %`);
+        expect(output).toContain(`production rollback   all requests go to version ${proven.id}`);
+        expect(output).toContain("from a checkout of release 0.0.9");
+      }
+      expect(await nothingChanges(rollback())).toContain(`goes back to version ${proven.id}, release 0.0.8`);
+
+      share([canary, 60], [proven, 40]);
+      writeDeployment("production", WITH_EVENTS.replace("365", "400"));
+      const changed = await nothingChanges(deploy(["production", "--yes", "--canary", "80"], GIVEN));
+      expect(changed).toContain("The file has changed since the canary was uploaded (EVENT_RETENTION_DAYS).");
+      writeDeployment("production", WITH_EVENTS);
+      const raised = await deploy(["production", "--yes", "--canary", "80"], GIVEN);
+      expect(raised.output).toContain("Nothing is uploaded.");
+      expect(raised.code, raised.output).toBe(0);
+      expect(worker().versions.at(-1)).toBe(canary);
+      const shares = worker().deployments[0]!.versions.map(({ version_id: id, percentage }) => [id, percentage]);
+      expect(new Map(shares as [string, number][])).toEqual(
+        new Map([
+          [canary.id, 80],
+          [proven.id, 20],
+        ]),
+      );
+      expect(JSON.stringify(worker().deployments[0])).toContain('"mode":"deferred","max_delay":30');
+      expect(worker().settings.observability).toMatchObject({ redact_query_string: true });
+    });
+
+    it.each([
+      ["a class of objects", without("GuessCounter"), "New classes of objects take no canary"],
+      ["a shard", without("SHARD_01"), "New shards take no canary (1)"],
+    ])("takes no canary beside a version that lacks %s", async (_, change, words) => {
+      share([upload("0.0.9", change), 100]);
       const output = await nothingChanges(deploy(["production", "--yes", "--canary", "10"], GIVEN));
-      expect(output).toContain("New classes of objects take no canary");
-      expect(output).toContain("+ objects of class GuessCounter; no rollback goes back over that");
+      expect(output).toContain(words);
+      if (words.includes("classes"))
+        expect(output).toContain("+ objects of class GuessCounter; no rollback goes back over that");
     });
   });
 

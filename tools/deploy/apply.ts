@@ -12,6 +12,7 @@ import type { Cloudflare } from "./cloudflare.ts";
 import { WRANGLER_CONFIG, type Deployment } from "./deployment.ts";
 import { appliedMigrations, findDatabaseId, type Found } from "./found.ts";
 import { writePlainMigrations } from "./migrations.ts";
+import { newestVersion, type Version } from "./versions.ts";
 
 /**
  * Brings the account to the state that the file describes. Each step makes only what is missing, so a deployment that
@@ -100,54 +101,33 @@ export async function deployWorker({ secrets, say, deployment, cloudflare }: Ste
 export async function deployCanary(
   { secrets, say, deployment, cloudflare }: Steps,
   config: string,
+  running: Version,
   percent: number,
 ): Promise<void> {
-  const running = await runningVersion(cloudflare, deployment);
-  if (running === undefined)
-    throw new UserError("A first deployment has nothing to stand beside. Deploy it without --canary.");
   say(`upload release ${VERSION} as a version of ${deployment.worker}`);
   await withSecretsFile(deployment, secrets, (args) =>
     wrangler(["versions", "upload", "--config", config, ...TAG, ...args]),
   );
-  const made = (await versions(cloudflare, deployment))[0];
-  if (made === undefined || made === running) throw new UserError("The uploaded version is not listed. Run it again.");
-  await split(deployment, config, [`${made}@${percent}`, `${running}@${100 - percent}`]);
-  say(`${percent} % of requests go to version ${made}. All of them: npm run deploy -- ${deployment.name}`);
-  say(`Back to the version before: npm run deploy -- ${deployment.name} rollback`);
+  const made = await newestVersion(cloudflare, deployment);
+  if (made === undefined || made === running.id)
+    throw new UserError("The uploaded version is not listed. Run it again.");
+  await shareRequests({ deployment, say }, running.id, made, percent);
 }
 
-const split = (deployment: Deployment, config: string, parts: readonly string[]): Promise<string> =>
-  wrangler([
-    "versions",
-    "deploy",
-    ...parts,
-    "--yes",
-    "--name",
-    deployment.worker,
-    "--config",
-    config,
-    ...OBJECT_UPDATE,
-  ]);
-
-/** The versions of the Worker, the newest first. */
-export async function versions({ account }: Cloudflare, { worker }: Deployment): Promise<string[]> {
-  const found = await account.find<{ items: { id: string; number: number }[] }>(`/workers/scripts/${worker}/versions`);
-  return (found?.items ?? []).toSorted((one, other) => other.number - one.number).map(({ id }) => id);
-}
-
-/** The version that most requests go to. */
-export async function runningVersion(cloudflare: Cloudflare, deployment: Deployment): Promise<string | undefined> {
-  const [newest] = await deployments(cloudflare, deployment);
-  return newest?.versions.toSorted((one, other) => other.percentage - one.percentage)[0]?.version_id;
-}
-
-interface WorkerDeployment {
-  readonly versions: { readonly version_id: string; readonly percentage: number }[];
-}
-
-export async function deployments({ account }: Cloudflare, { worker }: Deployment): Promise<WorkerDeployment[]> {
-  const found = await account.find<{ deployments: WorkerDeployment[] }>(`/workers/scripts/${worker}/deployments`);
-  return found?.deployments ?? [];
+/** Gives `percent` of the requests to the canary, and the others to the proven version. */
+export async function shareRequests(
+  { deployment, say }: Pick<Steps, "deployment" | "say">,
+  proven: string,
+  canary: string,
+  percent: number,
+): Promise<void> {
+  const parts = [`${canary}@${percent}`, `${proven}@${100 - percent}`];
+  await wrangler(["versions", "deploy", ...parts, "--yes", "--name", deployment.worker, ...OBJECT_UPDATE]);
+  const command = `npm run deploy -- ${deployment.name}`;
+  say(
+    `${percent} % of requests go to version ${canary}. Another share: ${command} --canary <percent>. All: ${command}`,
+  );
+  say(`Back to the version before: ${command} rollback`);
 }
 
 /** Attaches the hosts of the file and detaches all others. The plan has refused hosts that belong to somebody else. */

@@ -15,8 +15,10 @@ import {
   deployCanary,
   deployWorker,
   prepare,
+  shareRequests,
   type Steps,
 } from "./apply.ts";
+import { checkCanary, checkUnchanged, findCanary, type Canary } from "./canary.ts";
 import { createCloudflare, type Cloudflare } from "./cloudflare.ts";
 import { deploymentPath, newDeploymentFile, readDeployment, type Deployment } from "./deployment.ts";
 import { destroy, destruction } from "./destroy.ts";
@@ -36,7 +38,7 @@ A deployment is a file, deploy/<name>.toml: hosts, place, variables. Nothing is 
 
   npm run deploy -- production init --host plinth.example.com --location weur --operator ada@example.com
   npm run deploy -- production                 shows what changes, asks, does it, and tests it
-  npm run deploy -- production --canary 10     10 % of requests go to the new version
+  npm run deploy -- production --canary 10     10 % of requests go to the new version; again: another share
   npm run deploy -- production rollback        ends a canary; otherwise back to the release before
   npm run deploy -- production rollback ID     back to this version of the Worker
   npm run deploy -- production smoke           tests what is deployed
@@ -115,6 +117,9 @@ async function deployAll(name: string, options: Options): Promise<void> {
   const percent = canaryPercent(options.canary);
   const secretsPath = secretsPathOf(deployment, options);
   const cloudflare = await signIn();
+  const running = await runningVersions(cloudflare, deployment);
+  const canary = findCanary(deployment, running);
+  if (canary !== undefined && percent !== undefined) return raiseCanary(deployment, canary, percent, options);
   const found = await inspect(cloudflare, deployment);
   const secrets = planSecrets(found, {
     env: process.env,
@@ -127,8 +132,7 @@ async function deployAll(name: string, options: Options): Promise<void> {
 
   const plan = makePlan(deployment, found, migrationNames(), secrets, newClasses(found.worker));
   show(deployment, cloudflare, plan);
-  if (percent !== undefined && newClasses(found.worker).length > 0)
-    throw new UserError(`\nNothing was changed. New classes of objects take no canary: deploy without --canary.`);
+  const proven = percent === undefined ? undefined : checkCanary(deployment, running[0]);
   refuse(plan, options);
   if (options.plan === true) return;
   await confirm(options, "Go on?", "y");
@@ -137,7 +141,7 @@ async function deployAll(name: string, options: Options): Promise<void> {
   keepSecrets(secretsPath, secrets.made);
   const steps: Steps = { cloudflare, deployment, found, secrets: secrets.values, say };
   const config = await prepare(steps);
-  if (percent !== undefined) return deployCanary(steps, config, percent);
+  if (proven !== undefined && percent !== undefined) return deployCanary(steps, config, proven, percent);
   await deployWorker(steps, config);
   await attachHosts(steps);
   if (secrets.isOnlyCopy) say(`\nThe only copy of the secrets is ${relative(ROOT, secretsPath)}.\n${ESCROW}\n`);
@@ -152,6 +156,18 @@ function refuse({ refusals, dangers }: Plan, options: Options): void {
     throw new UserError(
       `\nNothing was changed. If that is meant:\n${bullets(forbidden.map(({ flag, text }) => `--${flag}: ${text}`))}`,
     );
+}
+
+async function raiseCanary(deployment: Deployment, both: Canary, percent: number, options: Options): Promise<void> {
+  const { proven, canary } = both;
+  checkUnchanged(deployment, both);
+  say(`Version ${canary.id}, ${releaseOf(canary)}, gets ${percent} % of requests, not ${canary.percentage} %.`);
+  say(
+    `The others go to version ${proven.id}, ${releaseOf(proven)}. Nothing is uploaded. Another build needs a rollback first.`,
+  );
+  if (options.plan === true) return;
+  await confirm(options, "Go on?", "y");
+  await shareRequests({ deployment, say }, proven.id, canary.id, percent);
 }
 
 /** Placeholders for secrets that the Worker has and nobody can read back. The settings are checked as a whole. */

@@ -94,6 +94,12 @@ export function planRollback(running: readonly RunningVersion[], back: Version):
   return { changes: [...changes], dangers: [...dangers.values()], refusals: [...refusals] };
 }
 
+/** The shards of the file that the running version does not know. */
+export function newShards({ databases }: Deployment, running: FoundWorker): readonly number[] {
+  const known = shardsOf(running);
+  return [...databases.keys()].filter((shard) => !known.has(shard));
+}
+
 /** The shards of a version, by number. A database is used before an object of the same number. */
 function shardsOf({ databases, vars }: FoundWorker): ReadonlyMap<number, string> {
   const objects = parseObjectShards(vars["OBJECT_SHARDS"] ?? "") ?? new Map<number, undefined>();

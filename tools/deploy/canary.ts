@@ -1,0 +1,63 @@
+import { VERSION } from "../../scripts/lib/version.ts";
+import { UserError } from "../../scripts/lib/user-error.ts";
+import type { Deployment } from "./deployment.ts";
+import { changedVars } from "./plan.ts";
+import { newClasses, newShards, releaseOf } from "./rollback.ts";
+import type { RunningVersion } from "./versions.ts";
+
+/**
+ * A canary: two versions share the requests. Cloudflare runs no third one beside them.
+ *
+ *   one version  ── --canary 10 ───────────────────▶ two: the running one and a new upload
+ *   two versions ── --canary 50, the same release ─▶ two: the same ones with other shares, no upload
+ *   two versions ── deploy, the same release ──────▶ one: a new upload has all requests
+ *   two versions ── rollback ──────────────────────▶ one: the older version, which was proven
+ *   two versions ── anything of another release ───▶ refused: it would drop one of the two, perhaps the proven one
+ */
+export interface Canary {
+  readonly proven: RunningVersion;
+  readonly canary: RunningVersion;
+}
+
+/** The canary that runs; undefined if one version has all requests. Refuses if this checkout is another release. */
+export function findCanary({ name }: Deployment, running: readonly RunningVersion[]): Canary | undefined {
+  const [proven, canary] = running;
+  if (proven === undefined || canary === undefined) return undefined;
+  if (canary.release === VERSION) return { proven, canary };
+  const command = `npm run deploy -- ${name}`;
+  const raise =
+    canary.release === undefined
+      ? `${command} rollback ${canary.id}   all requests go to the canary`
+      : `${command} --canary <percent>, or without --canary, from a checkout of release ${canary.release}   more of them, or all, go to the canary`;
+  throw new UserError(
+    `Nothing was changed. Two versions share the requests, and this checkout is release ${VERSION}, which is not the canary's:
+  version ${proven.id}, ${releaseOf(proven)}, has ${proven.percentage} %
+  version ${canary.id}, ${releaseOf(canary)}, the canary, has ${canary.percentage} %
+End the canary first:
+  ${command} rollback   all requests go to version ${proven.id}
+  ${raise}`,
+  );
+}
+
+/** Refuses a canary that cannot run beside the running version. */
+export function checkCanary(deployment: Deployment, running: RunningVersion | undefined): RunningVersion {
+  if (running === undefined)
+    throw new UserError("A first deployment has nothing to stand beside. Deploy it without --canary.");
+  if (newClasses(running).length > 0)
+    throw new UserError("\nNothing was changed. New classes of objects take no canary: deploy without --canary.");
+  const shards = newShards(deployment, running);
+  if (shards.length > 0)
+    throw new UserError(
+      `\nNothing was changed. New shards take no canary (${shards.join(", ")}): the running version would not find the files of their tenants. Deploy without --canary.`,
+    );
+  return running;
+}
+
+/** Refuses other shares for a canary that is not what the file says. It is not uploaded again. */
+export function checkUnchanged(deployment: Deployment, { canary }: Canary): void {
+  const changed = changedVars(canary.vars, deployment.vars);
+  if (changed.length > 0 || newShards(deployment, canary).length > 0)
+    throw new UserError(
+      `Nothing was changed. The file has changed since the canary was uploaded (${changed.join(", ") || "shards"}). Deploy it without --canary, or end the canary and begin another one: npm run deploy -- ${deployment.name} rollback`,
+    );
+}
