@@ -1,7 +1,7 @@
 import { defineConfig } from "oxlint";
 
 /**
- * The architecture's rules (ARCHITECTURE.md, "What may import what"). If two overrides match a file, oxlint replaces a
+ * The architecture's rules (ARCHITECTURE.md, "Imports"). If two overrides match a file, oxlint replaces a
  * rule's options instead of merging them, so each kind of file has one list of its own.
  */
 const SERVICES = ["oauth", "events", "media", "admin", "gateway", "health", "metrics", "tracing", "backup", "restore"];

@@ -158,8 +158,7 @@ function clientFor(kind: Kind, { tenant, secret, client, invocation: { options }
   const here = ["localhost", "127.0.0.1"].map((host) => `http://${host}/callback`);
   const redirectUris = kind === "machine" ? [] : given.length > 0 ? [...given] : here;
   const scopes = options.values("scope");
-  const usual =
-    kind === "browser" ? ["pubsub.own_tenant_topic=*", "media_view"] : ["pubsub_publish", "media_view", "media_manage"];
+  const usual = kind === "browser" ? ["pubsub.own_tenant_topic=*"] : ["pubsub_publish", "media_view", "media_manage"];
   return {
     tenant,
     confidential: secret !== undefined,

@@ -54,7 +54,7 @@ export function toProblem(failure: MediaFailure): Problem {
     case "shared_file":
       return problem(
         "insufficient_permissions",
-        "The file belongs to another client, which shares it. To change it, your token needs the scope media_admin besides.",
+        "The file belongs to another client, which shares it. To change it, your token also needs the scope <platform>.media_admin.",
       );
     case "no_variant":
       return notFound("variant");
