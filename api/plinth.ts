@@ -612,7 +612,7 @@ export type SentOrganizationInvitation = {
 export type Role = {
     /** Its name. */
     name: string;
-    /** What it allows. */
+    /** The scopes that it gives. */
     scopes: string[];
     /** People get tokens after two factors alone. */
     requireSecondFactor: boolean;
@@ -926,7 +926,7 @@ export type OperatedSubscription = {
     id: string;
     /** Its topic: `<owner>.<eventType>`. */
     topic: string;
-    /** Whose it is. */
+    /** The client that made it. */
     client: string;
     /** Its name, unique for the client on the topic. */
     name: string;
@@ -934,7 +934,7 @@ export type OperatedSubscription = {
     endpointOrigin: string;
     /** `unverified`: the endpoint is asked whether it wants the events, and they wait; `failed`: it did not say so; `disabled`: it answered 410. An update enables it, or has the endpoint asked again. */
     state: "active" | "unverified" | "failed" | "disabled";
-    /** The right by which it was made is gone, so nothing is delivered: the client or a tenant of it is disabled, the client is not the topic's owner any more, or lists no scope of the topic any more; null: it is there. */
+    /** The right by which it was made is gone, so nothing is delivered: the client or a tenant of it is disabled, the client is not the topic's owner any more, or lists no scope of the topic any more; null: nothing stops it. */
     halt: "client_disabled" | "tenant_disabled" | "owner_changed" | "scope_lost" | null;
     /** By which right it was made. */
     right: "owner" | "scope";
@@ -1292,7 +1292,7 @@ export type Erasure = {
     kind: "file" | "query" | "all";
     /** The tenant of the files; for a file that was never committed, that of the caller. */
     tenant: string;
-    /** Of which files. */
+    /** Whether it deleted private or public files. */
     visibility: "private" | "public";
     /** `deleted`: all bytes are deleted; `verified`: a later listing has none left. */
     state: "deleting" | "deleted" | "verified";
@@ -1328,7 +1328,7 @@ export type OperatedErasure = {
     kind: "file" | "query" | "all";
     /** The tenant of the files; for a file that was never committed, that of the caller. */
     tenant: string;
-    /** Of which files. */
+    /** Whether it deleted private or public files. */
     visibility: "private" | "public";
     /** `deleted`: all bytes are deleted; `verified`: a later listing has none left. */
     state: "deleting" | "deleted" | "verified";
@@ -1530,9 +1530,9 @@ export type ComparisonReport = {
         key: string;
         /** The file; null: no row names it. */
         fileId: string | null;
-        /** Whose it is. */
+        /** The client that owns the file. */
         client: string | null;
-        /** Whose it is. */
+        /** The tenant of the file. */
         tenant: string | null;
         /** The row; null: there is none. */
         row: {
@@ -1937,7 +1937,7 @@ export type NewPushSubscription = {
     };
     /** `unverified`: the endpoint is asked whether it wants the events, and they wait; `failed`: it did not say so; `disabled`: it answered 410. An update enables it, or has the endpoint asked again. */
     state: "active" | "unverified" | "failed" | "disabled";
-    /** The right by which it was made is gone, so nothing is delivered: the client or a tenant of it is disabled, the client is not the topic's owner any more, or lists no scope of the topic any more; null: it is there. */
+    /** The right by which it was made is gone, so nothing is delivered: the client or a tenant of it is disabled, the client is not the topic's owner any more, or lists no scope of the topic any more; null: nothing stops it. */
     halt: "client_disabled" | "tenant_disabled" | "owner_changed" | "scope_lost" | null;
     /** When it was created. In milliseconds since 1970. */
     createdAt: number;
@@ -1965,7 +1965,7 @@ export type PushSubscription = {
     };
     /** `unverified`: the endpoint is asked whether it wants the events, and they wait; `failed`: it did not say so; `disabled`: it answered 410. An update enables it, or has the endpoint asked again. */
     state: "active" | "unverified" | "failed" | "disabled";
-    /** The right by which it was made is gone, so nothing is delivered: the client or a tenant of it is disabled, the client is not the topic's owner any more, or lists no scope of the topic any more; null: it is there. */
+    /** The right by which it was made is gone, so nothing is delivered: the client or a tenant of it is disabled, the client is not the topic's owner any more, or lists no scope of the topic any more; null: nothing stops it. */
     halt: "client_disabled" | "tenant_disabled" | "owner_changed" | "scope_lost" | null;
     /** When it was created. In milliseconds since 1970. */
     createdAt: number;
@@ -1998,7 +1998,7 @@ export type SigningSecret = {
 export type Subscriber = {
     /** Identifies the subscription among those of the topic. */
     id: string;
-    /** Whose it is. */
+    /** The client that made it. */
     client: string;
     /** Its name, unique for that client. */
     name: string;
@@ -2008,7 +2008,7 @@ export type Subscriber = {
     right: "owner" | "scope";
     /** `unverified`: the endpoint is asked whether it wants the events, and they wait; `failed`: it did not say so; `disabled`: it answered 410. An update enables it, or has the endpoint asked again. */
     state: "active" | "unverified" | "failed" | "disabled";
-    /** The right by which it was made is gone, so nothing is delivered: the client or a tenant of it is disabled, the client is not the topic's owner any more, or lists no scope of the topic any more; null: it is there. */
+    /** The right by which it was made is gone, so nothing is delivered: the client or a tenant of it is disabled, the client is not the topic's owner any more, or lists no scope of the topic any more; null: nothing stops it. */
     halt: "client_disabled" | "tenant_disabled" | "owner_changed" | "scope_lost" | null;
     /** When it was created. In milliseconds since 1970. */
     createdAt: number;
@@ -5489,7 +5489,7 @@ export function listRoles({ pageNumber, pageSize, cursor }: {
  * Make or replace the role
  */
 export function putRole(name: string, body: {
-    /** What it allows. */
+    /** The scopes that it gives. */
     scopes: string[];
     /** Its holders get tokens after two factors alone. If absent, it stays as it is; false for a new one. */
     requireSecondFactor?: boolean;
@@ -11124,7 +11124,7 @@ export function createPushSubscription(topicOwnerClient: string, eventType: stri
     pushConfig: {
         /** An https address of a public host, without user-info and fragment; redirects are not followed. */
         endpoint: string;
-        /** Whether the endpoint is asked before it gets its first event, and again when it moves: it gets `{"type": "endpoint_verification", "challenge": "…"}`, signed as events are, and answers 2xx with the challenge as its body, or as `{"challenge": "…"}`. Asked seven times within eight hours; events wait. In an update absent: it stays. */
+        /** Whether the endpoint is asked before it gets its first event, and again when it moves: it gets `{"type": "endpoint_verification", "challenge": "…"}`, signed as events are, and answers 2xx with the challenge as its body, or as `{"challenge": "…"}`. Asked seven times within eight hours; events wait. If an update leaves it out, it is unchanged. */
         handshake?: boolean;
         /** HTTP Basic credentials of the platform. */
         basicAuth: {
@@ -11228,7 +11228,7 @@ export function deprecatedCreatePushSubscription(topicOwnerClient: string, event
     pushConfig: {
         /** An https address of a public host, without user-info and fragment; redirects are not followed. */
         endpoint: string;
-        /** Whether the endpoint is asked before it gets its first event, and again when it moves: it gets `{"type": "endpoint_verification", "challenge": "…"}`, signed as events are, and answers 2xx with the challenge as its body, or as `{"challenge": "…"}`. Asked seven times within eight hours; events wait. In an update absent: it stays. */
+        /** Whether the endpoint is asked before it gets its first event, and again when it moves: it gets `{"type": "endpoint_verification", "challenge": "…"}`, signed as events are, and answers 2xx with the challenge as its body, or as `{"challenge": "…"}`. Asked seven times within eight hours; events wait. If an update leaves it out, it is unchanged. */
         handshake?: boolean;
         /** HTTP Basic credentials of the platform. */
         basicAuth: {
@@ -11332,7 +11332,7 @@ export function updatePushSubscription(topicOwnerClient: string, eventType: stri
     pushConfig: {
         /** An https address of a public host, without user-info and fragment; redirects are not followed. */
         endpoint: string;
-        /** Whether the endpoint is asked before it gets its first event, and again when it moves: it gets `{"type": "endpoint_verification", "challenge": "…"}`, signed as events are, and answers 2xx with the challenge as its body, or as `{"challenge": "…"}`. Asked seven times within eight hours; events wait. In an update absent: it stays. */
+        /** Whether the endpoint is asked before it gets its first event, and again when it moves: it gets `{"type": "endpoint_verification", "challenge": "…"}`, signed as events are, and answers 2xx with the challenge as its body, or as `{"challenge": "…"}`. Asked seven times within eight hours; events wait. If an update leaves it out, it is unchanged. */
         handshake?: boolean;
         /** HTTP Basic credentials of the platform. */
         basicAuth: {
@@ -11471,7 +11471,7 @@ export function deprecatedUpdatePushSubscription(topicOwnerClient: string, event
     pushConfig: {
         /** An https address of a public host, without user-info and fragment; redirects are not followed. */
         endpoint: string;
-        /** Whether the endpoint is asked before it gets its first event, and again when it moves: it gets `{"type": "endpoint_verification", "challenge": "…"}`, signed as events are, and answers 2xx with the challenge as its body, or as `{"challenge": "…"}`. Asked seven times within eight hours; events wait. In an update absent: it stays. */
+        /** Whether the endpoint is asked before it gets its first event, and again when it moves: it gets `{"type": "endpoint_verification", "challenge": "…"}`, signed as events are, and answers 2xx with the challenge as its body, or as `{"challenge": "…"}`. Asked seven times within eight hours; events wait. If an update leaves it out, it is unchanged. */
         handshake?: boolean;
         /** HTTP Basic credentials of the platform. */
         basicAuth: {

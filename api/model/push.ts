@@ -4,7 +4,7 @@ import { int, obj, oneOf, orNull, time } from "./schema.ts";
 export const HALT = orNull(
   oneOf(
     ["client_disabled", "tenant_disabled", "owner_changed", "scope_lost"],
-    "The right by which it was made is gone, so nothing is delivered: the client or a tenant of it is disabled, the client is not the topic's owner any more, or lists no scope of the topic any more; null: it is there.",
+    "The right by which it was made is gone, so nothing is delivered: the client or a tenant of it is disabled, the client is not the topic's owner any more, or lists no scope of the topic any more; null: nothing stops it.",
   ),
 );
 export const STATE = oneOf(

@@ -88,7 +88,7 @@ export function resource(words: ResourceWords): Readonly<Record<string, Entry>> 
 
 const OF_TENANT: Parameter = { text: "Only those of this tenant.", example: "demo" };
 const searchParameter = (text: string): Parameter => ({
-  text: `Only those whose ${text} begins so; of names, at most 1,000 are found.`,
+  text: `Only those whose ${text} starts with this text. A search by name finds at most 1,000.`,
   example: "a",
 });
 
@@ -387,7 +387,7 @@ export const SCHEMAS: Readonly<Record<string, Named>> = {
   Role: {
     schema: obj({
       name: str("Its name."),
-      scopes: texts("What it allows."),
+      scopes: texts("The scopes that it gives."),
       requireSecondFactor: secondFactor,
       createdAt: created,
     }),
@@ -671,7 +671,10 @@ export const RESOURCES: Readonly<Record<string, Entry>> = {
     tag: TAGS.users,
     what: "A role is a named list of scopes. Members of tenants and organizations have roles.",
     removal: "Only a role that no member has.",
-    fields: { scopes: "What it allows.", requireSecondFactor: SECOND_FACTOR.replace("People", "Its holders") },
+    fields: {
+      scopes: "The scopes that it gives.",
+      requireSecondFactor: SECOND_FACTOR.replace("People", "Its holders"),
+    },
     example: { scopes: ["plat.media_view", "plat.media_manage"] },
     inUse: IN_USE,
   }),

@@ -97,7 +97,7 @@ const pushFields = {
   "pushConfig.endpoint":
     "An https address of a public host, without user-info and fragment; redirects are not followed.",
   "pushConfig.handshake":
-    'Whether the endpoint is asked before it gets its first event, and again when it moves: it gets `{"type": "endpoint_verification", "challenge": "…"}`, signed as events are, and answers 2xx with the challenge as its body, or as `{"challenge": "…"}`. Asked seven times within eight hours; events wait. In an update absent: it stays.',
+    'Whether the endpoint is asked before it gets its first event, and again when it moves: it gets `{"type": "endpoint_verification", "challenge": "…"}`, signed as events are, and answers 2xx with the challenge as its body, or as `{"challenge": "…"}`. Asked seven times within eight hours; events wait. If an update leaves it out, it is unchanged.',
   "pushConfig.basicAuth": "HTTP Basic credentials of the platform.",
   "pushConfig.basicAuth.username": "Letters, digits, `_`, `.` or `-`.",
   "pushConfig.basicAuth.password":
@@ -223,7 +223,7 @@ export const events: ServiceEntries = {
     Subscriber: {
       schema: obj({
         id: str("Identifies the subscription among those of the topic."),
-        client: str("Whose it is."),
+        client: str("The client that made it."),
         name: str("Its name, unique for that client."),
         endpointOrigin: uri("Scheme, host and port of its endpoint."),
         right: RIGHT,

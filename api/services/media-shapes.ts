@@ -64,7 +64,7 @@ export const erasureFields = {
   id: str("The deletion's id."),
   kind: oneOf(["file", "query", "all"], "Requested deletions."),
   tenant: str("The tenant of the files; for a file that was never committed, that of the caller."),
-  visibility: oneOf(["private", "public"], "Of which files."),
+  visibility: oneOf(["private", "public"], "Whether it deleted private or public files."),
   state: oneOf(
     ["deleting", "deleted", "verified"],
     "`deleted`: all bytes are deleted; `verified`: a later listing has none left.",

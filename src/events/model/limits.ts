@@ -220,8 +220,8 @@ export const DELIVERY = {
   maxStoredBytes: 2_000_000_000,
   takenAtOnce: 1_000,
   /**
-   * Delivered events that are in memory alone before they are saved, and twice as many where one is in their way; those
-   * of one row.
+   * `unsaved`: deliveries kept in memory before they are saved; twice as many while an event that is not delivered
+   * blocks the save. `packed`: deliveries of one row.
    */
   unsaved: 16,
   packed: 64,

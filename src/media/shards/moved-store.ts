@@ -204,8 +204,8 @@ export function createMovedStore(db: D1Database, shard: number) {
     },
 
     /**
-     * Files that left, `to` this shard or `without` these ones, and whose arrival is not noted; without those of
-     * clients that are just being changed.
+     * Files that left, and whose arrival is not confirmed. `to`: only to this shard. `without`: not to these shards.
+     * It leaves out files of clients that are being changed.
      */
     underWay: async (
       limit: number,

@@ -47,7 +47,8 @@ export async function tryProvider(
   const { issuer, clientId } = provider;
 
   const secret = await deps.openSecret(provider);
-  if (secret === undefined) return failed("secret", "It does not open: SEAL_KEYS lacks the key that sealed it.");
+  if (secret === undefined)
+    return failed("secret", "The stored secret cannot be decrypted: SEAL_KEYS lacks the key that sealed it.");
   checks.push({ check: "secret", result: "passed", detail: "It opens." });
 
   const metadata = await loadMetadata(issuer, deps.allowLoopback, deps.fetchJson);

@@ -45,7 +45,7 @@ export interface Taking {
   readonly proofKey: string | undefined;
   /** The parameters that came with the code; undefined if no browser brought it. */
   readonly sent: SentWithCode | undefined;
-  /** The refresh token that is wanted, and the key that its grant is bound to. */
+  /** The refresh token to issue, and the key that its grant is bound to. */
   readonly refresh: { readonly tokenHash: string; readonly proofKey: string | undefined } | undefined;
 }
 

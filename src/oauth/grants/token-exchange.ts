@@ -40,7 +40,8 @@ export const tokenExchange: GrantStep = async (deps, request) => {
   if (!authenticated || client.service === undefined)
     return refuse("unauthorized_client", "Only the client of a registered service exchanges tokens.");
   // A subject token does not say how its person signed in.
-  if (client.asksTwoFactors === true) return refuse("unauthorized_client", "The client needs two factors of a person.");
+  if (client.asksTwoFactors === true)
+    return refuse("unauthorized_client", "The client requires two factors, so it cannot exchange tokens.");
   const fault = parameterFault(parameters);
   if (fault !== undefined) return refuse(...fault);
   const subject = await readSubject(deps, parameters.get("subject_token") ?? "", client.service, call.nowMs);

@@ -130,8 +130,8 @@ export interface PlaceRights extends Pick<TenantRights, "id" | "services"> {
 }
 
 /**
- * A client may hold a token for its own tenant, and for tenants whose packages include the client's service. One that
- * nobody registered: for tenants that use the services that the token is for.
+ * A client may hold a token for its own tenant, and for tenants whose packages include the client's service. An
+ * unregistered client may hold one for tenants that use the services that the token is for.
  */
 export function mayActFor(
   client: ClientRights,

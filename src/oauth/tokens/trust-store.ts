@@ -41,7 +41,7 @@ export interface TrustUpdate {
   readonly revocations: readonly Revocation[];
   /** There are more, after the last of these. */
   readonly isMore?: boolean;
-  /** Another value than before: the database was restored to an earlier time. */
+  /** Changes when the database is restored to an earlier time. */
   readonly generation?: string;
 }
 

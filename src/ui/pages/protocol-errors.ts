@@ -21,7 +21,7 @@ export const PROTOCOL_ERRORS = {
   account_selection_required:
     "The user's identity provider asks for an account: repeat the request without `prompt=none`.",
   request_not_supported: "Send the parameters themselves.",
-  unmet_authentication_requirements: "Ask for no acr as essential, or for one of acr_values_supported.",
+  unmet_authentication_requirements: "Do not mark acr as essential, or request one of acr_values_supported.",
   request_uri_not_supported: "Send the parameters themselves.",
   registration_not_supported: "The operator registers clients.",
   invalid_redirect_uri: "`redirect_uris` has to list addresses with https, or with http on the person's own device.",

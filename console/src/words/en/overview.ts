@@ -11,17 +11,17 @@ export const overview = {
   quotaFull: (percent: string) => `${percent} % of its quota is used. Raise it, or ask the tenant to delete.`,
   deadLetters: (count: string) =>
     count === "1"
-      ? "1 dead letter. Mend the endpoint, then send it again."
-      : `${count} dead letters. Mend the endpoint, then send them again.`,
+      ? "1 dead letter. Fix the endpoint, then send it again."
+      : `${count} dead letters. Fix the endpoint, then send them again.`,
   logoutsUntold: (count: string) =>
-    `It was never told of ${count === "1" ? "1 logout" : `${count} logouts`}. Mend its address, then plat client redeliver-logouts.`,
+    `It was not notified of ${count === "1" ? "1 logout" : `${count} logouts`}. Fix its address, then plat client redeliver-logouts.`,
   pushFailing: (count: string) => `The endpoint does not take events. Waiting: ${count}.`,
   pushStopped: "Nothing is delivered: it is disabled, was not confirmed, or has no right any more.",
   serviceSilent: (service: string) => `The service ${service} does not answer`,
   serviceSilentText: (count: string) =>
     `Requests without an answer within an hour: ${count}. Look at its address, and at the service itself.`,
   lagGrows: (tenant: string) => `A consumer of ${tenant} falls behind`,
-  lagGrowsText: (count: string) => `It had ${count} events before it, and they become more.`,
+  lagGrowsText: (count: string) => `Its lag was ${count} events and is growing.`,
   handbook: "What to do",
   requests: "Requests",
   errors: "Errors",

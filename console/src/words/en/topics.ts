@@ -103,9 +103,9 @@ export const push = {
   request: "Request",
   answer: "Answer",
   noAnswer: "There was no answer.",
-  nothingKept: "The status is all: of an answer that refuses, the first 500 bytes are kept, of others none.",
+  nothingKept: "Only the status is kept; of an answer that refuses, also the first 500 bytes.",
   body: "Body of each request",
-  noBody: "Nobody has the event any more: its retention has ended.",
+  noBody: "The event has expired.",
   status: (code: string) => `HTTP ${code}`,
   errors: {
     status: "answered with an error",

@@ -153,9 +153,9 @@ function profileFaults({
 }: Partial<Body>): Fault[] {
   if (securityProfile !== "fapi2") return [];
   const fault = (field: string, message: string): Fault[] => [{ type: "invalid_field", field, message }];
-  if (authMethod !== "private_key_jwt") return fault("authMethod", "A client of FAPI 2.0 has private_key_jwt.");
+  if (authMethod !== "private_key_jwt") return fault("authMethod", "A client of FAPI 2.0 must use private_key_jwt.");
   if (grantTypes.includes("implicit") || grantTypes.includes("password"))
-    return fault("grantTypes", "A client of FAPI 2.0 has neither implicit nor password.");
+    return fault("grantTypes", "A client of FAPI 2.0 cannot use implicit or password.");
   return uris.every((uri) => uri.startsWith("https://"))
     ? []
     : fault("redirectUris", "The redirect URIs of a client of FAPI 2.0 are https.");

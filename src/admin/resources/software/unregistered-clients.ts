@@ -22,7 +22,7 @@ interface Row {
   readonly people: number;
 }
 
-/** Grants of one client that are counted; more are so many. */
+/** Grants of one client are counted up to this number. */
 const MOST_GRANTS = 1_000;
 const KINDS = ["document", "registered"] as const;
 const PAGE = `
