@@ -67,10 +67,11 @@ const WRITE_EVERY_MS = 1_000;
 const CLAIM_MS = 1_000;
 /** The same time while D1 does not respond. */
 const PROBE_MS = 4_000;
-/** The greatest age of a base, with which a new isolate begins, before it adds the news. */
-const BASE_AGE_MS = 300_000;
-/** Our choice: some two megabytes, half of what a copy may have. */
-const BASE_PAGE_ROWS = 10_000;
+/**
+ * `ageMs`: the greatest age of a base, with which a new isolate begins, before it adds the news. `pageRows`: our choice,
+ * some two megabytes, half of what a copy may have.
+ */
+const BASE = { ageMs: 300_000, pageRows: 10_000 } as const;
 
 export type TrustFrom = "location" | "D1";
 
@@ -115,14 +116,14 @@ export function createTrustSource(store: Pick<TrustStore, "readUpdate">, locatio
    */
   function writeBase(page: number, afterSeq: number, update: TrustUpdate, nowMs: number): number {
     const { revocations, generation = "", isMore = false } = update;
-    const pages = Math.max(1, Math.ceil(revocations.length / BASE_PAGE_ROWS));
+    const pages = Math.max(1, Math.ceil(revocations.length / BASE.pageRows));
     let after = afterSeq;
     for (let at = 0; at < pages; at++) {
-      const rows = revocations.slice(at * BASE_PAGE_ROWS, (at + 1) * BASE_PAGE_ROWS);
+      const rows = revocations.slice(at * BASE.pageRows, (at + 1) * BASE.pageRows);
       const untilSeq = rows.at(-1)?.seq ?? after;
       const isLast = !isMore && at === pages - 1;
       const value: BasePage = { afterSeq: after, untilSeq, generation, revocations: rows, isLast };
-      location.put(basePage(page + at), { value, readAtMs: nowMs }, BASE_AGE_MS);
+      location.put(basePage(page + at), { value, readAtMs: nowMs }, BASE.ageMs);
       after = untilSeq;
     }
     writeNews(after, { ...update, revocations: [] }, nowMs);
@@ -131,7 +132,7 @@ export function createTrustSource(store: Pick<TrustStore, "readUpdate">, locatio
 
   async function findBase(nowMs: number): Promise<Base | undefined> {
     let base: Base | undefined;
-    const within = { nowMs, maxAgeMs: BASE_AGE_MS, sinceMs: Number.NEGATIVE_INFINITY };
+    const within = { nowMs, maxAgeMs: BASE.ageMs, sinceMs: Number.NEGATIVE_INFINITY };
     while (base?.isWhole !== true) {
       const found = await location.find(basePage(base?.pages ?? 0), within);
       const page = found?.value as BasePage | undefined;
