@@ -68,8 +68,8 @@ const CLAIM_MS = 1_000;
 /** The same time while D1 does not respond. */
 const PROBE_MS = 4_000;
 /**
- * `ageMs`: the greatest age of a base, with which a new isolate begins, before it adds the news. `pageRows`: our choice,
- * some two megabytes, half of what a copy may have.
+ * The greatest age of a base, with which a new isolate begins, before it adds the news; and the rows of a page. A page
+ * has some two megabytes (our choice), half of what a copy may have.
  */
 const BASE = { ageMs: 300_000, pageRows: 10_000 } as const;
 
