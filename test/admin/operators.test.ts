@@ -203,9 +203,34 @@ describe("a person with the role plat.admin_tenant", () => {
       [id, client("plat")],
       [id, client(boss.tenant, { service })],
       [id, client(boss.tenant, { scopes: ["plat.admin_write"] })],
+      ...[
+        "*",
+        "plat.*",
+        "plat.pubsub.t*",
+        "plat.pubsub.topic=*",
+        `plat.pubsub.topic=${other.tenant}*`,
+        `plat.pubsub.topic=${other.tenant}.shop.orders`,
+        `plat.pubsub.topic=${boss.tenant}`,
+      ].map((scope) => [id, client(boss.tenant, { scopes: ["plat.media_view", scope] })] as const),
     ] as const)
       expect([path, body, await ask("PUT", `clients/${path}`, body)]).toEqual([path, body, 403]);
     expect(await ask("GET", `clients/${id}`)).toBe(404);
+  });
+
+  it("registers clients that read its own topics, and serve its own service with no other rights", async () => {
+    const id = `${boss.tenant}.${unique("web")}`;
+    const service = unique("svc-");
+    const registered = { sourceUrl: `https://${service}.example.com`, proxyPath: `/${service}/v1`, access: "token" };
+    await put(`services/${service}`, { ...registered, tenant: boss.tenant, scopes: [`${service}.read`] });
+    const own = [`plat.pubsub.topic=${boss.tenant}.shop.*`, `plat.pubsub.topic=${boss.tenant}*`, "plat.pubsub_publish"];
+    expect(await ask("PUT", `clients/${id}`, client(boss.tenant, { scopes: own }))).toBe(201);
+    expect(await ask("PUT", `clients/${id}`, client(boss.tenant, { scopes: ["other-svc.read"] }))).toBe(200);
+    const serving = (scopes: readonly string[]) =>
+      ask("PUT", `clients/${id}`, client(boss.tenant, { service, scopes }));
+    expect(await serving([...own, `${service}.read`, "plat.media_manage"])).toBe(200);
+    for (const scope of ["other-svc.read", "plat.pubsub.own_tenant_topic=*", "plat.media_admin", `${service}.*`, "*"])
+      expect([scope, await serving([scope])]).toEqual([scope, 403]);
+    expect(await ask("DELETE", `clients/${id}`)).toBe(204);
   });
 
   it("gives members of the organization roles that it has itself, and no others", async () => {
