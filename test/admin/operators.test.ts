@@ -1,4 +1,6 @@
+import { env } from "cloudflare:workers";
 import { beforeAll, describe, expect, it } from "vitest";
+import { holds, ownsTopicsOf } from "../../src/admin/resources/shared/within-organization.ts";
 import { call, expectJson } from "../support/platform/call.ts";
 import { put } from "../support/platform/operator.ts";
 import { makeTenant } from "../support/platform/tenants.ts";
@@ -231,6 +233,21 @@ describe("a person with the role plat.admin_tenant", () => {
     for (const scope of ["other-svc.read", "plat.pubsub.own_tenant_topic=*", "plat.media_admin", `${service}.*`, "*"])
       expect([scope, await serving([scope])]).toEqual([scope, 403]);
     expect(await ask("DELETE", `clients/${id}`)).toBe(204);
+  });
+
+  it("sees no topics of a foreign client, whatever its name", async () => {
+    const [own, foreign] = [`${boss.tenant}.${unique("own")}`, `${boss.tenant}.${unique("foreign")}`];
+    await put(`clients/${own}`, client(boss.tenant));
+    await put(`clients/${foreign}`, client(other.tenant));
+    const seen = (owner: string) => holds(env.DB, ownsTopicsOf(owner, boss.organization));
+    // A topic outlives its client.
+    const removed = `${boss.tenant}.removed`;
+    expect(await Promise.all([own, removed, foreign, other.app.clientId].map(seen))).toEqual([
+      true,
+      true,
+      false,
+      false,
+    ]);
   });
 
   it("gives members of the organization roles that it has itself, and no others", async () => {

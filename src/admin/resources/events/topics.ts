@@ -9,7 +9,7 @@ import { PATTERNS } from "../../../platform/model/names.ts";
 import type { AuditLog } from "../../audit/audit-log.ts";
 import { actorOf } from "../../../platform/ports/audit.ts";
 import { identifier, tenantId } from "../../model/fields.ts";
-import { holds, ownsTenant, tenantOperator, type Use } from "../shared/within-organization.ts";
+import { holds, ownsTenant, ownsTopicsOf, tenantOperator, type Use } from "../shared/within-organization.ts";
 
 /** The port to the events service: topics of all clients. */
 export interface OperatedTopics {
@@ -162,7 +162,6 @@ export async function onTopic(
 ): Promise<Answer> {
   const { topicOwnerClient: owner, eventType } = call.params;
   const by = tenantOperator(call.principal, names, use);
-  const [tenant = ""] = owner.split(".");
-  if (by !== undefined && !(await holds(db, ownsTenant(tenant, by.organization)))) return noSuch("topic");
+  if (by !== undefined && !(await holds(db, ownsTopicsOf(owner, by.organization)))) return noSuch("topic");
   return run({ owner, eventType });
 }

@@ -53,6 +53,15 @@ export const ownsClient = (clientId = "", organization: string): Condition => ({
   values: [clientId, organization],
 });
 
+/**
+ * True if topics of this owner belong to the organization. The name begins with a tenant of it, and no client elsewhere
+ * has the name, since the platform's operators choose names freely.
+ */
+export const ownsTopicsOf = (owner: string, organization: string): Condition => ({
+  sql: `?1 ${OF_ORGANIZATION} AND NOT EXISTS (SELECT 1 FROM client WHERE name = ?3 AND NOT tenant ${OF_ORGANIZATION})`,
+  values: [owner.split(".")[0] ?? "", organization, owner],
+});
+
 export const holds = async (db: D1Database, { sql, values }: Condition): Promise<boolean> =>
   (await db
     .prepare(`SELECT 1 WHERE ${sql}`)
