@@ -131,7 +131,9 @@ async function sharedCaller(
   if (!(await seesShared(deps, principal, tenant, nowMs))) return err({ kind: "no_file" });
   const client = await deps.files.sharedBy(fileId, visibility, tenant);
   if (client === undefined) return err({ kind: "no_file" });
-  return mayChange ? ok({ ...callerOf(principal, visibility, tenant), client }) : err({ kind: "shared_file" });
+  return mayChange
+    ? ok({ ...callerOf(principal, visibility, tenant), client })
+    : err({ kind: "shared_file", missingScope: deps.names.scope("media_admin") });
 }
 
 /** True if the token is for this tenant and its client belongs to the tenant. */

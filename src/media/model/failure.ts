@@ -7,7 +7,7 @@ import type { DigestHeader } from "./upload-digest.ts";
 export type MediaFailure =
   | { readonly kind: "no_file" }
   /** The file is shared with the caller, who may read it but not change it. */
-  | { readonly kind: "shared_file" }
+  | { readonly kind: "shared_file"; readonly missingScope: string }
   | { readonly kind: "no_variant" }
   | { readonly kind: "no_erasure" }
   | { readonly kind: "query_too_broad"; readonly of: keyof typeof TOO_BROAD }
@@ -54,7 +54,7 @@ export function toProblem(failure: MediaFailure): Problem {
     case "shared_file":
       return problem(
         "insufficient_permissions",
-        "The file belongs to another client, which shares it. To change it, your token also needs the scope <platform>.media_admin.",
+        `The file belongs to another client, which shares it. To change it, your token also needs the scope ${failure.missingScope}.`,
       );
     case "no_variant":
       return notFound("variant");

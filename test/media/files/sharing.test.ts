@@ -91,7 +91,7 @@ describe.each(VISIBILITIES)("a shared %s file", (visibility) => {
     const file = await store(owner, { visibility });
     for (const [name, [path, call, status]] of Object.entries(changes(file))) {
       const refused = await app.call(path, { ...call, as: manager });
-      await expectProblem(refused, 403, "insufficient_permissions");
+      expect((await expectProblem(refused, 403, "insufficient_permissions")).message).toContain("plat.media_admin");
       for (const as of [blind, ...strangers])
         await expectProblem(await app.call(path, { ...call, as }), 404, "element_resource_non_existing");
       expect((await app.call(path, { ...call, as: admin })).status, name).toBe(status);
