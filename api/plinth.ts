@@ -1422,7 +1422,7 @@ export type TenantMove = {
     to: number;
     /** `cleaning`: it works in the new shard, and old rows are deleted ten minutes later. */
     state: "copying" | "switching" | "opening" | "cleaning" | "done";
-    /** So many files were copied. */
+    /** The number of files copied so far. */
     files: number;
     /** When it began. In milliseconds since 1970. */
     begunAt: number;
@@ -1747,7 +1747,7 @@ export type BackupJob = {
         bytes: "reference" | "copy";
         /** Events before this time are left out; null: none. In milliseconds since 1970. */
         eventsSince: number | null;
-        /** So many backups are kept; null: all. */
+        /** The number of backups that are kept; null: all. */
         keep: number | null;
     };
     /** Counts of what the job has done so far. */
@@ -1838,7 +1838,7 @@ export type ReplayStep = {
         subject: string;
         /** When it was removed. In milliseconds since 1970. */
         at: number;
-        /** `erased`, `absent`, `made_since` (made after the restore, so it stays), or why it was refused. */
+        /** `erased`, `absent`, `made_since` (made after the restore, so it is kept), or why it was refused. */
         outcome: string;
     }[];
 };
@@ -3976,9 +3976,9 @@ export function putTenant(id: string, body: {
     organization: string;
     /** Its name, for people. */
     name: string;
-    /** Nobody gets tokens for it. If absent, it stays as it is; false for a new one. */
+    /** Nobody gets tokens for it. If absent, it is unchanged; false for a new one. */
     disabled?: boolean;
-    /** Its quota; an absent limit means none. If absent, it stays as it is; `{}` removes it. */
+    /** Its quota; an absent limit means none. If absent, it is unchanged; `{}` removes it. */
     quota?: {
         /** The most files. */
         files?: number;
@@ -3987,7 +3987,7 @@ export function putTenant(id: string, body: {
     };
     /** Its plan, which sets its limit of requests a minute. */
     plan?: "small" | "standard" | "large";
-    /** Its look on pages for people and in mails. If absent, it stays as it is; `{}` removes it. */
+    /** Its look on pages for people and in mails. If absent, it is unchanged; `{}` removes it. */
     brand?: {
         /** The name in the pages' head, at most 60 characters on one line. The host stays beside it. */
         name?: string;
@@ -4002,7 +4002,7 @@ export function putTenant(id: string, body: {
         /** Its privacy policy, likewise. */
         privacyUri?: string;
     };
-    /** People get tokens after two factors alone. If absent, it stays as it is; false for a new one. */
+    /** People get tokens after two factors alone. If absent, it is unchanged; false for a new one. */
     requireSecondFactor?: boolean;
 }, opts?: Oazapfts.RequestOpts) {
     return oazapfts.fetchJson<{
@@ -4219,13 +4219,13 @@ export function listUsers({ q, pageNumber, pageSize, cursor }: {
 export function putUser(email: string, body: {
     /** For people; default: the address. */
     name?: string;
-    /** The address of a picture: https, at most 500 characters. Applications get it with the scope `profile`. If absent, it stays as it is; empty: none. */
+    /** The address of a picture: https, at most 500 characters. Applications get it with the scope `profile`. If absent, it is unchanged; empty: none. */
     picture?: string;
     /** The language (BCP 47), such as `de-CH`, likewise. */
     locale?: string;
-    /** 8 to 256 characters; if absent, it stays as it is. */
+    /** 8 to 256 characters; if absent, it is unchanged. */
     password?: string;
-    /** The user cannot sign in. If absent, it stays as it is; false for a new one. */
+    /** The user cannot sign in. If absent, it is unchanged; false for a new one. */
     disabled?: boolean;
 }, opts?: Oazapfts.RequestOpts) {
     return oazapfts.fetchJson<{
@@ -5491,7 +5491,7 @@ export function listRoles({ pageNumber, pageSize, cursor }: {
 export function putRole(name: string, body: {
     /** The scopes that it gives. */
     scopes: string[];
-    /** Its holders get tokens after two factors alone. If absent, it stays as it is; false for a new one. */
+    /** Its holders get tokens after two factors alone. If absent, it is unchanged; false for a new one. */
     requireSecondFactor?: boolean;
 }, opts?: Oazapfts.RequestOpts) {
     return oazapfts.fetchJson<{
@@ -5669,7 +5669,7 @@ export function putClient(clientId: string, body: {
     displayName?: string;
     /** Its logo on these pages: https, or data of a png, jpeg, gif or webp, at most 8,000 characters. */
     logoUri?: string;
-    /** Its look on pages for people and in mails. If absent, it stays as it is; `{}` removes it. */
+    /** Its look on pages for people and in mails. If absent, it is unchanged; `{}` removes it. */
     brand?: {
         /** The name in the pages' head, at most 60 characters on one line. The host stays beside it. */
         name?: string;
@@ -5704,7 +5704,7 @@ export function putClient(clientId: string, body: {
     filesPerUser?: boolean;
     /** People are asked before it gets access, by tenant and scopes. It has no password grant. See the guide on sign-in. */
     thirdParty?: boolean;
-    /** People get tokens after two factors alone. If absent, it stays as it is; false for a new one. */
+    /** People get tokens after two factors alone. If absent, it is unchanged; false for a new one. */
     requireSecondFactor?: boolean;
     /** Where it is told that a session of a person ended, by a logout token (OpenID Connect Back-Channel Logout). https at a public host. Empty: it is not told. */
     backchannelLogoutUri?: string;
@@ -5724,7 +5724,7 @@ export function putClient(clientId: string, body: {
     jwksUri?: string;
     /** 32 to 256 visible ASCII characters; if absent, the secret stays, or one is generated. */
     clientSecret?: string;
-    /** It gets no tokens. If absent, it stays as it is; false for a new one. */
+    /** It gets no tokens. If absent, it is unchanged; false for a new one. */
     disabled?: boolean;
 }, opts?: Oazapfts.RequestOpts) {
     return oazapfts.fetchJson<{
@@ -6651,11 +6651,11 @@ export function putIdentityProvider(id: string, body: {
     tenants?: string[];
     /** E-mail domains that it may vouch for, without subdomains; if absent, they stay. */
     domains?: string[];
-    /** Who links a user to an account there at the first sign-in: the user by the password here (`confirm`), an operator beforehand (`operator`), or the provider by the verified address (`verified_email`, which needs `domains`). If absent, it stays as it is. */
+    /** Who links a user to an account there at the first sign-in: the user by the password here (`confirm`), an operator beforehand (`operator`), or the provider by the verified address (`verified_email`, which needs `domains`). If absent, it is unchanged. */
     linking?: "confirm" | "operator" | "verified_email";
-    /** Its addresses count as verified if it sends no `email_verified`. Only for a provider that verifies them all, such as another Plinth of yours. If absent, it stays. */
+    /** Its addresses count as verified if it sends no `email_verified`. Only for a provider that verifies them all, such as another Plinth of yours. If absent, it is unchanged. */
     trustEmail?: boolean;
-    /** Its name on the sign-in page, `Continue with …`; empty: no button. If absent, it stays. */
+    /** Its name on the sign-in page, `Continue with …`; empty: no button. If absent, it is unchanged. */
     button?: string;
 }, opts?: Oazapfts.RequestOpts) {
     return oazapfts.fetchJson<{

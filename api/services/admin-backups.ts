@@ -80,7 +80,7 @@ export const BACKUP_SCHEMAS: Readonly<Record<string, Named>> = {
       stage: str("The present stage."),
       stagesDone: int("Stages that are done."),
       stages: int("Stages in all."),
-      options: obj({ bytes, eventsSince: since, keep: orNull(int("So many backups are kept; null: all.")) }),
+      options: obj({ bytes, eventsSince: since, keep: orNull(int("The number of backups that are kept; null: all.")) }),
       counts,
       findings: list(
         obj({

@@ -129,7 +129,7 @@ const brandExample = {
 };
 const NO_LOOK = Object.fromEntries(Object.keys(brandExample).map((field) => [field, ""]));
 const BRAND_FIELDS = {
-  brand: "Its look on pages for people and in mails. If absent, it stays as it is; `{}` removes it.",
+  brand: "Its look on pages for people and in mails. If absent, it is unchanged; `{}` removes it.",
   "brand.name": "The name in the pages' head, at most 60 characters on one line. The host stays beside it.",
   "brand.logoUri": "The logo there: https, at most 500 characters. Browsers and mail programs fetch it from there.",
   "brand.accentColor":
@@ -173,7 +173,7 @@ const PLAN = "Its plan, which sets its limit of requests a minute.";
 const plan = str(PLAN, { enum: PLANS });
 const builtInFlag = bool("It belongs to the platform itself; otherwise absent.", { enum: [true] });
 const secondFactor = bool("People get tokens after two factors alone.");
-const SECOND_FACTOR = "People get tokens after two factors alone. If absent, it stays as it is; false for a new one.";
+const SECOND_FACTOR = "People get tokens after two factors alone. If absent, it is unchanged; false for a new one.";
 const clientFields = {
   clientId: str("The client's id."),
   name: str("Owns topics and files."),
@@ -482,7 +482,7 @@ export const SCHEMAS: Readonly<Record<string, Named>> = {
     example: {
       works: true,
       checks: [
-        { check: "secret", result: "passed", detail: "It opens." },
+        { check: "secret", result: "passed", detail: "It can be decrypted." },
         {
           check: "discovery",
           result: "passed",
@@ -589,8 +589,8 @@ export const RESOURCES: Readonly<Record<string, Entry>> = {
     fields: {
       organization: "The organization that it belongs to.",
       name: "Its name, for people.",
-      disabled: "Nobody gets tokens for it. If absent, it stays as it is; false for a new one.",
-      quota: "Its quota; an absent limit means none. If absent, it stays as it is; `{}` removes it.",
+      disabled: "Nobody gets tokens for it. If absent, it is unchanged; false for a new one.",
+      quota: "Its quota; an absent limit means none. If absent, it is unchanged; `{}` removes it.",
       "quota.files": "The most files.",
       "quota.bytes": "The most bytes.",
       ...BRAND_FIELDS,
@@ -615,10 +615,10 @@ export const RESOURCES: Readonly<Record<string, Entry>> = {
       name: "For people; default: the address.",
       picture:
         "The address of a picture: https, at most 500 characters. Applications get it with the scope `profile`. If absent, it " +
-        "stays as it is; empty: none.",
+        "is unchanged; empty: none.",
       locale: "The language (BCP 47), such as `de-CH`, likewise.",
-      password: "8 to 256 characters; if absent, it stays as it is.",
-      disabled: "The user cannot sign in. If absent, it stays as it is; false for a new one.",
+      password: "8 to 256 characters; if absent, it is unchanged.",
+      disabled: "The user cannot sign in. If absent, it is unchanged; false for a new one.",
     },
     example: { name: "Ada", password: "a long enough password" },
   }),
@@ -726,7 +726,7 @@ export const RESOURCES: Readonly<Record<string, Entry>> = {
       jwks: "`private_key_jwt`: its public keys, a JSON Web Key Set as text, at most 32 KiB.",
       jwksUri: "`private_key_jwt`, without `jwks`: the address of its public keys. They are fetched within 10 minutes.",
       clientSecret: "32 to 256 visible ASCII characters; if absent, the secret stays, or one is generated.",
-      disabled: "It gets no tokens. If absent, it stays as it is; false for a new one.",
+      disabled: "It gets no tokens. If absent, it is unchanged; false for a new one.",
     },
     more: {
       redirectUris: { items: { type: "string", format: "uri" } },
@@ -827,10 +827,10 @@ export const RESOURCES: Readonly<Record<string, Entry>> = {
       linking:
         "Who links a user to an account there at the first sign-in: the user by the password here " +
         "(`confirm`), an operator beforehand (`operator`), or the provider by the verified address " +
-        "(`verified_email`, which needs `domains`). If absent, it stays as it is.",
+        "(`verified_email`, which needs `domains`). If absent, it is unchanged.",
       trustEmail:
-        "Its addresses count as verified if it sends no `email_verified`. Only for a provider that verifies them all, such as another Plinth of yours. If absent, it stays.",
-      button: "Its name on the sign-in page, `Continue with …`; empty: no button. If absent, it stays.",
+        "Its addresses count as verified if it sends no `email_verified`. Only for a provider that verifies them all, such as another Plinth of yours. If absent, it is unchanged.",
+      button: "Its name on the sign-in page, `Continue with …`; empty: no button. If absent, it is unchanged.",
     },
     more: { issuer: { format: "uri" }, scopes: { contains: { const: "openid" } } },
     example: {

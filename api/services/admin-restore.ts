@@ -77,7 +77,7 @@ export const RESTORE_SCHEMAS: Readonly<Record<string, Named>> = {
           subject: str("What was removed then, as the audit log names it."),
           at: time("When it was removed."),
           outcome: str(
-            "`erased`, `absent`, `made_since` (made after the restore, so it stays), or why it was refused.",
+            "`erased`, `absent`, `made_since` (made after the restore, so it is kept), or why it was refused.",
           ),
         }),
       ),
@@ -157,7 +157,7 @@ export const RESTORE_ENTRIES: Readonly<Record<string, Entry>> = {
   "POST /platform-check/push-subscriptions/{id}/reopen": {
     id: "reopenPushSubscription",
     tag: TAGS.upkeep,
-    about: "An object that exists stays as it is.",
+    about: "An object that exists is unchanged.",
     parameters: { id: { text: "The id of the push subscription.", example: "3f9a12bc" } },
     answers: { 200: { text: "It is open.", json: obj({ opened: bool("True.") }), example: { opened: true } } },
     errors: { 404: "" },

@@ -58,7 +58,7 @@ const place = (description: string): Schema =>
 const revoke = (id: string, who: string, isRegistered: boolean): Entry => ({
   id,
   tag: TAGS.control,
-  about: `Void everywhere within 5 s. What is registered stays as it is: ${who} gets new tokens at once. May be repeated.`,
+  about: `Void everywhere within 5 s. Registrations are unchanged: ${who} gets new tokens at once. May be repeated.`,
   answers: { 204: { text: "Everything issued until now is revoked." } },
   errors: isRegistered ? { 404: "" } : {},
 });
@@ -199,7 +199,7 @@ export const admin: ServiceEntries = {
           ["copying", "switching", "opening", "cleaning", "done"],
           "`cleaning`: it works in the new shard, and old rows are deleted ten minutes later.",
         ),
-        files: int("So many files were copied."),
+        files: int("The number of files copied so far."),
         begunAt: time("When it began."),
         doneAt: orNull(time("When the last old row was deleted.")),
       }),

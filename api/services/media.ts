@@ -118,7 +118,7 @@ function files(visibility: Visibility): Readonly<Record<string, Entry>> {
         shared: {
           text:
             "`tenant`: other clients of the tenant may read the file with `plat.media_view`, and change or delete it " +
-            "with `plat.media_admin` besides. Absent: it is its client's alone. It stays as it is.",
+            "with `plat.media_admin` besides. Absent: it is not shared. This cannot be changed later.",
           example: "tenant",
         },
       },

@@ -49,7 +49,7 @@ export async function tryProvider(
   const secret = await deps.openSecret(provider);
   if (secret === undefined)
     return failed("secret", "The stored secret cannot be decrypted: SEAL_KEYS lacks the key that sealed it.");
-  checks.push({ check: "secret", result: "passed", detail: "It opens." });
+  checks.push({ check: "secret", result: "passed", detail: "It can be decrypted." });
 
   const metadata = await loadMetadata(issuer, deps.allowLoopback, deps.fetchJson);
   if (!metadata.ok) return failed("discovery", metadata.error.reason);

@@ -153,12 +153,12 @@ function profileFaults({
 }: Partial<Body>): Fault[] {
   if (securityProfile !== "fapi2") return [];
   const fault = (field: string, message: string): Fault[] => [{ type: "invalid_field", field, message }];
-  if (authMethod !== "private_key_jwt") return fault("authMethod", "A client of FAPI 2.0 must use private_key_jwt.");
+  if (authMethod !== "private_key_jwt") return fault("authMethod", "FAPI 2.0 clients must use private_key_jwt.");
   if (grantTypes.includes("implicit") || grantTypes.includes("password"))
-    return fault("grantTypes", "A client of FAPI 2.0 cannot use implicit or password.");
+    return fault("grantTypes", "FAPI 2.0 clients cannot use implicit or password.");
   return uris.every((uri) => uri.startsWith("https://"))
     ? []
-    : fault("redirectUris", "The redirect URIs of a client of FAPI 2.0 are https.");
+    : fault("redirectUris", "The redirect URIs of FAPI 2.0 clients must be https.");
 }
 
 /** A client that signs with keys has them either in `jwks` or at `jwksUri`, and has no secret. */
