@@ -23,7 +23,7 @@ export const media: Same<typeof en.media> = {
   addTerm: "Bedingung hinzufügen",
   removeTerm: (key) => `Bedingung ${key} entfernen`,
   notFields:
-    "Diese Suche lässt sich nicht als Felder zeigen. Verbessern Sie den Text: feld:wert, mit Anführungszeichen um Leerzeichen.",
+    "Diese Suche lässt sich nicht als Felder zeigen. Berichtigen Sie den Text: feld:wert, mit Anführungszeichen um Leerzeichen.",
   run: "Suchen",
   order: "Reihenfolge",
   orders: { id: "älteste zuerst", name: "nach Namen", nameDown: "nach Namen, rückwärts" },

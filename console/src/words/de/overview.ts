@@ -15,17 +15,17 @@ export const overview: Same<typeof en.overview> = {
     `${percent} % des Kontingents sind belegt. Erhöhen Sie es, oder bitten Sie den Mandanten zu löschen.`,
   deadLetters: (count) =>
     count === "1"
-      ? "1 unzustellbares Ereignis. Der Endpunkt muss heil sein, dann senden Sie es erneut."
-      : `${count} unzustellbare Ereignisse. Der Endpunkt muss heil sein, dann senden Sie sie erneut.`,
+      ? "1 unzustellbares Ereignis. Reparieren Sie den Endpunkt, dann senden Sie es erneut."
+      : `${count} unzustellbare Ereignisse. Reparieren Sie den Endpunkt, dann senden Sie sie erneut.`,
   logoutsUntold: (count) =>
-    `Von so vielen Abmeldungen hat er nie erfahren: ${count}. Beheben Sie seine Adresse, dann plat client redeliver-logouts.`,
+    `Er hat von ${count === "1" ? "1 Abmeldung" : `${count} Abmeldungen`} nicht erfahren. Berichtigen Sie seine Adresse, dann plat client redeliver-logouts.`,
   pushFailing: (count) => `Der Endpunkt nimmt keine Ereignisse an. Es warten: ${count}.`,
   pushStopped: "Nichts wird zugestellt: abgeschaltet, nicht bestätigt oder ohne Recht.",
   serviceSilent: (service) => `Der Dienst ${service} antwortet nicht`,
   serviceSilentText: (count) =>
     `Anfragen ohne Antwort binnen einer Stunde: ${count}. Prüfen Sie seine Adresse und den Dienst selbst.`,
   lagGrows: (tenant) => `Ein Leser von ${tenant} gerät in Rückstand`,
-  lagGrowsText: (count) => `Er hatte ${count} Ereignisse vor sich, und es werden mehr.`,
+  lagGrowsText: (count) => `Sein Rückstand war ${count} Ereignisse und wächst.`,
   handbook: "Was zu tun ist",
   requests: "Anfragen",
   errors: "Fehler",

@@ -106,10 +106,9 @@ export const push: Same<typeof en.push> = {
   request: "Anfrage",
   answer: "Antwort",
   noAnswer: "Es gab keine Antwort.",
-  nothingKept:
-    "Es gibt nur den Status: von einer ablehnenden Antwort bleiben die ersten 500 Bytes, von anderen nichts.",
+  nothingKept: "Gespeichert wird nur der Status, bei einer Ablehnung auch die ersten 500 Bytes der Antwort.",
   body: "Inhalt jeder Anfrage",
-  noBody: "Niemand hat das Ereignis mehr: Seine Aufbewahrung ist beendet.",
+  noBody: "Das Ereignis ist abgelaufen.",
   status: (code) => `HTTP ${code}`,
   errors: {
     status: "antwortete mit einem Fehler",

@@ -19,7 +19,8 @@ export const media = {
   value: "Value",
   addTerm: "Add a condition",
   removeTerm: (key: string) => `Remove the condition ${key}`,
-  notFields: "This search cannot be shown as fields. Mend the text: field:value, with quotation marks around spaces.",
+  notFields:
+    "This search cannot be shown as fields. Correct the text: field:value, with quotation marks around spaces.",
   run: "Search",
   order: "Order",
   orders: { id: "oldest first", name: "by name", nameDown: "by name, backwards" },
