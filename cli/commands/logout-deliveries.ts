@@ -35,7 +35,7 @@ export const logoutDeliveryCommands = (): Command[] => [
     words: ["client", "redeliver-logouts"],
     summary: "Send the logout tokens again that a client never got.",
     args: [CLIENT],
-    notes: ["Mend the client's address first: the schedule begins anew. At most 500 a call."],
+    notes: ["Fix the client's address first: the schedule begins anew. At most 500 a call."],
     examples: ["client redeliver-logouts acme.shop"],
     send: ({ opts }, id = "") => ok(api.redeliverLogouts(id, opts)),
     done: ({ redelivered }, id) => `${redelivered} logout tokens are sent to ${id} again, within five minutes.`,
