@@ -220,8 +220,8 @@ export const DELIVERY = {
   maxStoredBytes: 2_000_000_000,
   takenAtOnce: 1_000,
   /**
-   * `unsaved`: deliveries kept in memory before they are saved; twice as many while an event that is not delivered
-   * blocks the save. `packed`: deliveries of one row.
+   * `unsaved`: deliveries kept in memory before a save; twice as many while an undelivered event blocks the save.
+   * `packed`: deliveries per row.
    */
   unsaved: 16,
   packed: 64,

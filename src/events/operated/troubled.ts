@@ -15,7 +15,7 @@ export interface Troubled {
 /**
  * Reads the records in trouble, which indexes have, and asks the objects of those that deliver. So the cost does not
  * grow with the number of subscriptions. An object reports at the end of a run whether its deliveries are in trouble.
- * Delivering and stopped subscriptions have limits of their own, so neither crowds out the other.
+ * Delivering and stopped subscriptions have separate limits, so neither crowds out the other.
  */
 export async function troubledSubscriptions(ports: SubscriptionPorts): Promise<readonly Troubled[]> {
   const records = await ports.push.store.inTrouble(OPERATED.inTrouble);
