@@ -4,7 +4,8 @@ import { ROOT } from "./lib/root.ts";
 
 /**
  * `npm run console` develops the console with hot reload, against the platform at PLINTH_URL (that of `npm start`).
- * `npm run console -- --port 5174` listens elsewhere. `npm run console -- screenshots` takes the pictures of docs/console.md.
+ * `npm run console -- --port 5174` listens elsewhere. `npm run console -- screenshots` takes the pictures of
+ * docs/console.md.
  */
 const args = process.argv.slice(2);
 if (args[0] === "screenshots") {

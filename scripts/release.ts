@@ -10,8 +10,8 @@ import { failWith, UserError } from "./lib/user-error.ts";
 
 /**
  * `npm run release -- <commit>` stores a release in test/upgrade/released/, in place of the one before it. `npm run
- * nightly` runs it beside today's Worker. It is stored as files, since a checkout may be shallow and without tags: the bundle as
- * it is uploaded, its configuration, the digests of its migrations, and the types of its objects' methods.
+ * nightly` runs it beside today's Worker. It is stored as files, since a checkout may be shallow and without tags: the
+ * bundle as it is uploaded, its configuration, the digests of its migrations, and the types of its objects' methods.
  */
 function release(commit: string): void {
   const folder = mkdtempSync(join(tmpdir(), "plinth-release-"));

@@ -14,7 +14,8 @@ import { inParallel } from "../src/platform/runtime/parallel.ts";
 
 /**
  * `npm test`: every check that a change must pass. The quick stages run at the same time, beside the start of the first
- * tests, which takes 20 s and hardly more than one core. Stops at the first failing stage and shows its output. The last line is `N passed, N failed`; a stage without tests counts as one.
+ * tests, which takes 20 s and hardly more than one core. Stops at the first failing stage and shows its output. The
+ * last line is `N passed, N failed`; a stage without tests counts as one.
  *
  * `npm test -- lint worker` runs only these stages. `npm test -- --changed [commit]` runs the quick stages and the
  * tests beside the files that differ from a commit (default HEAD), lints these files alone, and names the nightly

@@ -92,7 +92,8 @@ describe("the source", () => {
   });
 
   it("has SQL for D1 only in stores", () => {
-    // A resource of the operator service is a table: its SQL, its rules and its JSON change together, so they are one file.
+    // A resource of the operator service is a table: its SQL, its rules and its JSON change together, so they are one
+    // file.
     const mayHold = /^platform\/storage\/database\.ts$|(^|[/-])store(\/|\.ts$)|\.do\.ts$|^admin\/resources\//;
     const holding = files.filter(({ path, text }) => /\.prepare\(/.test(code(text)) && !mayHold.test(path));
     expect(holding.map(({ path }) => path)).toEqual([]);

@@ -1,7 +1,9 @@
 import type { Command } from "../command-line/command.ts";
 import { UsageError } from "../terminal/usage-error.ts";
 
-/** The hidden command that a shell calls: `plinth __complete topic pu`. It prints a line for each word, with its help. */
+/**
+ * The hidden command that a shell calls: `plinth __complete topic pu`. It prints a line for each word, with its help.
+ */
 export const ASK = "__complete";
 
 const SCRIPTS: Readonly<Record<string, string>> = {

@@ -1,6 +1,6 @@
 /**
- * Builds `dist/plinth.js`: the command line, the SDK and their packages in one file for Node, so that the package has no
- * dependencies. `dist/notices.txt` has the licences of what is in it.
+ * Builds `dist/plinth.js`: the command line, the SDK and their packages in one file for Node, so that the package has
+ * no dependencies. `dist/notices.txt` has the licences of what is in it.
  */
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";

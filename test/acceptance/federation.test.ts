@@ -9,8 +9,8 @@ import { stopGroup } from "./support/process/program.ts";
 import { localSecret, newStateDir } from "./support/process/state.ts";
 
 /**
- * Signing in at identity providers as a person does, by their own pages: a platform of `npm start`, `oidc-provider` from
- * npm on loopback, and a browser that keeps cookies.
+ * Signing in at identity providers as a person does, by their own pages: a platform of `npm start`, `oidc-provider`
+ * from npm on loopback, and a browser that keeps cookies.
  */
 const ADA = "ada@demo.example";
 const APPLICATION = "http://127.0.0.1/callback";

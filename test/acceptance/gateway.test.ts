@@ -211,7 +211,10 @@ describe("a request", () => {
     const { host, hostname, port, pathname } = new URL(shown);
     const head = (method: string, path: string, more: string): string =>
       `${method} ${pathname}${path} HTTP/1.1\r\nHost: ${host}\r\nAuthorization: ${authorization}\r\n${more}\r\n`;
-    /** After a body in chunks that has none: a second request for who goes by the chunks, the body for who goes by the length. */
+    /**
+     * After a body in chunks that has none: a second request for who goes by the chunks, the body for who goes by the
+     * length.
+     */
     const body = `0\r\n\r\n${head("GET", "/hidden", "Connection: close\r\n")}`;
     /** The statuses that were heard, and what came to the service. */
     const sendRaw = async (framing: string): Promise<[string[], unknown[]]> => {

@@ -6,7 +6,9 @@ import { secretsPrinted } from "./support/log-watch.ts";
 import { started } from "./support/process/platform.ts";
 import { localSecret } from "./support/process/state.ts";
 
-/** That the watch over what started platforms print sees what it is there for; a server of the test plays the platform. */
+/**
+ * That the watch over what started platforms print sees what it is there for; a server of the test plays the platform.
+ */
 const server = createServer((_, response) => {
   response.setHeader("set-cookie", "session=cookie-of-a-session; Path=/");
   response.setHeader("content-type", "application/json");

@@ -1,8 +1,8 @@
 import type { Env } from "../../src/env.ts";
 
 /**
- * Bindings whose every call fails once: it takes effect, and its answer is lost. A call is told by what it does and by its
- * arguments, so its repeat succeeds.
+ * Bindings whose every call fails once: it takes effect, and its answer is lost. A call is told by what it does and by
+ * its arguments, so its repeat succeeds.
  */
 export function losingAnswers(env: Env): { readonly env: Env; readonly lost: () => number } {
   const seen = new Set<string>();

@@ -10,9 +10,9 @@ import { freePort, newStateDir } from "../acceptance/support/process/state.ts";
 import { ADA, makeWorld, OPERATOR_SECRET, TENANT } from "../acceptance/support/world.ts";
 
 /**
- * The scenarios of the Model Context Protocol's conformance suite for authorization servers, against a platform that this
- * starts: `npm run conformance -- mcp <path of the suite's dist/index.js>`. The suite prints an address and waits for a
- * browser, which Ada is here. Once with a client that registers itself, once with one that a document describes.
+ * The scenarios of the Model Context Protocol's conformance suite for authorization servers, against a platform that
+ * this starts: `npm run conformance -- mcp <path of the suite's dist/index.js>`. The suite prints an address and waits
+ * for a browser, which Ada is here. Once with a client that registers itself, once with one that a document describes.
  */
 const START_MS = 60_000;
 

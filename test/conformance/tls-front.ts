@@ -9,7 +9,8 @@ import type { TLSSocket } from "node:tls";
 
 /**
  * TLS before servers of this machine that speak plain HTTP: the platform, and the suite where nothing else stands
- * before it. As a command: `npx node test/conformance/tls-front.ts 8443=http://127.0.0.1:8080 8444=http://127.0.0.1:8080`.
+ * before it. As a command:
+ * `npx node test/conformance/tls-front.ts 8443=http://127.0.0.1:8080 8444=http://127.0.0.1:8080`.
  */
 const HOST = "127.0.0.1";
 

@@ -12,7 +12,8 @@ export async function expectLawful(operation: Operation, { url, response, words,
   const { status } = response;
   const answer = await response.clone().text();
   const fault = (text: string) => new Error(`${status}: ${text}: ${answer.slice(0, 1000)}`);
-  // Nothing is broken and nothing is busy here, so a 503 hides a fault; deep health misses the sweeps, which no cron runs.
+  // Nothing is broken and nothing is busy here, so a 503 hides a fault; deep health misses the sweeps, which no cron
+  // runs.
   const isExpected = operation.template === "/health/deep" && /"name":"sweeps"[^}]*"status":"fail"/.test(answer);
   if (status >= 500 && !isExpected) throw fault("a fault of the platform");
   if (!/^[0-9a-f]{32}$/.test(response.headers.get("plat-request-id") ?? "")) throw fault("no request id");

@@ -23,8 +23,8 @@ import type { Known } from "./known.ts";
 
 /**
  * Things that exist, for the requests to speak of: a client with topics and files, another tenant's client with the
- * same, users with tokens, and a pool of what the operator keeps. What callers live by is never in the pool, and what an
- * operation uses up is made anew before each request (`prepare`).
+ * same, users with tokens, and a pool of what the operator keeps. What callers live by is never in the pool, and what
+ * an operation uses up is made anew before each request (`prepare`).
  */
 const NOWHERE = ["000000000000000000000000", "0123456789abcdef01234567", "1x1", "sample"];
 

@@ -11,7 +11,9 @@ export interface Sent {
   readonly response: Response;
   /** All that the caller wrote, to tell its words from the platform's. */
   readonly words: string;
-  /** The JSON that was sent, as a parser reads it; undefined where it was none, or was sent as bytes of another type. */
+  /**
+   * The JSON that was sent, as a parser reads it; undefined where it was none, or was sent as bytes of another type.
+   */
   readonly json: unknown;
 }
 

@@ -6,8 +6,8 @@ import { passkeySuite } from "../acceptance/browser/passkeys.ts";
 import { useStage } from "../acceptance/browser/stage.ts";
 
 /**
- * How the pages look, the command line that signs in by a browser, and the stories of one-time codes and mailed links in
- * both directions, and of passkeys beyond the essential ones: too slow for every change.
+ * How the pages look, the command line that signs in by a browser, and the stories of one-time codes and mailed links
+ * in both directions, and of passkeys beyond the essential ones: too slow for every change.
  */
 const stage = useStage();
 

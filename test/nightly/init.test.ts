@@ -15,7 +15,8 @@ import { fromNpm, pythonWith } from "./support/registry.ts";
 
 /**
  * The code that `plinth init` prints for a framework, written to the file that it names and run with the `.env` that it
- * wrote. Vite and Node without a framework are run by test/acceptance/browser/command-line.ts, Next.js by the quickstarts.
+ * wrote. Vite and Node without a framework are run by test/acceptance/browser/command-line.ts, Next.js by the
+ * quickstarts.
  */
 const run = promisify(execFile);
 const folder = mkdtempSync(join(tmpdir(), "plinth-init-"));

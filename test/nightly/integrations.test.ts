@@ -2,7 +2,9 @@ import { spawnSync } from "node:child_process";
 import { expect, test } from "vitest";
 import { npm } from "../acceptance/support/process/program.ts";
 
-/** Pages whose programs come from npm alone. `npm run integrations` follows the others too, where their programs are. */
+/**
+ * Pages whose programs come from npm alone. `npm run integrations` follows the others too, where their programs are.
+ */
 const PAGES = ["authjs", "browser-app", "cloudflare-worker"];
 const reachesNpm = spawnSync("npm", ["ping"], { timeout: 10_000 }).status === 0;
 

@@ -1,8 +1,8 @@
 import * as fc from "fast-check";
 
 /**
- * Random texts of Unicode. `webUrl` and the units `binary` and `grapheme` of fast-check make like ones, but build tables
- * of up to a million entries, which takes a second in each runtime.
+ * Random texts of Unicode. `webUrl` and the units `binary` and `grapheme` of fast-check make like ones, but build
+ * tables of up to a million entries, which takes a second in each runtime.
  */
 interface Length {
   readonly minLength?: number;

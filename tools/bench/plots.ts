@@ -4,7 +4,8 @@ import { ROOT } from "../../scripts/lib/root.ts";
 
 /**
  * Draws docs/benchmarks/<service>.svg from docs/benchmarks/data/<service>.csv: `node tools/bench/plots.ts`.
- * The bars of an operation share a scale, from 0 to the fastest subject. Colours follow the reader's light or dark mode.
+ * The bars of an operation share a scale, from 0 to the fastest subject. Colours follow the reader's light or dark
+ * mode.
  */
 export const PLOTS = {
   oauth: { title: "OAuth: requests a second, 16 connections", column: "requests/s", only: "" },

@@ -10,8 +10,8 @@ import { changeVars, type Danger, type Plan } from "./plan.ts";
 import { findVersion, provenVersions, type RunningVersion, type Version } from "./versions.ts";
 
 /**
- * A rollback to an older version, which brings its variables and bindings back. So the rules of a deployment apply, with
- * the same flags. What no flag allows:
+ * A rollback to an older version, which brings its variables and bindings back. So the rules of a deployment apply,
+ * with the same flags. What no flag allows:
  *
  *   other classes of objects ── Cloudflare refuses it, since the old code could not run the new ones
  *   fewer shards             ── the old version would answer without the files of their tenants

@@ -26,8 +26,8 @@ interface SmokeTarget {
 }
 
 /**
- * Deep health is asked again while it fails, for longer than objects take to get the new code (apply.ts): an object that
- * restarts does not answer.
+ * Deep health is asked again while it fails, for longer than objects take to get the new code (apply.ts): an object
+ * that restarts does not answer.
  */
 const DEEP_HEALTH = { attempts: 5, pauseMs: 10_000 };
 

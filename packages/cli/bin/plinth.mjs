@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 /**
- * `plinth`: the bundle of the published package. In a checkout the sources run instead, so that nothing has to be built:
- * `npx ../plinth/packages/cli login`.
+ * `plinth`: the bundle of the published package. In a checkout the sources run instead, so that nothing has to be
+ * built: `npx ../plinth/packages/cli login`.
  */
 import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";

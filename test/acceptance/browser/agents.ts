@@ -7,7 +7,9 @@ import { makeAgent, newClient, said, transportOf, type Agent } from "../support/
 import { ADA, makeClient } from "../support/world.ts";
 import { fieldsOf, isNotFramed, isShown, landed, postForm, signIn, type Stage } from "./stage.ts";
 
-/** An agent that nobody registered, built on the official SDK: a document describes it, and a person decides about it. */
+/**
+ * An agent that nobody registered, built on the official SDK: a document describes it, and a person decides about it.
+ */
 export function agentSuite(stage: () => Stage): void {
   let notes: Program;
   let document: Awaited<ReturnType<typeof startDocument>>;

@@ -5,8 +5,8 @@ import type { User } from "../support/world.ts";
 import { isShown, landed, makeUser, signIn, type Stage } from "./stage.ts";
 
 /**
- * Passkeys with Chromium's virtual authenticator. The platform is visited at `localhost`, since passkeys need a host with
- * a name. `npm test` has time for the essential stories.
+ * Passkeys with Chromium's virtual authenticator. The platform is visited at `localhost`, since passkeys need a host
+ * with a name. `npm test` has time for the essential stories.
  */
 export function passkeySuite(stage: () => Stage, stories: "essential" | "other"): void {
   const named = (address: string): string => address.replace("//127.0.0.1:", "//localhost:");

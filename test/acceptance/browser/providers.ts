@@ -14,8 +14,8 @@ const BINDINGS = {
 type Name = keyof typeof BINDINGS;
 
 /**
- * Sign-ins at identity providers: `oidc-provider` from npm, by its own pages, on other ports of the platform's host. All of
- * it is of a tenant of its own, but `home`, whose button everybody sees.
+ * Sign-ins at identity providers: `oidc-provider` from npm, by its own pages, on other ports of the platform's host.
+ * All of it is of a tenant of its own, but `home`, whose button everybody sees.
  */
 export function providerSuite(stage: () => Stage): void {
   const providers = {} as Record<Name, OidcProvider>;

@@ -113,7 +113,8 @@ export function firstViewSuite(stage: () => Stage): void {
         `performance.getEntriesByType("resource").map(({ name, startTime }) => ({ name, startTime }))`,
       )) as { readonly name: string; readonly startTime: number }[];
       expect(loaded.filter(({ name }) => !name.startsWith(stage().url))).toEqual([]);
-      // The chart comes with the numbers, after the first view, and brings its colours (`theme-…`) before or after itself.
+      // The chart comes with the numbers, after the first view, and brings its colours (`theme-…`) before or after
+      // itself.
       const chart = loaded.find(({ name }) => /\/(?:chart|theme)-/.test(name));
       const scripts = loaded
         .filter(({ name, startTime }) => name.endsWith(".js") && startTime < (chart?.startTime ?? Infinity))

@@ -32,7 +32,9 @@ export function failureOf(answer: Answer): string {
   return `${answer.status} ${typeof error === "string" ? error : ""}`.trim();
 }
 
-/** The answer without what differs each time, and without the words that were sent: what is left must not tell anything. */
+/**
+ * The answer without what differs each time, and without the words that were sent: what is left must not tell anything.
+ */
 export function bare(answer: Answer, ...sent: readonly string[]): object {
   const { status, text } = answer;
   const headers = Object.fromEntries(answer.headers);

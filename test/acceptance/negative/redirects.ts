@@ -4,7 +4,9 @@ import { failureOf, fieldsOf, header, landing } from "./answer.ts";
 import { ISSUER, PUBLIC_URL, REDIRECT, requestOf, type Stage } from "./stage.ts";
 import { send } from "./wire.ts";
 
-/** Each is something that a parser of addresses, somewhere on the way, takes for the registered address or nearly so. */
+/**
+ * Each is something that a parser of addresses, somewhere on the way, takes for the registered address or nearly so.
+ */
 const NEARLY_REGISTERED: readonly (readonly [what: string, address: string])[] = [
   ["another scheme", "http://app.example/callback"],
   ["another port", "https://app.example:8443/callback"],

@@ -2,8 +2,8 @@ import { describe, expect, test } from "vitest";
 import { makeClient, type World } from "../support/world.ts";
 
 /**
- * yaas-nodejs-client-sdk and node-red-contrib-yaas, written for this API: what they send, in their order. They ask for one
- * topic's scope and nothing else, then create the topic and publish to it.
+ * yaas-nodejs-client-sdk and node-red-contrib-yaas, written for this API: what they send, in their order. They ask for
+ * one topic's scope and nothing else, then create the topic and publish to it.
  */
 export function originalClientsSuite(world: () => World): void {
   describe("the clients that were written for this API", () => {

@@ -2,8 +2,8 @@ import { AdminRefusal, type AdminClient } from "../../../cli/client/admin-client
 import { asFetch } from "../../../cli/client/send.ts";
 
 /**
- * The operator service as a model: what it holds, what it refuses (contract section 5), as far as `plat apply` can meet it.
- * Written from the contract, not from the command's code.
+ * The operator service as a model: what it holds, what it refuses (contract section 5), as far as `plat apply` can meet
+ * it. Written from the contract, not from the command's code.
  */
 export type World = Record<string, Record<string, any>>;
 

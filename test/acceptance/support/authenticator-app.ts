@@ -20,7 +20,9 @@ export class AuthenticatorApp {
     this.#key = Buffer.from((bits.match(/.{8}/g) ?? []).map((byte) => Number.parseInt(byte, 2)));
   }
 
-  /** A code that was not given before. It may be of the next 30 s, which the platform takes too, so nobody waits long. */
+  /**
+   * A code that was not given before. It may be of the next 30 s, which the platform takes too, so nobody waits long.
+   */
   async next(): Promise<string> {
     const step = Math.max(this.#lastStep + 1, Math.floor(Date.now() / STEP_MS));
     this.#lastStep = step;

@@ -11,8 +11,8 @@ import { freePort, newStateDir } from "./process/state.ts";
 import { OPERATOR_SECRET } from "./world.ts";
 
 /**
- * The platform behind an edge that the test plays, with `examples/catalog-service/platform.yaml` applied; and the service,
- * which the test starts and kills.
+ * The platform behind an edge that the test plays, with `examples/catalog-service/platform.yaml` applied; and the
+ * service, which the test starts and kills.
  */
 export interface CatalogWorld {
   readonly edge: Edge;

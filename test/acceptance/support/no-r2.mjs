@@ -1,4 +1,7 @@
-/** Preloaded into a deployment: R2 is not reached from here, and answers what it answers to a signature that lacks a header. */
+/**
+ * Preloaded into a deployment: R2 is not reached from here, and answers what it answers to a signature that lacks a
+ * header.
+ */
 const real = globalThis.fetch;
 globalThis.fetch = async (input, init) =>
   new URL(input instanceof Request ? input.url : input).hostname.endsWith(".r2.cloudflarestorage.com")

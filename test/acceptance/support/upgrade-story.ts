@@ -12,9 +12,9 @@ import { ROOT } from "../../../scripts/lib/root.ts";
 import type { Upstream } from "./parties/upstream.ts";
 
 /**
- * A story of the whole platform in two halves. `begin` leaves everything half done: a lock is held, a push has failed, an
- * upload is not committed, a person is signed in. `finish` takes it up, perhaps at another version of the platform, and
- * finds all that was begun.
+ * A story of the whole platform in two halves. `begin` leaves everything half done: a lock is held, a push has failed,
+ * an upload is not committed, a person is signed in. `finish` takes it up, perhaps at another version of the platform,
+ * and finds all that was begun.
  */
 export interface Begun {
   readonly cast: Cast;

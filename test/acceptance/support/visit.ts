@@ -9,7 +9,9 @@ export const SIGNED_OUT = `${APPLICATION}/signed-out`;
 /** One without cookies. */
 export const newBrowser = (): CookieBrowser => new CookieBrowser(APPLICATION);
 
-/** Follows the application's link; the user signs in at the page that is shown. Where the application is called then. */
+/**
+ * Follows the application's link; the user signs in at the page that is shown. Where the application is called then.
+ */
 export async function signIn(link: URL | string, user: User, browser = newBrowser()): Promise<URL> {
   const page = await browser.open(link);
   if (page.status !== 200) throw new Error(`expected a page: ${describe(page)}`);

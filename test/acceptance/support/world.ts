@@ -1,8 +1,8 @@
 import type { Platform } from "./process/platform.ts";
 
 /**
- * A started platform, and what its operator made for those who come from outside. Nothing here knows the platform but by
- * its addresses.
+ * A started platform, and what its operator made for those who come from outside. Nothing here knows the platform but
+ * by its addresses.
  */
 export interface World {
   /** The origin. */
@@ -100,7 +100,9 @@ export async function makeWorld(platform: Started, pathPrefix: string): Promise<
   return world;
 }
 
-/** A client of `TENANT`; confidential unless told otherwise, with the secret that the platform makes or the given one. */
+/**
+ * A client of `TENANT`; confidential unless told otherwise, with the secret that the platform makes or the given one.
+ */
 export async function makeClient(world: World, id: string, fields: Record<string, unknown>): Promise<Client> {
   const clientId = `${TENANT}.${id}`;
   const made = await world.put(`clients/${clientId}`, {

@@ -261,7 +261,8 @@ describe("deleting all files", () => {
       for (; large.longJobs.length > 0; steps++) {
         reset();
         expect(await large.consume()).toEqual({ acked: 1, retried: 0 });
-        // There are three pages of two round trips and the end of the last one. A call of the bucket deletes 1,000 keys.
+        // There are three pages of two round trips and the end of the last one. A call of the bucket deletes 1,000
+        // keys.
         expect(tally.d1Statements).toBeLessThan(40);
         expect(tally).toMatchObject({ d1RoundTrips: 7, r2Operations: { delete: 5 } });
       }

@@ -200,7 +200,9 @@ describe("a file that is committed for a tenant of another shard", () => {
       await here!.arrived([place!]);
     }
 
-    /** `steps`: what happens at the first look at the bytes, and before and after the first look for the file's place. */
+    /**
+     * `steps`: what happens at the first look at the bytes, and before and after the first look for the file's place.
+     */
     function meanwhile(steps: Partial<Record<"bytes" | "before" | "after", () => Promise<void>>>) {
       const left = new Map<string, () => Promise<void>>();
       const begin = (): void => Object.entries(steps).forEach(([name, todo]) => left.set(name, todo));

@@ -38,8 +38,8 @@ const IDLE_MS = 500;
  * Many reads that wait (`Prefer: wait=30`):
  *
  *   - one event for a thousand clients on one topic, next to the same event and then a read of each
- *   - ten thousand topics, 2,000 at a time with a client that waits: an event for each of them. Some are timed next to an
- *     event and then a read at a topic whose client reads every 30 s, so that its objects sleep as often
+ *   - ten thousand topics, 2,000 at a time with a client that waits: an event for each of them. Some are timed next to
+ *     an event and then a read at a topic whose client reads every 30 s, so that its objects sleep as often
  *
  * Nobody may miss its event: a wake-up that is lost shows as a delivery at the end of the wait.
  */

@@ -24,9 +24,9 @@ const EVENTS = 20;
 const SCOPES = ["media_view", "media_manage", "media_admin", "pubsub_publish"];
 
 /**
- * `npm run bench -- memory`: measures the heap of the isolate, which grows if it never forgets, and the memory of the whole
- * runtime. Meanwhile tenants of many shards get tokens, upload, read, list and delete files, publish, read and commit
- * events, again and again, and leave nothing behind. Every answer is checked.
+ * `npm run bench -- memory`: measures the heap of the isolate, which grows if it never forgets, and the memory of the
+ * whole runtime. Meanwhile tenants of many shards get tokens, upload, read, list and delete files, publish, read and
+ * commit events, again and again, and leave nothing behind. Every answer is checked.
  */
 export const runMemory = ({ minutes, clients, out, ...size }: Options): Promise<void> =>
   onShards({ ...size, isInspected: true }, SCOPES, async ({ server, base, tenants }) => {

@@ -11,7 +11,9 @@ export type RecordKind = "tenants" | "organizations" | "people" | "applications"
 export const recordHref = (kind: RecordKind, id: string): string =>
   `/${kind}/${id.replaceAll(/[%/\\?#]/g, encodeURIComponent)}`;
 
-/** Whether the person makes, edits and deletes records of a kind. Who runs an organization does so with applications. */
+/**
+ * Whether the person makes, edits and deletes records of a kind. Who runs an organization does so with applications.
+ */
 export function useMayEdit(kind: RecordKind): boolean {
   const { write, tenantsOnly } = usePerson().rights;
   return write || (kind === "applications" && tenantsOnly);

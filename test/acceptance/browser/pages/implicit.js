@@ -1,4 +1,7 @@
-/* The implicit flow by hand: the page sends the browser away, reads the fragment that it comes back with, and checks it. */
+/*
+ * The implicit flow by hand: the page sends the browser away, reads the fragment that it comes back with, and checks
+ * it.
+ */
 const REDIRECT_URI = `${location.origin}/implicit`;
 
 if (location.hash !== "") void show(land());

@@ -4,9 +4,9 @@ import type { AddressInfo } from "node:net";
 import { DatabaseSync } from "node:sqlite";
 
 /**
- * Cloudflare's API on loopback, as far as a deployment calls it, ours and the real wrangler's. It keeps what it is told:
- * databases are SQLite's, buckets and queues have their rules, Workers their versions. What it does not know is a 404
- * that is counted in `unknown`, so a test sees a call that nobody answered.
+ * Cloudflare's API on loopback, as far as a deployment calls it, ours and the real wrangler's. It keeps what it is
+ * told: databases are SQLite's, buckets and queues have their rules, Workers their versions. What it does not know is a
+ * 404 that is counted in `unknown`, so a test sees a call that nobody answered.
  */
 export interface FakeCloudflare {
   readonly url: string;
@@ -531,8 +531,8 @@ function raise(error: unknown): never {
 }
 
 /**
- * D1 splits what it is sent on its own side. Its splitter is not to be had; this one trusts nothing that has confused it:
- * it takes no comment, and ends a statement at each semicolon before a line's end.
+ * D1 splits what it is sent on its own side. Its splitter is not to be had; this one trusts nothing that has confused
+ * it: it takes no comment, and ends a statement at each semicolon before a line's end.
  */
 function statements(sql: string): string[] {
   if (/--|\/\*/.test(sql)) throw new Refusal(400, 7500, "a comment confuses the splitter");

@@ -16,8 +16,8 @@ export interface OidcProvider {
 }
 
 /**
- * `oidc-provider` on a loopback port, with the login form that it brings itself: whoever signs in as `ada@x.example` has
- * that address. The platform is its only client.
+ * `oidc-provider` on a loopback port, with the login form that it brings itself: whoever signs in as `ada@x.example`
+ * has that address. The platform is its only client.
  */
 export async function makeOidcProvider(options: {
   readonly redirectUri: string;

@@ -25,7 +25,9 @@ interface OwnerChooserProps {
   readonly isOfBoth?: boolean;
 }
 
-/** Chooses a tenant, a client (of the tenant, or with files there), and private or public files. The address says which. */
+/**
+ * Chooses a tenant, a client (of the tenant, or with files there), and private or public files. The address says which.
+ */
 export function OwnerChooser({ isOfBoth = false }: OwnerChooserProps) {
   const { tenant: chosenTenant, client: chosenClient, visibility: chosen } = useSearch({ strict: false });
   const navigate = useNavigate();
