@@ -55,10 +55,10 @@ const TIME: Schema = { type: "integer", minimum: 0, maximum: 999_999_999_999_999
 const place = (description: string): Schema =>
   orNull(obj({ size: orNull(int("In bytes.")), etag: orNull(str("Identifies the bytes.")) }, description));
 
-const revoke = (id: string, who: string, isRegistered: boolean): Entry => ({
+const revoke = (id: string, after: string, isRegistered: boolean): Entry => ({
   id,
   tag: TAGS.control,
-  about: `Void everywhere within 5 s. Registrations are unchanged: ${who} gets new tokens at once. May be repeated.`,
+  about: `Void everywhere within 5 s. ${after} May be repeated.`,
   answers: { 204: { text: "Everything issued until now is revoked." } },
   errors: isRegistered ? { 404: "" } : {},
 });
@@ -686,10 +686,26 @@ export const admin: ServiceEntries = {
       },
       errors: { 404: "" },
     },
-    "POST /clients/{clientId}/revoke": revoke("revokeClient", "the client", true),
-    "POST /users/{email}/revoke": revoke("revokeUser", "the user", true),
-    "POST /tenants/{id}/revoke": revoke("revokeTenant", "the tenant", true),
-    "POST /sessions/{sessionId}/revoke": revoke("revokeSession", "the session", false),
+    "POST /clients/{clientId}/revoke": revoke(
+      "revokeClient",
+      "The client stays registered and gets new tokens at once.",
+      true,
+    ),
+    "POST /users/{email}/revoke": revoke(
+      "revokeUser",
+      "The user stays registered and can sign in again at once.",
+      true,
+    ),
+    "POST /tenants/{id}/revoke": revoke(
+      "revokeTenant",
+      "The tenant stays registered, and new tokens are issued for it at once.",
+      true,
+    ),
+    "POST /sessions/{sessionId}/revoke": revoke(
+      "revokeSession",
+      "The session gets no more tokens; its user can sign in again at once.",
+      false,
+    ),
     "GET /explain": {
       id: "explain",
       tag: TAGS.control,
