@@ -18,14 +18,14 @@ export const overview: Same<typeof en.overview> = {
       ? "1 unzustellbares Ereignis. Reparieren Sie den Endpunkt, dann senden Sie es erneut."
       : `${count} unzustellbare Ereignisse. Reparieren Sie den Endpunkt, dann senden Sie sie erneut.`,
   logoutsUntold: (count) =>
-    `Er hat von ${count === "1" ? "1 Abmeldung" : `${count} Abmeldungen`} nicht erfahren. Berichtigen Sie seine Adresse, dann plat client redeliver-logouts.`,
+    `Er hat von ${count === "1" ? "1 Abmeldung" : `${count} Abmeldungen`} nicht erfahren. Berichtigen Sie seine Adresse, dann führen Sie plat client redeliver-logouts aus.`,
   pushFailing: (count) => `Der Endpunkt nimmt keine Ereignisse an. Es warten: ${count}.`,
   pushStopped: "Nichts wird zugestellt: abgeschaltet, nicht bestätigt oder ohne Recht.",
   serviceSilent: (service) => `Der Dienst ${service} antwortet nicht`,
   serviceSilentText: (count) =>
     `Anfragen ohne Antwort binnen einer Stunde: ${count}. Prüfen Sie seine Adresse und den Dienst selbst.`,
   lagGrows: (tenant) => `Ein Leser von ${tenant} gerät in Rückstand`,
-  lagGrowsText: (count) => `Sein Rückstand war ${count} Ereignisse und wächst.`,
+  lagGrowsText: (count) => `Sein Rückstand betrug ${count} Ereignisse und wächst.`,
   handbook: "Was zu tun ist",
   requests: "Anfragen",
   errors: "Fehler",

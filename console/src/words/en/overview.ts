@@ -14,7 +14,7 @@ export const overview = {
       ? "1 dead letter. Fix the endpoint, then send it again."
       : `${count} dead letters. Fix the endpoint, then send them again.`,
   logoutsUntold: (count: string) =>
-    `It was not notified of ${count === "1" ? "1 logout" : `${count} logouts`}. Fix its address, then plat client redeliver-logouts.`,
+    `It was not notified of ${count === "1" ? "1 logout" : `${count} logouts`}. Fix its address, then run plat client redeliver-logouts.`,
   pushFailing: (count: string) => `The endpoint does not take events. Waiting: ${count}.`,
   pushStopped: "Nothing is delivered: it is disabled, was not confirmed, or has no right any more.",
   serviceSilent: (service: string) => `The service ${service} does not answer`,

@@ -103,7 +103,7 @@ export const push = {
   request: "Request",
   answer: "Answer",
   noAnswer: "There was no answer.",
-  nothingKept: "Only the status is stored; for refusals, also the first 500 bytes.",
+  nothingKept: "Only the status is stored; for a refusal, also the first 500 bytes of the answer.",
   body: "Body of each request",
   noBody: "The event has expired.",
   status: (code: string) => `HTTP ${code}`,
