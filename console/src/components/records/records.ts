@@ -12,7 +12,8 @@ export const recordHref = (kind: RecordKind, id: string): string =>
   `/${kind}/${id.replaceAll(/[%/\\?#]/g, encodeURIComponent)}`;
 
 /**
- * Whether the person makes, edits and deletes records of a kind. Who runs an organization does so with applications.
+ * True if the person may make, edit and delete records of a kind. Those who run an organization may do so with
+ * applications alone.
  */
 export function useMayEdit(kind: RecordKind): boolean {
   const { write, tenantsOnly } = usePerson().rights;

@@ -3,7 +3,7 @@ import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
 
 /**
- * What becomes of a call: `hold`, the platform does it and its answer never arrives; `refuse`, it never gets there and
+ * The fate of a call: `hold`, the platform does it and its answer never arrives; `refuse`, it never gets there and
  * is answered with 500; a function, its answer is another one; undefined, nothing is done to it.
  */
 export type Meddling = (method: string, path: string) => Fate | Promise<Fate>;
