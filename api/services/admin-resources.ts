@@ -657,7 +657,7 @@ export const RESOURCES: Readonly<Record<string, Entry>> = {
     ids: ["OrganizationMember", "OrganizationMembers"],
     tag: TAGS.users,
     what: "A member is a user who gets tokens for the organization. Roles say with which scopes.",
-    removal: "The user's tokens are revoked.",
+    removal: "The user's tokens for the organization are revoked.",
     fields: roles,
     example: { roles: ["editor"] },
     parent: "There is no such organization, or no such user.",

@@ -3,7 +3,7 @@ import { explain, type ExplainQuestion, type Explanation } from "./explain/expla
 import { idleSince } from "./sign-in/sessions.ts";
 import { allExpiredSec } from "./tokens/access-token.ts";
 import type { EarlierKeys, Operator } from "./tokens/key-rotation.ts";
-import type { OwnerKind } from "./tokens/trust-store.ts";
+import type { OwnerKind, PlaceKind } from "./tokens/trust-store.ts";
 import type { Federation } from "./federation/federation.ts";
 import type { Trust } from "./tokens/trust.ts";
 import type { KeyRotation } from "./tokens/key-rotation.ts";
@@ -37,7 +37,10 @@ export function createOperated(deps: OAuthDeps & Parts) {
      */
     revokeStatement: (kind: OwnerKind, key: string, nowMs: number, when: "always" | "if changed") =>
       stores.trust.revokeStatement(kind, key, allExpiredSec(nowMs), when),
-    /** Revokes the tokens of an organization's members, in the transaction that removes it. */
+    /** Revokes a user's tokens for one tenant or organization, if the statement before it changed a row. */
+    revokeInPlaceStatement: (email: string, kind: PlaceKind, id: string, nowMs: number) =>
+      stores.trust.revokeInPlaceStatement(email, kind, id, allExpiredSec(nowMs)),
+    /** Revokes the tokens for an organization of its members, in the transaction that removes it. */
     revokeMembersStatement: (organization: string, nowMs: number) =>
       stores.trust.revokeMembersStatement(organization, allExpiredSec(nowMs)),
     /** Revokes the tokens of all users who have a role, if the statement before it changed a row. */

@@ -11,7 +11,17 @@ export interface OAuthPort {
    * it changed a row.
    */
   revokeStatement(kind: OwnerKind, key: string, nowMs: number, when: "always" | "if changed"): D1PreparedStatement;
-  /** Revokes everything that the members of an organization got until now. */
+  /**
+   * Revokes what a user got until now for one tenant or organization, if the statement before it changed a row. Tokens
+   * for other places stay.
+   */
+  revokeInPlaceStatement(
+    email: string,
+    kind: "tenant" | "organization",
+    id: string,
+    nowMs: number,
+  ): D1PreparedStatement;
+  /** Revokes everything that the members of an organization got for it until now. */
   revokeMembersStatement(organization: string, nowMs: number): D1PreparedStatement;
   /** Revokes everything that the holders of a role got until now, if the statement before it changed a row. */
   revokeRoleHoldersStatement(role: string, nowMs: number): D1PreparedStatement;

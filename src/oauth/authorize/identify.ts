@@ -134,7 +134,8 @@ async function identifyByHint(
   if (!isNew) return "revocations cannot be read";
   if (session?.user.email !== email) return `session ${sid} of ${email} is over`;
   // In the implicit flow the access token has no grant of its own, so its token id is the grant id.
-  const issued = { tokenId: grantId, grantId, sessionId: sid, clientId, user: email, ...asOf };
+  // A hint names no organization: the roles there are read again, as for every token that it leads to.
+  const issued = { tokenId: grantId, grantId, sessionId: sid, clientId, org: "", user: email, ...asOf };
   if ([tenant, grantTenant].some((one) => trust.isRevoked({ ...issued, tenant: one })))
     return `grant ${grantId} or something that it depends on was revoked`;
   const hint = { grantId, tenant: grantTenant, scopes, endsAtMs };

@@ -6,8 +6,8 @@ import { failure, type OAuthFailure } from "../model/failure.ts";
 import { invalidTarget, restrict, targetsOf } from "../model/resource.ts";
 import { mayActFor } from "../model/granted-scopes.ts";
 import type { Parameters } from "../model/parameters.ts";
+import type { IssuedToken } from "../tokens/issued-token.ts";
 import { readServiceToken } from "../tokens/service-token.ts";
-import type { IssuedToken } from "../tokens/trust.ts";
 import { identifyGrantClient, refusedScope, type GrantDeps, type GrantStep } from "./grant-step.ts";
 
 /**

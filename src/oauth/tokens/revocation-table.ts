@@ -14,6 +14,8 @@ export class RevocationTable {
   readonly #hash: Hash64 = { low: 0, high: 0 };
   #used = 0;
   #slots = slotsFor(0);
+  /** The kinds that a row ever had. Checks of other kinds cost no hash, and few kinds have rows at a time. */
+  readonly #kinds = new Set<Revocation["kind"]>();
 
   constructor(key: HashKey) {
     this.#key = key;
@@ -29,10 +31,12 @@ export class RevocationTable {
     if (this.#used >= this.#slots.low.length * MOST_FULL) this.#grow(Math.floor(nowMs / 1000));
     halfSipHash(this.#key, key, this.#hash, KIND[kind]);
     this.#put(this.#hash.low, this.#hash.high, untilMs, expiresSec);
+    this.#kinds.add(kind);
   }
 
   /** The time up to which the name's tokens are revoked; -1 if none is. */
   untilMs(kind: Revocation["kind"], key: string): number {
+    if (!this.#kinds.has(kind)) return -1;
     halfSipHash(this.#key, key, this.#hash, KIND[kind]);
     const slot = this.#find(this.#hash.low, this.#hash.high);
     return this.#slots.expiresSec[slot] === 0 ? -1 : this.#slots.untilMs[slot]!;

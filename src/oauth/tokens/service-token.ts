@@ -6,9 +6,10 @@ import { randomId, type Random } from "../../platform/runtime/random.ts";
 import { err, ok, type Result } from "../../platform/model/result.ts";
 import { scopeMatches } from "../../platform/model/scope-pattern.ts";
 import { identityClaims, toPrincipal, type Claims } from "./access-token.ts";
+import type { IssuedToken } from "./issued-token.ts";
 import { readOwnToken, signJwt, type Kind } from "./jwt.ts";
 import { ACCESS_TOKEN_ALG } from "./signing-key.ts";
-import type { IssuedToken, Trust } from "./trust.ts";
+import type { Trust } from "./trust.ts";
 
 /**
  * The token that the gateway sends to a service instead of the caller's. It identifies the caller as an access token

@@ -47,6 +47,11 @@ export interface TrustUpdate {
 
 /** Names all grants of a user to a client. Ids of grants contain no space. */
 export const accessKey = (email: string, clientId: string): string => `${clientId} of ${email}`;
+/** The column of a membership, and the word for it in a key. */
+const PLACE = { tenant: "tenant", organization: "org" } as const;
+export type PlaceKind = keyof typeof PLACE;
+/** Names what a user has in a tenant or an organization, as a row of the kind `user`. Addresses contain no space. */
+export const placeKey = (email: string, kind: PlaceKind, id: string): string => `${PLACE[kind]}=${id} of ${email}`;
 
 /** Valid revoked tokens per client: five a second for an hour. A copy takes some megabytes in each isolate. */
 export const REVOKED_TOKENS_PER_CLIENT = 20_000;
@@ -88,7 +93,8 @@ const REVOKE_ACCESS = `
   SELECT ${NEXT_REVOCATION}, ?1, ?2, ${DATABASE_NOW_MS}, ?3, id FROM client WHERE id = ?4`;
 const REVOKE_MEMBERS = `
   INSERT OR REPLACE INTO revocation (seq, kind, key, until_ms, expires_sec)
-  SELECT ${NEXT_REVOCATION}, 'user', email, ${DATABASE_NOW_MS}, ?2 FROM organization_member WHERE organization = ?1`;
+  SELECT ${NEXT_REVOCATION}, 'user', '${PLACE.organization}=' || ?1 || ' of ' || email, ${DATABASE_NOW_MS}, ?2
+  FROM organization_member WHERE organization = ?1`;
 const REVOKE_ROLE_HOLDERS = `
   INSERT OR REPLACE INTO revocation (seq, kind, key, until_ms, expires_sec)
   SELECT ${NEXT_REVOCATION}, 'user', email, ${DATABASE_NOW_MS}, ?2 FROM (
@@ -157,7 +163,13 @@ export const createTrustStore = (db: D1Database, bound = createRevocationCollaps
   /** Revokes every token that the client has of the user, under any grant. Does nothing if there is no such client. */
   revokeAccessStatement: (email: string, clientId: string, expiresSec: number): D1PreparedStatement =>
     db.prepare(REVOKE_ACCESS).bind("grant", accessKey(email, clientId), expiresSec, clientId),
-  /** Revokes the tokens of all members of an organization, in the transaction that removes it. */
+  /**
+   * Revokes the user's tokens for one tenant or organization, if the statement before it changed a row. Roles count
+   * only there, and whoever gives and takes them there must not end what others gave elsewhere.
+   */
+  revokeInPlaceStatement: (email: string, kind: PlaceKind, id: string, expiresSec: number): D1PreparedStatement =>
+    db.prepare(`${REVOKE_OWNER} WHERE changes() > 0`).bind("user", placeKey(email, kind, id), expiresSec),
+  /** Revokes the tokens for an organization of all its members, in the transaction that removes it. */
   revokeMembersStatement: (organization: string, expiresSec: number): D1PreparedStatement =>
     db.prepare(REVOKE_MEMBERS).bind(organization, expiresSec),
   /** Revokes the tokens of all users who have a role, if the statement before it changed a row. */

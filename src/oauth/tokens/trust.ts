@@ -1,28 +1,14 @@
-import type { Principal } from "../../http/callers/auth.ts";
 import { StoreUnavailable } from "../../platform/storage/database.ts";
 import type { Isolate } from "../../platform/copies/isolate.ts";
 import { noLocationCache, type LocationCache } from "../../platform/copies/location-cache.ts";
 import type { Sealer } from "../../platform/secrets/seal.ts";
 import { selectSigner } from "./key-life.ts";
+import { isRevokedBy, type Revocable } from "./issued-token.ts";
 import type { PublicJwk } from "./key-store.ts";
-import { EVERY_TENANT } from "./revocation-collapse-store.ts";
 import { RevocationTable } from "./revocation-table.ts";
 import { importVerifyKey, openPrivateKey, SIGNING_ALGS, type SigningAlg } from "./signing-key.ts";
 import { createTrustSource, type TrustFrom, type TrustReading } from "./trust-source.ts";
-import { accessKey, type NewRevocation, type Revocation, type SigningKeyRow, type TrustStore } from "./trust-store.ts";
-
-/** The part of a token that revocations refer to. */
-export interface IssuedToken extends Principal {
-  /** The database's time when the records of client and tenant were read. */
-  readonly recordsAsOfMs: number;
-  /** The read of the user's records. They are read each time, so they may show a change that the others do not. */
-  readonly userAsOfMs: number;
-}
-
-export type Revocable = Pick<
-  IssuedToken,
-  "tokenId" | "grantId" | "sessionId" | "clientId" | "tenant" | "user" | "recordsAsOfMs" | "userAsOfMs"
->;
+import type { NewRevocation, Revocation, SigningKeyRow, TrustStore } from "./trust-store.ts";
 
 /**
  * The ages of a copy: when a request begins a refresh beside its answer (and a random part of the spread later), for
@@ -314,21 +300,7 @@ export function createTrust(
       return key?.alg === alg ? key.verify : undefined;
     },
 
-    isRevoked(token: Revocable): boolean {
-      if (revoked.size === 0) return false;
-      const { recordsAsOfMs, userAsOfMs } = token;
-      const about = [
-        ["token", token.tokenId, recordsAsOfMs],
-        ["grant", token.grantId, recordsAsOfMs],
-        ["grant", accessKey(token.user, token.clientId), userAsOfMs],
-        ["session", token.sessionId, recordsAsOfMs],
-        ["client", token.clientId, recordsAsOfMs],
-        ["tenant", token.tenant, recordsAsOfMs],
-        ["tenant", EVERY_TENANT, recordsAsOfMs],
-        ["user", token.user, userAsOfMs],
-      ] as const;
-      return about.some(([kind, key, asOfMs]) => revoked.untilMs(kind, key) >= asOfMs);
-    },
+    isRevoked: (token: Revocable): boolean => isRevokedBy(revoked, token),
 
     /** The key that signs now. Made with the platform's first token of its kind. */
     async signingKey(nowMs: number, alg: SigningAlg): Promise<{ readonly kid: string; readonly key: CryptoKey }> {

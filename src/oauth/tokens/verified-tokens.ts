@@ -1,5 +1,5 @@
 import { equalDigests } from "../../platform/secrets/hash.ts";
-import type { IssuedToken } from "./trust.ts";
+import type { IssuedToken } from "./issued-token.ts";
 
 /** A token whose signature, type and claims are valid. */
 export interface VerifiedToken {

@@ -1,6 +1,7 @@
 import { env, waitUntil } from "cloudflare:workers";
 import { beforeEach, describe, expect, it } from "vitest";
 import { allExpiredSec } from "../../../src/oauth/tokens/access-token.ts";
+import type { Revocable } from "../../../src/oauth/tokens/issued-token.ts";
 import { createKeyRotation } from "../../../src/oauth/tokens/key-rotation.ts";
 import { createKeyStore } from "../../../src/oauth/tokens/key-store.ts";
 import {
@@ -10,7 +11,7 @@ import {
 import { RevocationTable } from "../../../src/oauth/tokens/revocation-table.ts";
 import { makeKey } from "../../../src/oauth/tokens/signing-key.ts";
 import { accessKey, createTrustStore } from "../../../src/oauth/tokens/trust-store.ts";
-import { createTrust, type Revocable } from "../../../src/oauth/tokens/trust.ts";
+import { createTrust } from "../../../src/oauth/tokens/trust.ts";
 import { systemClock } from "../../../src/platform/runtime/clock.ts";
 import { halfSipHash } from "../../../src/platform/secrets/half-sip-hash.ts";
 import { createIsolate } from "../../../src/platform/copies/isolate.ts";
@@ -83,6 +84,7 @@ const tokenOf = (token: Partial<Revocable>): Revocable => ({
   sessionId: "s",
   clientId: "c",
   tenant: "n",
+  org: "",
   user: "u",
   recordsAsOfMs: Date.now() - 120_000,
   userAsOfMs: Date.now() - 120_000,

@@ -10,12 +10,15 @@ import { createKeyRotation } from "../../../src/oauth/tokens/key-rotation.ts";
 import { createKeyStore } from "../../../src/oauth/tokens/key-store.ts";
 import { makeKey } from "../../../src/oauth/tokens/signing-key.ts";
 import {
+  accessKey,
   createTrustStore,
+  placeKey,
   type Revocation,
   type TrustUpdate,
   type TrustStore,
 } from "../../../src/oauth/tokens/trust-store.ts";
-import { createTrust, type IssuedToken } from "../../../src/oauth/tokens/trust.ts";
+import { createTrust } from "../../../src/oauth/tokens/trust.ts";
+import type { IssuedToken } from "../../../src/oauth/tokens/issued-token.ts";
 import { ownIsolate } from "../../support/runtime/own-isolate.ts";
 import { OF_ACME } from "./of-acme.ts";
 import { quickPauses } from "../../support/quick-pauses.ts";
@@ -291,6 +294,8 @@ describe("Each kind of revocation", () => {
     ["client", "acme.app"],
     ["tenant", "acme"],
     ["user", "ada@acme.example"],
+    ["grant", accessKey("ada@acme.example", "acme.app")],
+    ["user", placeKey("ada@acme.example", "tenant", "acme")],
   ] as const)("%s: concerns its own tokens only", async (kind, key) => {
     const { trust, land } = scripted();
     const refreshed = trust.ensure(0, "now");
@@ -300,6 +305,18 @@ describe("Each kind of revocation", () => {
     expect(trust.isRevoked(issued(101))).toBe(false);
     const others = { tokenId: "x", grantId: "x", sessionId: "x", clientId: "x", tenant: "x", user: "x" };
     expect(trust.isRevoked({ ...issued(100), ...others })).toBe(false);
+  });
+
+  it("of a user in an organization: concerns the tokens for this organization only", async () => {
+    const { trust, land } = scripted();
+    const refreshed = trust.ensure(0, "now");
+    land(0, [row(1, 100, { kind: "user", key: placeKey("ada@acme.example", "organization", "acme") })]);
+    await refreshed;
+    const isRevoked = (more: Partial<IssuedToken>, asOfMs = 100) => trust.isRevoked({ ...issued(asOfMs), ...more });
+    expect(isRevoked({ tenant: "", org: "acme" })).toBe(true);
+    expect(isRevoked({ tenant: "", org: "acme" }, 101)).toBe(false);
+    for (const other of [{ tenant: "acme" }, { tenant: "", org: "x" }, { tenant: "", org: "acme", user: "x" }])
+      expect(isRevoked(other)).toBe(false);
   });
 });
 

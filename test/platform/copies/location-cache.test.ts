@@ -229,6 +229,7 @@ describe("Keys and revocations", () => {
     sessionId: "s",
     clientId: "c",
     tenant: "t",
+    org: "",
     user: "u",
     recordsAsOfMs: 0,
     userAsOfMs: 0,

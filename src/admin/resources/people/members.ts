@@ -108,7 +108,7 @@ interface RoleDeps extends Pick<RuleContext, "builtIn"> {
   readonly db: D1Database;
 }
 interface Deps extends RoleDeps {
-  readonly oauth: Pick<OAuthPort, "revokeStatement">;
+  readonly oauth: Pick<OAuthPort, "revokeInPlaceStatement">;
 }
 
 /** Nobody may give or take a role with scopes that their own roles do not have. */
@@ -130,7 +130,10 @@ export async function refuseRoles(
   return beyond && beyondOrganization(by, `The role ${beyond["name"]}, which has scopes that you do not have,`);
 }
 
-/** If a member leaves or loses a role, the user's tokens are revoked, because they may have its scopes. */
+/**
+ * If a member leaves or loses a role, the user's tokens for this tenant or organization are revoked, because they may
+ * have its scopes. Tokens for other places stay: they may belong to other organizations.
+ */
 export function members(owner: OwnerNoun, deps: Deps): Resource<z.output<typeof schema>> {
   const { db, oauth } = deps;
   const sql = statements(owner);
@@ -147,18 +150,18 @@ export function members(owner: OwnerNoun, deps: Deps): Resource<z.output<typeof 
     logged: { roles: { list: "roles" } },
     validate: ({ params: { id, email: address }, body: { roles } }) =>
       refuseFaults(db.prepare(sql.faults).bind(id, address, JSON.stringify(roles))),
-    put({ params: { id, email: address = "" }, body, nowMs }, write) {
+    put({ params: { id = "", email: address = "" }, body, nowMs }, write) {
       const roles = JSON.stringify(body.roles);
       return write([
         db.prepare(sql.upsert).bind(id, address, nowMs),
         db.prepare(sql.dropOtherRoles).bind(id, address, roles),
-        oauth.revokeStatement("user", address, nowMs, "if changed"),
+        oauth.revokeInPlaceStatement(address, owner, id, nowMs),
         db.prepare(sql.addRoles).bind(id, address, roles),
       ]);
     },
-    remove: ({ params: { id, email: address = "" }, nowMs }, remove) =>
+    remove: ({ params: { id = "", email: address = "" }, nowMs }, remove) =>
       remove(db.prepare(sql.delete).bind(id, address), {
-        after: oauth.revokeStatement("user", address, nowMs, "if changed"),
+        after: oauth.revokeInPlaceStatement(address, owner, id, nowMs),
       }),
     within: {
       owns: ({ id = "" }, organization) => (isTenant ? ownsTenant(id, organization) : isOrganization(id, organization)),
