@@ -19,9 +19,9 @@
  *
  * An access token is valid for 3600 s. A row in `revocation` ends it earlier: its own, written by `/revoke`; its
  * grant's, written when a refresh token is revoked or deleted, or a code or refresh token is used twice; or one for its
- * client, tenant, user or session, written in the transaction that disables, removes, renames or revokes it: by the
- * operator service, the account page or a password reset. That last kind of row revokes every token issued from the
- * old record, in every isolate, and no token issued from the new one.
+ * client, tenant, user or session, or its user in its tenant or organization, written in the transaction that disables,
+ * removes, renames or revokes it: by the operator service, the account page or a password reset. That last kind of row
+ * revokes every token issued from the old record, in every isolate, and no token issued from the new one.
  */
 import type { Principal } from "../http/callers/auth.ts";
 import { problem } from "../http/errors/errors.ts";
@@ -168,6 +168,7 @@ export function createOAuth(settings: OAuthDeps) {
     directory,
     trust,
     verifier,
+    revokedTokens: stores.revokedTokens,
     findResource: deps.findResource,
     unregistered,
     unregisteredClients: deps.unregisteredClients,

@@ -16,6 +16,7 @@ import { createMailLinkStore } from "./recovery/mail-link-store.ts";
 import { createSessions } from "./sign-in/session-homes.ts";
 import { createKeyStore } from "./tokens/key-store.ts";
 import { createRevocationCollapseStore } from "./tokens/revocation-collapse-store.ts";
+import { createRevokedTokensStore } from "./tokens/revoked-tokens-store.ts";
 import { createTrustStore } from "./tokens/trust-store.ts";
 import { createUnregisteredStore } from "./unregistered/unregistered-store.ts";
 import { createUserStore } from "./users/user-store.ts";
@@ -35,6 +36,7 @@ export function createOAuthStores({ builtIn, shards, sealer, random, log, subjec
     users,
     revocationBound,
     trust: createTrustStore(db, revocationBound),
+    revokedTokens: createRevokedTokensStore(db),
     keys: createKeyStore(db),
     seals: createSealStore(db, sealer, log),
     directory: createDirectoryStore(db),

@@ -14,7 +14,8 @@ import type { AnyCall } from "../model/call.ts";
 import { failure, type OAuthFailure } from "../model/failure.ts";
 import { readParameters } from "../model/parameters.ts";
 import { allExpiredSec } from "../tokens/access-token.ts";
-import { REVOKED_TOKENS_PER_CLIENT, type NewRevocation } from "../tokens/trust-store.ts";
+import { tokenRevocation } from "../tokens/revoked-tokens-store.ts";
+import type { NewRevocation } from "../tokens/trust-store.ts";
 import type { TokenEndpointDeps } from "./deps.ts";
 
 /**
@@ -118,12 +119,7 @@ async function findLiveTokens(
 const fromAccessToken = (token: Principal): LiveToken => ({
   clientId: token.clientId,
   needsSecret: token.clientAuthenticated,
-  ended: {
-    kind: "token",
-    key: token.tokenId,
-    expiresSec: token.expiresAtSec,
-    ...(token.clientId === "" ? {} : { client: token.clientId }),
-  },
+  ended: tokenRevocation(token, token.expiresAtSec),
 });
 
 const fromRefreshToken = ({ grantId, clientId, email, confidential }: TokenOwner, nowMs: number): LiveToken => ({
@@ -135,11 +131,11 @@ const fromRefreshToken = ({ grantId, clientId, email, confidential }: TokenOwner
 
 /**
  * Revokes the tokens and their refresh grants, with an audit row each, in one transaction of the directory. Grants in
- * other databases are made void before it and removed after it. If a client has too many revoked tokens, all tokens
- * that it got until now are revoked instead. It can get new ones at once.
+ * other databases are made void before it and removed after it. If a person has too many revoked tokens of a client,
+ * all that the client got of the person until now is revoked instead. It can get new ones at once.
  */
 async function revokeTokens(
-  { trust, refreshGrants, audit, log }: TokenEndpointDeps,
+  { trust, revokedTokens, refreshGrants, audit, log }: TokenEndpointDeps,
   tokens: readonly LiveToken[],
   { clientId = "" }: Revoker,
   { nowMs, requestId }: Pick<Call<unknown, unknown, unknown, undefined>, "nowMs" | "requestId">,
@@ -150,13 +146,18 @@ async function revokeTokens(
   const rows = ended.map(({ kind, key }) =>
     audit.statement("always", { ...about, subject: `${kind}s/${key}`, reason: "" }),
   );
-  const [voidAll, forgetTokens] = trust.collapseStatements(ended, allExpiredSec(nowMs));
-  const reason = `over ${REVOKED_TOKENS_PER_CLIENT} revoked tokens of a client: all that it got until now is void`;
+  const clients = new Set(tokens.map((token) => token.clientId));
+  const subject = clients.size === 1 ? `clients/${[...clients].join("")}` : "clients";
+  const collapsed = revokedTokens
+    .collapseStatements(ended, allExpiredSec(nowMs))
+    .flatMap(({ cutOff, forget, reason }) => [
+      cutOff,
+      audit.statement("if changed", { ...about, subject, reason }),
+      forget,
+    ]);
   await refreshGrants.voidElsewhere(grants);
   await trust.revoke(ended, [
-    voidAll,
-    audit.statement("if changed", { ...about, subject: `clients/${clientId}`, reason }),
-    forgetTokens,
+    ...collapsed,
     ...(grants.length === 0 ? [] : [refreshGrants.removeStatement(grants.map(({ id }) => id))]),
     ...rows,
   ]);

@@ -50,10 +50,10 @@ const SQL = {
     INSERT OR REPLACE INTO revocation (seq, kind, key, until_ms, expires_sec)
     SELECT ${NEXT_REVOCATION}, 'client', name, ${DATABASE_NOW_MS}, ?3 FROM (
       SELECT name, living, sum(size) OVER (ORDER BY size DESC, name) - size AS gained FROM (
-        SELECT coalesce(row.issued_to, row.client) AS name, count(*) AS size, max(bound.living) AS living
+        SELECT row.issued_to AS name, count(*) AS size, max(bound.living) AS living
         FROM revocation_bound AS bound CROSS JOIN revocation AS row
         WHERE bound.id = 1 AND bound.living > ?1 AND row.expires_sec > ${NOW_SEC}
-          AND row.expires_sec <= ${NOW_SEC} + ${ACCESS_TOKEN_LIFETIME_SEC} AND coalesce(row.issued_to, row.client) IS NOT NULL
+          AND row.expires_sec <= ${NOW_SEC} + ${ACCESS_TOKEN_LIFETIME_SEC} AND row.issued_to IS NOT NULL
         GROUP BY name HAVING size > 1))
     WHERE gained < living - ?2
     RETURNING key`,
@@ -69,9 +69,7 @@ const deleteIncluded = (cutOff: string): string => `
     SELECT row.seq FROM revocation_bound AS bound CROSS JOIN revocation AS row CROSS JOIN revocation AS cut_off
     WHERE bound.id = 1 AND bound.living > ?1 AND row.expires_sec > 0 AND ${cutOff} AND row.expires_sec <= cut_off.expires_sec
       AND row.expires_sec * 1000 <= cut_off.until_ms + ${ACCESS_TOKEN_LIFETIME_SEC} * 1000)`;
-const DELETE_OF_CLIENTS = deleteIncluded(
-  "cut_off.kind = 'client' AND cut_off.key = coalesce(row.issued_to, row.client)",
-);
+const DELETE_OF_CLIENTS = deleteIncluded("cut_off.kind = 'client' AND cut_off.key = row.issued_to");
 const DELETE_OF_ALL = deleteIncluded(
   `cut_off.kind = 'tenant' AND cut_off.key = '${EVERY_TENANT}' AND row.kind <> 'session'`,
 );

@@ -18,10 +18,10 @@ export interface NewRevocation {
   readonly key: string;
   /** From this time on, all tokens concerned have expired. */
   readonly expiresSec: number;
-  /** The client of a single token. */
-  readonly client?: string;
-  /** The client of a grant. */
+  /** The client that the token or grant was issued to. */
   readonly issuedTo?: string;
+  /** The family of a single token (revoked-tokens-store.ts). */
+  readonly family?: { readonly key: string; readonly isOfPerson: boolean };
 }
 
 export interface Revocation {
@@ -31,8 +31,6 @@ export interface Revocation {
   /** Revokes tokens whose records were read at this database time or before. */
   readonly untilMs: number;
   readonly expiresSec: number;
-  /** As in NewRevocation. */
-  readonly client?: string | null;
 }
 
 export interface TrustUpdate {
@@ -53,9 +51,6 @@ export type PlaceKind = keyof typeof PLACE;
 /** Names what a user has in a tenant or an organization, as a row of the kind `user`. Addresses contain no space. */
 export const placeKey = (email: string, kind: PlaceKind, id: string): string => `${PLACE[kind]}=${id} of ${email}`;
 
-/** Valid revoked tokens per client: five a second for an hour. A copy takes some megabytes in each isolate. */
-export const REVOKED_TOKENS_PER_CLIENT = 20_000;
-
 /** A row takes some 200 bytes of the answer. */
 const REVOCATIONS_A_PAGE = 20_000;
 
@@ -64,8 +59,7 @@ const UPDATE = `
       'sealedPrivateJwk', sealed_private_jwk, 'createdAtMs', created_at, 'signsFromMs', signs_from) AS value
     FROM signing_key WHERE ${isPublished("?2")}
   UNION ALL
-  SELECT 'revocation', json_object('seq', seq, 'kind', kind, 'key', key, 'untilMs', until_ms, 'expiresSec', expires_sec,
-      'client', client)
+  SELECT 'revocation', json_object('seq', seq, 'kind', kind, 'key', key, 'untilMs', until_ms, 'expiresSec', expires_sec)
     FROM (SELECT * FROM revocation WHERE seq > ?1 AND expires_sec * 1000 > ?2 ORDER BY seq LIMIT ?3)
   UNION ALL
   SELECT 'generation', json_quote(generation) FROM restore_point WHERE id = 1`;
@@ -73,18 +67,10 @@ const UPDATE = `
 /** A replaced row gets a new number, so every copy reads it. */
 const REVOKE = `
   INSERT OR REPLACE INTO revocation (seq, kind, key, until_ms, expires_sec, client, issued_to)
-  SELECT ${NEXT_REVOCATION}, value ->> 'kind', value ->> 'key', ${Number.MAX_SAFE_INTEGER}, value ->> 'expiresSec', value ->> 'client',
-    coalesce(value ->> 'client', value ->> 'issuedTo')
+  SELECT ${NEXT_REVOCATION}, value ->> 'kind', value ->> 'key', ${Number.MAX_SAFE_INTEGER}, value ->> 'expiresSec',
+    value ->> '$.family.key', value ->> 'issuedTo'
   FROM json_each(?1)
-  RETURNING seq, kind, key, until_ms AS untilMs, expires_sec AS expiresSec, client`;
-/** The named clients that have too many rows of single tokens. */
-const OVERFULL = `
-  SELECT value FROM json_each(?1)
-  WHERE EXISTS (SELECT 1 FROM revocation WHERE client = value LIMIT 1 OFFSET ${REVOKED_TOKENS_PER_CLIENT})`;
-const COLLAPSE = `
-  INSERT OR REPLACE INTO revocation (seq, kind, key, until_ms, expires_sec)
-  SELECT ${NEXT_REVOCATION}, 'client', value, ${DATABASE_NOW_MS}, ?2 FROM (${OVERFULL})`;
-const DELETE_COLLAPSED = `DELETE FROM revocation WHERE client IN (${OVERFULL})`;
+  RETURNING seq, kind, key, until_ms AS untilMs, expires_sec AS expiresSec`;
 const REVOKE_OWNER = `
   INSERT OR REPLACE INTO revocation (seq, kind, key, until_ms, expires_sec)
   SELECT ${NEXT_REVOCATION}, ?1, ?2, ${DATABASE_NOW_MS}, ?3`;
@@ -137,17 +123,6 @@ export const createTrustStore = (db: D1Database, bound = createRevocationCollaps
     const results = await db.batch([add, ...beside, bound.isDueStatement()]);
     const due = results.at(-1)?.results as { isDue: number }[] | undefined;
     return { added: (results[0]?.results ?? []) as Revocation[], isOverfull: due?.[0]?.isDue === 1 };
-  },
-  /**
-   * Runs after `revoke`. If a client has more revoked tokens than a copy should hold, the first statement revokes all
-   * its tokens (and changes a row), and the second deletes the rows of the single tokens.
-   */
-  collapseStatements(
-    revocations: readonly NewRevocation[],
-    expiresSec: number,
-  ): readonly [D1PreparedStatement, D1PreparedStatement] {
-    const clients = JSON.stringify([...new Set(revocations.flatMap(({ client }) => client ?? []))]);
-    return [db.prepare(COLLAPSE).bind(clients, expiresSec), db.prepare(DELETE_COLLAPSED).bind(clients)];
   },
   /**
    * Revokes every token issued from the owner's records up to now, in the transaction that changes the records. `if

@@ -284,8 +284,6 @@ export function createTrust(
     /** True if no check has to wait for D1. */
     isRecent: (nowMs: number): boolean => hasRecent(TRUST_AGE.maxMs, nowMs),
     markStale,
-    /** Statements that run after `revoke` (trust-store.ts). */
-    collapseStatements: store.collapseStatements,
 
     /**
      * The key that verifies. An unknown one is looked up in D1, because another isolate may have made it. Anybody can

@@ -1,10 +1,11 @@
 import { env } from "cloudflare:workers";
 import { decodeJwt } from "jose";
 import { beforeAll, describe, expect, it } from "vitest";
-import { REVOKED_TOKENS_PER_CLIENT } from "../../../src/oauth/tokens/trust-store.ts";
+import { REVOKED_TOKENS } from "../../../src/oauth/tokens/revoked-tokens-store.ts";
+import { accessKey } from "../../../src/oauth/tokens/trust-store.ts";
 import { errorOf, isLiving } from "../support/answers.ts";
 import { auditOf } from "../support/audit-of.ts";
-import { makeFlow, makeFlowClient, makePublicFlow, type Flow, type FlowClient } from "../support/flow.ts";
+import { makeFlow, makeFlowClient, makePublicFlow, makeUser, type Flow, type FlowClient } from "../support/flow.ts";
 import { refresh, refreshed, signIn } from "../support/token-requests.ts";
 import { isolate } from "../../support/isolate.ts";
 import { call, expectJson } from "../../support/platform/call.ts";
@@ -214,32 +215,62 @@ describe("POST /revoke: 400", () => {
   });
 });
 
-describe("A client that revokes more tokens than an isolate should hold", () => {
-  const rowsOf = async (clientId: string): Promise<number> =>
-    (await env.DB.prepare("SELECT count(*) AS n FROM revocation WHERE client = ?1").bind(clientId).first<number>("n"))!;
-  /** Simulates earlier revocations. */
-  const fill = (clientId: string, count: number) =>
-    env.DB.prepare(
-      `INSERT INTO revocation (kind, key, until_ms, expires_sec, client)
-       WITH RECURSIVE counted(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM counted WHERE i < ?2)
-       SELECT 'token', ?1 || i, 9007199254740991, unixepoch() + 3600, ?1 FROM counted`,
-    )
-      .bind(clientId, count)
-      .run();
+/** Simulates earlier revocations of a person's tokens, or of those that a client got for itself. */
+const fill = (clientId: string, email: string, count: number) =>
+  env.DB.prepare(
+    `INSERT INTO revocation (kind, key, until_ms, expires_sec, client, issued_to)
+     WITH RECURSIVE counted(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM counted WHERE i < ?2)
+     SELECT 'token', ?3 || i, 9007199254740991, unixepoch() + 3600, ?3, ?1 FROM counted`,
+  )
+    .bind(clientId, count, accessKey(email, clientId))
+    .run();
+const rowsOf = async (clientId: string): Promise<number> =>
+  (await env.DB.prepare("SELECT count(*) AS n FROM revocation WHERE issued_to = ?1 AND kind = 'token'")
+    .bind(clientId)
+    .first<number>("n"))!;
 
+describe("A person who revokes more tokens of a client than an isolate should hold", () => {
   // shows: oauth/access-tokens/a-row-for-a-family
-  it("loses every token that it got until then, by one row, and can get new ones at once", async () => {
-    const [greedy, modest] = [await makeClient(), await makeClient()];
-    const [kept, others] = [await tokenFor(greedy), await tokenFor(modest)];
-    await fill(greedy.clientId, REVOKED_TOKENS_PER_CLIENT - 1);
+  it("loses what the client got of this person, by one row, and ends nothing of others", async () => {
+    const [greedy, other] = [await makePublicFlow(), await makeFlowClient(open.tenant)];
+    const { clientId } = greedy.client;
+    const modest = { ...greedy, ...(await makeUser(greedy.tenant)) };
+    const [kept, others] = [await signIn(greedy), await signIn(modest)];
+    const elsewhere = await signIn({ ...open, client: other });
+    await fill(clientId, greedy.email, REVOKED_TOKENS.ofPerson - 1);
+    expect((await revoke((await signIn(greedy)).access_token)).status).toBe(200);
+    expect(await rowsOf(clientId)).toBe(REVOKED_TOKENS.ofPerson);
+    expect(await isLiving(kept.access_token)).toBe(true);
+
+    const last = await signIn(greedy);
+    expect((await revoke(last.access_token, greedy.client)).status).toBe(200);
+    expect(await rowsOf(clientId)).toBe(0);
+    const held = [kept, last, others, elsewhere].map(({ access_token }) => access_token);
+    expect(await Promise.all(held.map(isLiving))).toEqual([false, false, true, true]);
+    // The refresh tokens live on, and give tokens that are valid.
+    for (const { refresh_token } of [kept, last])
+      expect(await isLiving((await refreshed(greedy.client, refresh_token)).access_token)).toBe(true);
+    const [row] = (await auditOf(clientId)).filter(({ reason }) => reason !== "");
+    expect(row).toMatchObject({ subject: `clients/${clientId}`, outcome: "done" });
+  }, 30_000);
+});
+
+describe("A client that revokes more tokens than an isolate should hold", () => {
+  // shows: oauth/access-tokens/a-row-for-a-family
+  it("loses its own tokens that it got until then, by one row, and can get new ones at once", async () => {
+    const [greedy, modest] = [await makeClient({ tenant: flow.tenant }), await makeClient()];
+    const person = { ...flow, client: await makeFlowClient(flow.tenant) };
+    const [kept, others, persons] = [await tokenFor(greedy), await tokenFor(modest), await signIn(person)];
+    await fill(greedy.clientId, "", REVOKED_TOKENS.ofClient - 1);
     expect((await revoke(await tokenFor(greedy), greedy)).status).toBe(200);
-    expect(await rowsOf(greedy.clientId)).toBe(REVOKED_TOKENS_PER_CLIENT);
+    expect(await rowsOf(greedy.clientId)).toBe(REVOKED_TOKENS.ofClient);
     expect(await isLiving(kept)).toBe(true);
 
     const last = await tokenFor(greedy);
     expect((await revoke(last, greedy)).status).toBe(200);
     expect(await rowsOf(greedy.clientId)).toBe(0);
     expect([await isLiving(kept), await isLiving(last), await isLiving(others)]).toEqual([false, false, true]);
+    expect(await isLiving(persons.access_token)).toBe(true);
     // A new isolate issues from new records. This one may use old records for 30 s.
     const fresh = (await (await isolate().token(greedy)).json<any>()).access_token as string;
     expect(await isLiving(fresh)).toBe(true);

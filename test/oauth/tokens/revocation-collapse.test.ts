@@ -178,7 +178,7 @@ describe("Too many revocations of the platform", () => {
     const access = accessKey("ada@acme.example", "plat.none");
     await env.DB.batch([store.revokeAccessStatement("ada@acme.example", "plat.none", allExpiredSec(Date.now()))]);
     expect(await names()).not.toContain(`grant ${access}`);
-    await store.revoke([{ kind: "token", key: "one", expiresSec: allExpiredSec(Date.now()), client: "large" }], []);
+    await store.revoke([{ kind: "token", key: "one", expiresSec: allExpiredSec(Date.now()), issuedTo: "large" }], []);
     expect(await env.DB.prepare("SELECT issued_to FROM revocation WHERE key = 'one'").first("issued_to")).toBe("large");
   });
 });

@@ -98,7 +98,7 @@ describe("A token that was verified before", () => {
     const token = await issue("revoked");
     expect(await verify(token, NOW_MS)).toMatchObject({ ok: true });
     const expiresSec = Math.floor((NOW_MS + HOUR_MS) / 1000);
-    await trust.revoke([{ kind: "token", key: "revoked", client: "acme.app", expiresSec }], []);
+    await trust.revoke([{ kind: "token", key: "revoked", issuedTo: "acme.app", expiresSec }], []);
     expect(await verify(token, NOW_MS)).toEqual({ ok: false, error: "revoked" });
   });
 

@@ -1,0 +1,188 @@
+import { env, waitUntil } from "cloudflare:workers";
+import { beforeEach, describe, expect, it } from "vitest";
+import { allExpiredSec } from "../../../src/oauth/tokens/access-token.ts";
+import type { Revocable } from "../../../src/oauth/tokens/issued-token.ts";
+import {
+  createRevokedTokensStore,
+  tokenRevocation,
+  type RevokedTokensBound,
+} from "../../../src/oauth/tokens/revoked-tokens-store.ts";
+import { accessKey, createTrustStore } from "../../../src/oauth/tokens/trust-store.ts";
+import { createTrust } from "../../../src/oauth/tokens/trust.ts";
+import { createIsolate } from "../../../src/platform/copies/isolate.ts";
+import { systemClock } from "../../../src/platform/runtime/clock.ts";
+import { systemRandom } from "../../../src/platform/runtime/random.ts";
+import { createSealer } from "../../../src/platform/secrets/seal.ts";
+
+const BOUND: RevokedTokensBound = { ofPerson: 5, ofClient: 20, few: 2 };
+const store = createTrustStore(env.DB);
+const revokedTokens = createRevokedTokensStore(env.DB, BOUND);
+
+interface Token {
+  readonly clientId: string;
+  readonly user: string;
+  readonly tokenId: string;
+}
+let made = 0;
+const some = (count: number, clientId: string, user: string): Token[] =>
+  Array.from({ length: count }, () => ({ clientId, user, tokenId: `token-${++made}` }));
+
+async function run(tokens: readonly Token[], bounded = revokedTokens): Promise<readonly D1Meta[]> {
+  const ended = tokens.map((token) => tokenRevocation(token, allExpiredSec(Date.now()) - 60));
+  const steps = bounded.collapseStatements(ended, allExpiredSec(Date.now()));
+  const statements = steps.flatMap(({ cutOff, forget }) => [cutOff, forget]);
+  const results = await env.DB.batch([store.addStatement(ended), ...statements]);
+  return results.slice(1).map(({ meta }) => meta);
+}
+/** Revokes tokens as `/revoke` does. Returns how many rows each step wrote and deleted. */
+const revoke = async (tokens: readonly Token[]): Promise<readonly number[]> =>
+  (await run(tokens)).map(({ changes }) => changes);
+const names = async (): Promise<string[]> =>
+  (
+    await env.DB.prepare(
+      "SELECT kind || ' ' || key AS name FROM revocation WHERE kind <> 'token' ORDER BY kind, key",
+    ).all<{ name: string }>()
+  ).results.map(({ name }) => name);
+const tokenRows = () => env.DB.prepare("SELECT count(*) AS n FROM revocation WHERE kind = 'token'").first<number>("n");
+
+const sealer = createSealer([{ id: "t", bytes: new Uint8Array(32) }], systemRandom);
+/** A new isolate's answers. */
+async function checker(): Promise<(token: Token, asOfMs?: number) => boolean> {
+  const isolate = createIsolate(systemClock, systemRandom, waitUntil);
+  const fail = (thrown: unknown): never => {
+    throw thrown;
+  };
+  const trust = createTrust(store, async () => {}, sealer, isolate, fail);
+  expect(await trust.ensure(Date.now(), "now")).toBe(true);
+  const rest = { grantId: "g", sessionId: "s", tenant: "n", org: "" };
+  return (token, asOfMs = Date.now() - 1_000) => {
+    const issued: Revocable = { ...rest, ...token, recordsAsOfMs: asOfMs, userAsOfMs: asOfMs };
+    return trust.isRevoked(issued);
+  };
+}
+const LATER = () => Date.now() + 60_000;
+
+beforeEach(async () => {
+  await env.DB.prepare("DELETE FROM revocation").run();
+});
+
+describe("Revoked tokens of one person and client", () => {
+  it("stay rows of their own up to the limit", async () => {
+    const tokens = some(BOUND.ofPerson, "app", "ada@a.example");
+    expect(await revoke(tokens)).toEqual([0, 0, 0, 0]);
+    expect([await tokenRows(), await names()]).toEqual([BOUND.ofPerson, []]);
+  });
+
+  it("become a row for the two beyond it, and nobody else's tokens end", async () => {
+    const tokens = some(BOUND.ofPerson, "app", "ada@a.example");
+    await revoke(tokens);
+    const others = [...some(2, "app", "bob@a.example"), ...some(2, "other", "ada@a.example"), ...some(2, "app", "")];
+    await revoke(others);
+    const last = some(1, "app", "ada@a.example");
+    expect(await revoke(last)).toEqual([1, 6, 0, 0]);
+    expect(await names()).toEqual([`grant ${accessKey("ada@a.example", "app")}`]);
+    expect(await tokenRows()).toBe(others.length);
+    const isRevoked = await checker();
+    for (const token of [...tokens, ...last, ...others]) expect(isRevoked(token)).toBe(true);
+    const [own] = some(1, "app", "ada@a.example");
+    expect([isRevoked(own!), isRevoked(own!, LATER())]).toEqual([true, false]);
+    for (const [clientId, user] of [
+      ["app", "bob@a.example"],
+      ["other", "ada@a.example"],
+      ["app", ""],
+      ["app", "ada@a.example.org"],
+    ] as const)
+      expect(isRevoked(some(1, clientId, user)[0]!)).toBe(false);
+  });
+
+  it("count in one request too, for each person in it, and for tokens without a client", async () => {
+    const tokens = [
+      ...some(6, "app", "ada@a.example"),
+      ...some(5, "app", "bob@a.example"),
+      ...some(7, "", "cid@a.example"),
+    ];
+    expect(await revoke(tokens)).toEqual([2, 13, 0, 0]);
+    expect(await names()).toEqual(["grant  of cid@a.example", "grant app of ada@a.example"]);
+    const isRevoked = await checker();
+    for (const token of tokens) expect(isRevoked(token)).toBe(true);
+    expect(isRevoked(some(1, "app", "bob@a.example")[0]!)).toBe(false);
+    expect(isRevoked(some(1, "", "ada@a.example")[0]!)).toBe(false);
+  });
+
+  it("are one row still, however often the person goes on", async () => {
+    for (let round = 0; round < 12; round++) await revoke(some(6, "app", "ada@a.example"));
+    expect([await tokenRows(), await names()]).toEqual([0, ["grant app of ada@a.example"]]);
+    expect((await checker())(some(1, "app", "bob@a.example")[0]!)).toBe(false);
+  });
+});
+
+describe("Revoked tokens of a client", () => {
+  const person = (n: number) => `p${n}@a.example`;
+
+  it("become rows of the people with most of them, and those with few keep theirs", async () => {
+    const many = [1, 2, 3, 4].flatMap((n) => some(4, "app", person(n)));
+    const few = [5, 6].flatMap((n) => some(2, "app", person(n)));
+    // An id that begins alike is another client's.
+    const others = some(4, "app2", person(1));
+    for (const tokens of [many, few, others]) expect(await revoke(tokens)).toEqual([0, 0, 0, 0]);
+    const last = some(1, "app", person(7));
+    expect(await revoke(last)).toEqual([4, 16, 0, 0]);
+    expect(await names()).toEqual([1, 2, 3, 4].map((n) => `grant app of ${person(n)}`));
+    const isRevoked = await checker();
+    for (const token of [...many, ...few, ...others, ...last]) expect(isRevoked(token)).toBe(true);
+    for (const n of [1, 5, 7, 8]) expect(isRevoked(some(1, "app", person(n))[0]!)).toBe(n === 1);
+    expect(isRevoked(some(1, "app2", person(1))[0]!)).toBe(false);
+  });
+
+  it("that it got for itself become a row for these, and people's tokens live on", async () => {
+    const own = some(BOUND.ofClient, "app", "");
+    expect(await revoke(own)).toEqual([0, 0, 0, 0]);
+    const last = some(1, "app", "");
+    expect(await revoke(last)).toEqual([1, 21, 0, 0]);
+    expect(await names()).toEqual(["grant app of "]);
+    const isRevoked = await checker();
+    for (const token of [...own, ...last]) expect(isRevoked(token)).toBe(true);
+    expect(isRevoked(some(1, "app", "")[0]!, LATER())).toBe(false);
+    expect(isRevoked(some(1, "app", person(1))[0]!)).toBe(false);
+  });
+
+  it("become one row of the client only if very many people have few each", async () => {
+    const tokens = Array.from({ length: 11 }, (_, n) => some(2, "app", person(n))).flat();
+    const others = some(2, "other", person(1));
+    expect(await revoke(others)).toEqual([0, 0, 0, 0]);
+    expect(await revoke(tokens)).toEqual([0, 0, 1, 22]);
+    expect(await names()).toEqual(["client app"]);
+    expect(await tokenRows()).toBe(others.length);
+    const isRevoked = await checker();
+    for (const token of [...tokens, ...others]) expect(isRevoked(token)).toBe(true);
+    expect(isRevoked(some(1, "app", "new@a.example")[0]!)).toBe(true);
+    expect(isRevoked(some(1, "app", "new@a.example")[0]!, LATER())).toBe(false);
+  });
+});
+
+describe("The count of revoked tokens", () => {
+  it("reads the rows of the person and the client alone, and the deletions read none while they are few", async () => {
+    const bounded = createRevokedTokensStore(env.DB);
+    for (let n = 0; n < 10; n++) await run(some(100, `client-${n}`, `p${n}@a.example`), bounded);
+    const metas = await run(some(1, "client-3", "new@a.example"), bounded);
+    const [people = 0, forgetPeople, client = 0, forgetClient] = metas.map(({ rows_read: rows }) => rows);
+    expect(Math.max(people, client)).toBeLessThan(150);
+    expect(Math.max(forgetPeople ?? 9, forgetClient ?? 9)).toBeLessThan(3);
+  });
+});
+
+describe("Many requests at once", () => {
+  it("revoke all their tokens, in any order, and keep few rows", async () => {
+    const isDone = await Promise.all(
+      Array.from({ length: 24 }, async (_, n) => {
+        const tokens = some(3, "app", `p${n % 4}@a.example`);
+        await revoke(tokens);
+        return tokens;
+      }),
+    );
+    const isRevoked = await checker();
+    for (const token of isDone.flat()) expect(isRevoked(token)).toBe(true);
+    expect(await tokenRows()).toBeLessThanOrEqual(BOUND.ofClient);
+    expect(await names()).not.toContain("client app");
+  });
+});
