@@ -252,6 +252,40 @@ describe("/admin/v1/topics", () => {
       for (const path of [topic.below, unknown])
         expect([path, (await ask(`${path}${below}`)).status]).toEqual([path, 404]);
   });
+
+  it("lists no topics of a foreign client for them, whatever its name", async () => {
+    const boss: Person = await makePerson(["plat.admin_tenant"]);
+    const token = await tokenOf(boss);
+    const own = await makeTopicOf(await makeClient({ tenant: boss.tenant }));
+    const foreign = await makeClient();
+    const name = `${boss.tenant}.a${unique("foreign")}`;
+    const { clientId: _, ...fields } = await clientOf(foreign);
+    await put(`clients/${foreign.clientId}`, { ...fields, name });
+    const hidden: string[] = [];
+    for (const eventType of ["one", "two"]) {
+      const made = { token: await tokenFor(foreign), json: { eventType, shards: 1, description: "Theirs." } };
+      expect((await call("/pubsub/v1/topics", made)).status).toBe(201);
+      hidden.push(`${name}.${eventType}`);
+    }
+    const page = (query: string) => call(`/admin/v1/topics?${query}`, { token });
+    const seen = async (query: string) =>
+      (await expectJson(await page(query), 200)).map(({ eventType }: any) => eventType);
+    for (const query of ["", `tenant=${boss.tenant}`, `q=${boss.tenant}.`, `tenant=${boss.tenant}&q=${boss.tenant}`])
+      expect([query, await seen(query)]).toEqual([query, [own.eventType]]);
+    for (const query of [name, ...hidden].flatMap((q) => [`q=${q}`, `q=${q}&tenant=${boss.tenant}`]))
+      expect([query, await seen(query)]).toEqual([query, []]);
+    // Pages neither count nor skip them.
+    const relations = async (query: string) =>
+      Array.from(((await page(query)).headers.get("link") ?? "").matchAll(/rel="(\w+)"/g), ([, rel]) => rel);
+    expect([await seen("pageSize=1"), await relations("pageSize=1")]).toEqual([[own.eventType], ["self"]]);
+    expect([await seen("pageSize=1&pageNumber=2"), await relations("pageSize=1&pageNumber=2")]).toEqual([
+      [],
+      ["self", "prev"],
+    ]);
+    expect(await relations(`q=${name}&pageSize=1&pageNumber=2`)).toEqual(["self"]);
+    // The platform's operators see them.
+    expect(await expectJson(await operator(`topics?q=${name}`), 200)).toHaveLength(2);
+  });
 });
 
 describe("the topics of an organization with thousands of tenants", () => {

@@ -9,14 +9,20 @@ export type NameRange = readonly [from: string, to: string];
 const COLUMNS = "owner, event_type, description, shards, incarnation, state, created_at";
 const SELECTED = "owner, event_type AS eventType, description, shards, incarnation, state, created_at AS createdAtMs";
 
+// CROSS JOIN fixes the order: each range is one search in the primary key.
+const inRanges = (condition = ""): string => `SELECT ${SELECTED} FROM json_each(?1) AS range CROSS JOIN topic
+    WHERE name >= range.value ->> 0 AND name < range.value ->> 1 ${condition}
+    ORDER BY name LIMIT ?2 OFFSET ?3`;
+/** A client's name may begin with the id of a tenant elsewhere: the platform's operators choose names freely. */
+const NOT_FOREIGN = `AND NOT EXISTS (SELECT 1 FROM client JOIN tenant ON tenant.id = client.tenant
+      WHERE client.name = topic.owner AND tenant.organization <> ?4)`;
+
 export const TOPIC_SQL = {
   find: `SELECT ${SELECTED} FROM topic WHERE name = ?`,
   insert: `INSERT INTO topic (name, ${COLUMNS})
     VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (name) DO NOTHING`,
-  // CROSS JOIN fixes the order: each range is one search in the primary key.
-  list: `SELECT ${SELECTED} FROM json_each(?1) AS range CROSS JOIN topic
-    WHERE name >= range.value ->> 0 AND name < range.value ->> 1
-    ORDER BY name LIMIT ?2 OFFSET ?3`,
+  list: inRanges(),
+  listOwn: inRanges(NOT_FOREIGN),
   behind: `SELECT ${SELECTED} FROM topic WHERE name > ?1 ORDER BY name LIMIT ?2`,
   from: `SELECT ${SELECTED} FROM topic WHERE name >= ?1 ORDER BY name LIMIT ?2`,
   markDeleting: `UPDATE topic SET state = 'deleting' WHERE name = ? AND state = 'active'`,
@@ -48,10 +54,14 @@ export function createTopicStore(db: D1Database, databases = 1) {
       return results[1]!.results[0]!;
     },
 
-    /** Lists the topics whose names lie in one of the ranges, by name. */
-    async list(ranges: readonly NameRange[], paging: Paging): Promise<Page<Topic>> {
+    /**
+     * Lists the topics whose names lie in one of the ranges, by name. With an organization, it leaves out those of
+     * clients elsewhere.
+     */
+    async list(ranges: readonly NameRange[], paging: Paging, organization?: string): Promise<Page<Topic>> {
+      const [sql, own] = organization === undefined ? [TOPIC_SQL.list, []] : [TOPIC_SQL.listOwn, [organization]];
       const read = async (after: string, { limit, skip }: RowRange): Promise<readonly Topic[]> => {
-        const listed = db.prepare(TOPIC_SQL.list).bind(JSON.stringify(disjoint(ranges, after)), limit, skip);
+        const listed = db.prepare(sql).bind(JSON.stringify(disjoint(ranges, after)), limit, skip, ...own);
         return (await listed.all<Topic>()).results;
       };
       const after = paging.cursor === undefined ? "" : namesAfter(String(paging.cursor[0]));

@@ -24,8 +24,11 @@ import { NO_TRAFFIC, trafficOf } from "./topic-traffic.ts";
  * The operator service checks the caller's rights on the topics.
  */
 export interface OperatedTopics {
-  /** Lists by name the topics whose names lie in one of the ranges. */
-  list(ranges: readonly NameRange[], paging: Paging): Promise<Page<object>>;
+  /**
+   * Lists by name the topics whose names lie in one of the ranges. With an organization, it leaves out those of clients
+   * elsewhere.
+   */
+  list(ranges: readonly NameRange[], paging: Paging, organization?: string): Promise<Page<object>>;
   show(topic: TopicId, nowMs: number): Promise<Answer>;
   look(topic: TopicId, query: LookQuery, nowMs: number): Promise<Answer>;
   /** Publishes one event on behalf of the topic's owner. */
@@ -56,8 +59,8 @@ export interface LookQuery {
 }
 
 export const operatedTopics = (ports: OperatedPorts): OperatedTopics => ({
-  async list(ranges, paging) {
-    const page = await ports.store.list(ranges, paging);
+  async list(ranges, paging, organization) {
+    const page = await ports.store.list(ranges, paging, organization);
     return { ...page, items: page.items.map(topicFields) };
   },
   show: (topic, nowMs) => withRetryAfter(ports, () => show(ports, topic, nowMs)),

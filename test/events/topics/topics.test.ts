@@ -240,6 +240,9 @@ describe("GET /topics", () => {
     const plan = await env.DB.prepare(`EXPLAIN QUERY PLAN ${TOPIC_SQL.list}`).bind('[["a","b"]]', 17, 0).all<any>();
     const steps = plan.results.map((row) => row.detail as string);
     expect(steps.filter((step) => /topic/.test(step))).toEqual(["SEARCH topic USING PRIMARY KEY (name>? AND name<?)"]);
+    const own = env.DB.prepare(`EXPLAIN QUERY PLAN ${TOPIC_SQL.listOwn}`).bind('[["a","b"]]', 17, 0, "acme");
+    const scans = (await own.all<any>()).results.map((row) => row.detail).filter((step) => step.startsWith("SCAN"));
+    expect(scans).toEqual(["SCAN range VIRTUAL TABLE INDEX 1:"]);
     const find = await env.DB.prepare(`EXPLAIN QUERY PLAN ${TOPIC_SQL.find}`).bind("a").all<any>();
     expect(find.results.map((row) => row.detail)).toEqual(["SEARCH topic USING PRIMARY KEY (name=?)"]);
   });

@@ -9,12 +9,22 @@ import { PATTERNS } from "../../../platform/model/names.ts";
 import type { AuditLog } from "../../audit/audit-log.ts";
 import { actorOf } from "../../../platform/ports/audit.ts";
 import { identifier, tenantId } from "../../model/fields.ts";
-import { holds, ownsTenant, ownsTopicsOf, tenantOperator, type Use } from "../shared/within-organization.ts";
+import {
+  holds,
+  ownsTenant,
+  ownsTopicsOf,
+  tenantOperator,
+  type TenantOperator,
+  type Use,
+} from "../shared/within-organization.ts";
 
 /** The port to the events service: topics of all clients. */
 export interface OperatedTopics {
-  /** Lists the topics whose names, `<owner>.<eventType>`, lie in one of the ranges, by name. */
-  list(ranges: readonly Range[], paging: Paging): Promise<Page<object>>;
+  /**
+   * Lists the topics whose names, `<owner>.<eventType>`, lie in one of the ranges, by name. With an organization, it
+   * leaves out those of clients elsewhere, whose names may begin as those of a tenant.
+   */
+  list(ranges: readonly Range[], paging: Paging, organization?: string): Promise<Page<object>>;
   show(topic: TopicId, nowMs: number): Promise<Answer>;
   look(topic: TopicId, query: z.output<typeof lookQuery>, nowMs: number): Promise<Answer>;
   publish(topic: TopicId, byHand: ByHand, nowMs: number): Promise<Answer>;
@@ -78,10 +88,12 @@ export function topicRoutes(topics: OperatedTopics, deps: Deps): readonly Route[
       query: listQuery,
       paged: true,
       async handle(call) {
-        const part = await partFor(call, deps);
+        const by = tenantOperator(call.principal, deps.names, "see");
+        const part = await partFor(call, by, deps);
         const { q = "" } = call.query;
         const ranges = part.ranges.map((range) => overlap(range, [q, `${q}~`])).filter(([from, to]) => from < to);
-        const page = ranges.length === 0 ? { items: [], next: undefined } : await topics.list(ranges, call.paging);
+        const listed = () => topics.list(ranges, call.paging, by?.organization);
+        const page = ranges.length === 0 ? { items: [], next: undefined } : await listed();
         return json(200, page.items, { link: pageLinks(call.url, call.paging, onwards(page, part, call.paging)) });
       },
     }),
@@ -111,7 +123,7 @@ export function topicRoutes(topics: OperatedTopics, deps: Deps): readonly Route[
   ];
 }
 
-type ListCall = Pick<Call<unknown, z.output<typeof listQuery>, unknown, Principal>, "principal" | "query" | "paging">;
+type ListCall = Pick<Call<unknown, z.output<typeof listQuery>, unknown, Principal>, "query" | "paging">;
 
 /**
  * A part of a list: the topics of at most `MAX_TENANTS` tenants, so that a page reads a limited number of ranges. The
@@ -125,10 +137,13 @@ interface Part {
   readonly next?: string | undefined;
 }
 
-/** Returns the names that the caller may see, of one tenant if the query names one. */
-async function partFor({ principal, query, paging }: ListCall, { db, names }: Deps): Promise<Part> {
+/** Returns the names among which the caller sees topics, of one tenant if the query names one. */
+async function partFor(
+  { query, paging }: ListCall,
+  by: TenantOperator | undefined,
+  { db }: Pick<Deps, "db">,
+): Promise<Part> {
   const { tenant, q = "" } = query;
-  const by = tenantOperator(principal, names, "see");
   if (by === undefined) return { ranges: [tenant === undefined ? ["", "~"] : ofTenant(tenant)] };
   if (tenant !== undefined)
     return { ranges: (await holds(db, ownsTenant(tenant, by.organization))) ? [ofTenant(tenant)] : [] };
