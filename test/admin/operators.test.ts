@@ -235,6 +235,28 @@ describe("a person with the role plat.admin_tenant", () => {
     expect(await ask("DELETE", `clients/${id}`)).toBe(204);
   });
 
+  it("registers no client that reads the topics of a foreign client, whatever its name", async () => {
+    const person = await makePerson(GIVES);
+    const own = await tokenOf(person);
+    const foreign = `${person.tenant}.${unique("foreign")}`;
+    await put(`clients/${foreign}`, client(other.tenant));
+    const id = `${person.tenant}.${unique("web")}`;
+    const listing = async (pattern: string) => {
+      const scopes = [`plat.pubsub.topic=${pattern}`];
+      return (await admin(`clients/${id}`, own, client(person.tenant, { scopes }))).status;
+    };
+    for (const pattern of [
+      `${foreign}.orders`,
+      `${foreign}.o*`,
+      `${foreign}*`,
+      `${person.tenant}.*`,
+      `${person.tenant}*`,
+    ])
+      expect([pattern, await listing(pattern)]).toEqual([pattern, 403]);
+    for (const pattern of [`${foreign}x.orders`, `${foreign.slice(0, -1)}*`, `${person.tenant}.shop.*`])
+      expect([pattern, [200, 201].includes(await listing(pattern))]).toEqual([pattern, true]);
+  });
+
   it("sees no topics of a foreign client, whatever its name", async () => {
     const [own, foreign] = [`${boss.tenant}.${unique("own")}`, `${boss.tenant}.${unique("foreign")}`];
     await put(`clients/${own}`, client(boss.tenant));

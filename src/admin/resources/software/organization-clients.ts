@@ -22,9 +22,14 @@ export function refuseForeign(
   return scope === undefined ? undefined : beyondOrganization(by, `A client that lists ${scope}`);
 }
 
-/** SQL: which of these ids are tenants of the organization. */
-const OWN_TENANTS = `SELECT value FROM json_each(?2)
-  WHERE EXISTS (SELECT 1 FROM tenant WHERE id = value AND organization = ?1)`;
+/**
+ * SQL: which of these scopes name topics of the organization: `{scope, tenant, from, to}`, with the range of owners'
+ * names, which begin with the tenant. A client elsewhere may have such a name, since operators choose names freely.
+ */
+const OWN_TOPICS = `SELECT value ->> 'scope' AS value FROM json_each(?2)
+  WHERE EXISTS (SELECT 1 FROM tenant WHERE id = value ->> 'tenant' AND organization = ?1)
+    AND NOT EXISTS (SELECT 1 FROM client JOIN tenant ON tenant.id = client.tenant
+      WHERE client.name >= value ->> 'from' AND client.name < value ->> 'to' AND organization <> ?1)`;
 const SERVICE_SCOPES = `SELECT scope.value FROM service, json_each(service.scopes) AS scope WHERE service.name = ?1`;
 
 /**
@@ -38,22 +43,29 @@ export async function refuseScopes(
   { db, names, builtIn }: Rules & { readonly db: D1Database },
 ): Promise<Problem | undefined> {
   const topics = names.scope("pubsub.topic=");
-  /** The first part of the owner's name, which is the tenant for clients that these people register. */
-  const tenantOf = (scope: string): string | undefined =>
-    scope.startsWith(topics) ? /^([a-z0-9-]+)\./.exec(alignOwnerPattern(scope).slice(topics.length))?.[1] : undefined;
-  const [tenants, offered] = await db.batch<{ value: string }>([
-    db.prepare(OWN_TENANTS).bind(by.organization, JSON.stringify(scopes.flatMap((scope) => tenantOf(scope) ?? []))),
+  const named = scopes.filter((scope) => scope.startsWith(topics)).flatMap((scope) => ownersOf(scope, topics));
+  const [found, offered] = await db.batch<{ value: string }>([
+    db.prepare(OWN_TOPICS).bind(by.organization, JSON.stringify(named)),
     db.prepare(SERVICE_SCOPES).bind(service ?? ""),
   ]);
-  const own = new Set((tenants?.results ?? []).map(({ value }) => value));
+  const own = new Set((found?.results ?? []).map(({ value }) => value));
   const served = [
     ...(offered?.results ?? []).map(({ value }) => value),
     ...["pubsub_publish", "media_view", "media_manage"].map(names.scope),
   ];
   const beyond = scopes.find((scope) =>
     scopesOverlap(scope, `${topics}*`)
-      ? !own.has(tenantOf(scope) ?? "")
+      ? !own.has(scope)
       : service !== undefined && !covers(served, scope, builtIn.operatorScopes),
   );
   return beyond === undefined ? undefined : beyondOrganization(by, `A client that lists ${beyond}`);
+}
+
+/** The owners of the topics that a scope names: one, or all whose names begin with a tenant. Else none. */
+function ownersOf(scope: string, topics: string): readonly object[] {
+  const [, tenant, app] = /^([a-z0-9-]+)\.([a-z0-9-]*)/.exec(alignOwnerPattern(scope).slice(topics.length)) ?? [];
+  if (tenant === undefined) return [];
+  // In ASCII, "/" follows ".", and a space comes before all characters of names.
+  if (app === undefined || app === "") return [{ scope, tenant, from: `${tenant}.`, to: `${tenant}/` }];
+  return [{ scope, tenant, from: `${tenant}.${app}`, to: `${tenant}.${app} ` }];
 }
