@@ -5698,29 +5698,29 @@ export function putClient(clientId: string, body: {
     grantTypes: ("client_credentials" | "authorization_code" | "refresh_token" | "implicit" | "password" | "urn:ietf:params:oauth:grant-type:device_code" | "urn:ietf:params:oauth:grant-type:token-exchange")[];
     /** Scopes that it may request; `*` at the end matches any ending. */
     scopes: string[];
-    /** Codes need PKCE. Always true without a secret. */
+    /** Codes need PKCE. Always so without a secret. If absent, it is unchanged; false for a new one. */
     requirePkce?: boolean;
-    /** Keeps people's files apart: a person reaches only the files that their own token created, and shared ones. The client's own token reaches all. */
+    /** Keeps people's files apart: a person reaches only the files that their own token created, and shared ones. The client's own token reaches all. If absent, it is unchanged; false for a new one. */
     filesPerUser?: boolean;
-    /** People are asked before it gets access, by tenant and scopes. It has no password grant. See the guide on sign-in. */
+    /** People are asked before it gets access, by tenant and scopes. It has no password grant. See the guide on sign-in. If absent, it is unchanged; false for a new one. */
     thirdParty?: boolean;
     /** People get tokens after two factors alone. If absent, it is unchanged; false for a new one. */
     requireSecondFactor?: boolean;
-    /** Where it is told that a session of a person ended, by a logout token (OpenID Connect Back-Channel Logout). https at a public host. Empty: it is not told. */
+    /** Where it is told that a session of a person ended, by a logout token (OpenID Connect Back-Channel Logout). https at a public host. Empty: it is not told. If absent, it is unchanged. */
     backchannelLogoutUri?: string;
-    /** It wants the session's id (`sid`) in logout tokens. They always have it. */
+    /** It wants the session's id (`sid`) in logout tokens. They always have it. If absent, it is unchanged; false for a new one. */
     backchannelLogoutSessionRequired?: boolean;
-    /** `client_secret`, or assertions that it signs (RFC 7523): `client_secret_jwt` with its secret, which is stored encrypted, or `private_key_jwt`, for which it has no secret. */
+    /** `client_secret`, or assertions that it signs (RFC 7523): `client_secret_jwt` with its secret, which is stored encrypted, or `private_key_jwt`, for which it has no secret. If absent, it is unchanged; `client_secret` for a new one, and for one that is not confidential any more. */
     authMethod?: "client_secret" | "client_secret_jwt" | "private_key_jwt";
-    /** Its authorization requests come through `/par` alone (RFC 9126). */
+    /** Its authorization requests come through `/par` alone (RFC 9126). If absent, it is unchanged; false for a new one. */
     requirePushedAuthorizationRequests?: boolean;
-    /** Its access tokens are bound to keys that it proves (DPoP, RFC 9449). */
+    /** Its access tokens are bound to keys that it proves (DPoP, RFC 9449). If absent, it is unchanged; false for a new one. */
     dpopBoundAccessTokens?: boolean;
-    /** `fapi2`: the FAPI 2.0 Security Profile. It needs `private_key_jwt`; pushed requests, PKCE with S256 and bound tokens follow. */
+    /** `fapi2`: the FAPI 2.0 Security Profile. It needs `private_key_jwt`; pushed requests, PKCE with S256 and bound tokens follow. If absent, it is unchanged; `none` for a new one. */
     securityProfile?: "none" | "fapi2";
-    /** `private_key_jwt`: its public keys, a JSON Web Key Set as text, at most 32 KiB. */
+    /** `private_key_jwt`: its public keys, a JSON Web Key Set as text, at most 32 KiB. If absent, they stay, unless `jwksUri` replaces them or `authMethod` changes. */
     jwks?: string;
-    /** `private_key_jwt`, without `jwks`: the address of its public keys. They are fetched within 10 minutes. */
+    /** `private_key_jwt`, without `jwks`: the address of its public keys. They are fetched within 10 minutes. If absent, it stays, unless `jwks` replaces it or `authMethod` changes. */
     jwksUri?: string;
     /** 32 to 256 visible ASCII characters; if absent, the secret stays, or one is generated. */
     clientSecret?: string;

@@ -173,7 +173,8 @@ const PLAN = "Its plan, which sets its limit of requests a minute.";
 const plan = str(PLAN, { enum: PLANS });
 const builtInFlag = bool("It belongs to the platform itself; otherwise absent.", { enum: [true] });
 const secondFactor = bool("People get tokens after two factors alone.");
-const SECOND_FACTOR = "People get tokens after two factors alone. If absent, it is unchanged; false for a new one.";
+const KEPT = "If absent, it is unchanged; false for a new one.";
+const SECOND_FACTOR = `People get tokens after two factors alone. ${KEPT}`;
 const clientFields = {
   clientId: str("The client's id."),
   name: str("Owns topics and files."),
@@ -589,7 +590,7 @@ export const RESOURCES: Readonly<Record<string, Entry>> = {
     fields: {
       organization: "The organization that it belongs to.",
       name: "Its name, for people.",
-      disabled: "Nobody gets tokens for it. If absent, it is unchanged; false for a new one.",
+      disabled: `Nobody gets tokens for it. ${KEPT}`,
       quota: "Its quota; an absent limit means none. If absent, it is unchanged; `{}` removes it.",
       "quota.files": "The most files.",
       "quota.bytes": "The most bytes.",
@@ -618,7 +619,7 @@ export const RESOURCES: Readonly<Record<string, Entry>> = {
         "is unchanged; empty: none.",
       locale: "The language (BCP 47), such as `de-CH`, likewise.",
       password: "8 to 256 characters; if absent, it is unchanged.",
-      disabled: "The user cannot sign in. If absent, it is unchanged; false for a new one.",
+      disabled: `The user cannot sign in. ${KEPT}`,
     },
     example: { name: "Ada", password: "a long enough password" },
   }),
@@ -704,29 +705,35 @@ export const RESOURCES: Readonly<Record<string, Entry>> = {
       postLogoutRedirectUris: "Redirect URIs of sign-outs, likewise.",
       grantTypes: "Its grant types.",
       scopes: "Scopes that it may request; `*` at the end matches any ending.",
-      requirePkce: "Codes need PKCE. Always true without a secret.",
+      requirePkce: `Codes need PKCE. Always so without a secret. ${KEPT}`,
       filesPerUser:
         "Keeps people's files apart: a person reaches only the files that their own token created, and shared ones. The " +
-        "client's own token reaches all.",
+        `client's own token reaches all. ${KEPT}`,
       thirdParty:
-        "People are asked before it gets access, by tenant and scopes. It has no password grant. See the guide on sign-in.",
+        "People are asked before it gets access, by tenant and scopes. It has no password grant. See the guide on sign-in. " +
+        KEPT,
       requireSecondFactor: SECOND_FACTOR,
       backchannelLogoutUri:
         "Where it is told that a session of a person ended, by a logout token (OpenID Connect Back-Channel Logout). https " +
-        "at a public host. Empty: it is not told.",
-      backchannelLogoutSessionRequired: "It wants the session's id (`sid`) in logout tokens. They always have it.",
+        "at a public host. Empty: it is not told. If absent, it is unchanged.",
+      backchannelLogoutSessionRequired: `It wants the session's id (\`sid\`) in logout tokens. They always have it. ${KEPT}`,
       authMethod:
         "`client_secret`, or assertions that it signs (RFC 7523): `client_secret_jwt` with its secret, which is stored " +
-        "encrypted, or `private_key_jwt`, for which it has no secret.",
-      requirePushedAuthorizationRequests: "Its authorization requests come through `/par` alone (RFC 9126).",
-      dpopBoundAccessTokens: "Its access tokens are bound to keys that it proves (DPoP, RFC 9449).",
+        "encrypted, or `private_key_jwt`, for which it has no secret. If absent, it is unchanged; `client_secret` for a " +
+        "new one, and for one that is not confidential any more.",
+      requirePushedAuthorizationRequests: `Its authorization requests come through \`/par\` alone (RFC 9126). ${KEPT}`,
+      dpopBoundAccessTokens: `Its access tokens are bound to keys that it proves (DPoP, RFC 9449). ${KEPT}`,
       securityProfile:
         "`fapi2`: the FAPI 2.0 Security Profile. It needs `private_key_jwt`; pushed requests, PKCE with S256 and bound " +
-        "tokens follow.",
-      jwks: "`private_key_jwt`: its public keys, a JSON Web Key Set as text, at most 32 KiB.",
-      jwksUri: "`private_key_jwt`, without `jwks`: the address of its public keys. They are fetched within 10 minutes.",
+        "tokens follow. If absent, it is unchanged; `none` for a new one.",
+      jwks:
+        "`private_key_jwt`: its public keys, a JSON Web Key Set as text, at most 32 KiB. If absent, they stay, unless " +
+        "`jwksUri` replaces them or `authMethod` changes.",
+      jwksUri:
+        "`private_key_jwt`, without `jwks`: the address of its public keys. They are fetched within 10 minutes. If absent, " +
+        "it stays, unless `jwks` replaces it or `authMethod` changes.",
       clientSecret: "32 to 256 visible ASCII characters; if absent, the secret stays, or one is generated.",
-      disabled: "It gets no tokens. If absent, it is unchanged; false for a new one.",
+      disabled: `It gets no tokens. ${KEPT}`,
     },
     more: {
       redirectUris: { items: { type: "string", format: "uri" } },

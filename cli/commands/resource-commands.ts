@@ -101,7 +101,7 @@ const setCommand = (resource: Resource): Command => {
     { flag: "file", value: "<file|->", help: "fields as a JSON object, as `show --json` prints it" },
     {
       flag: "replace",
-      help: "start from an empty record instead of the stored one (secrets, disabled, quotas and bindings stay)",
+      help: "start from an empty record instead of the stored one (secrets, disabled, quotas, protections and bindings stay)",
     },
   ];
   const isBare = fields.length === 0;

@@ -55,6 +55,14 @@ export async function eraseTenant(operator: OperatorClient, plan: Plan, say: Say
   return gone;
 }
 
+/** Otherwise a client that signs, or proves keys, would get no token by its secret. */
+const UNPROTECTED = {
+  authMethod: "client_secret" as const,
+  securityProfile: "none" as const,
+  dpopBoundAccessTokens: false,
+  thirdParty: false,
+};
+
 /** Replaces the client's secret by one that only this command has, and that is stored nowhere. */
 async function cutOff(operator: OperatorClient, client: api.Client): Promise<AdminClient> {
   const { platform, opts } = operator;
@@ -69,6 +77,7 @@ async function cutOff(operator: OperatorClient, client: api.Client): Promise<Adm
     grantTypes: ["client_credentials" as const],
     scopes,
     clientSecret,
+    ...UNPROTECTED,
     disabled: false,
   };
   await ok(api.putClient(clientId, body, opts));

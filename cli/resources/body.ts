@@ -43,8 +43,8 @@ export function fieldOptions(fields: readonly Field[]): Option[] {
 
 /**
  * Builds the body of the PUT: the stored record, overlaid with the file's fields, then with the flags. Secrets that are
- * left out stay as they are. `disabled`, `quota` and a provider's bindings are sent only if the file or a flag names
- * them, so that a change of a client's scopes does not undo somebody else's `--disabled`.
+ * left out stay as they are. `disabled`, `quota`, a client's protections and a provider's bindings are sent only if the
+ * file or a flag names them, so that a change of a client's scopes does not undo somebody else's `--disabled`.
  */
 export function buildBody(
   { fields, noun }: Pick<Resource, "fields" | "noun">,

@@ -17,5 +17,10 @@ export const loginClient = (tenant: string, platform: string) => ({
     "urn:ietf:params:oauth:grant-type:device_code" as const,
   ],
   requirePkce: true,
+  // A PUT keeps these if they are left out.
+  thirdParty: false,
+  requirePushedAuthorizationRequests: false,
+  dpopBoundAccessTokens: false,
+  securityProfile: "none" as const,
   scopes: ["*", ...["admin_read", "admin_write", "admin_tenant"].map((name) => `${platform}.${name}`)],
 });

@@ -451,12 +451,16 @@ describe("the difference", () => {
           fc.record({ name: one(["A", "B"]), password: fc.constant({ env: "PASSWORD" }) }, { requiredKeys: [] }),
         ),
         clients: chosen(CLIENTS, () =>
-          fc.record({
-            tenant: one(has.tenants),
-            confidential: fc.boolean(),
-            grantTypes: fc.constant(["refresh_token", "client_credentials"]),
-            scopes: fc.shuffledSubarray(["a", "b"]),
-          }),
+          fc.record(
+            {
+              tenant: one(has.tenants),
+              confidential: fc.boolean(),
+              grantTypes: fc.constant(["refresh_token", "client_credentials"]),
+              scopes: fc.shuffledSubarray(["a", "b"]),
+              requirePkce: fc.boolean(),
+            },
+            { requiredKeys: ["tenant", "confidential", "grantTypes", "scopes"] },
+          ),
         ).map((all) =>
           Object.fromEntries(
             Object.entries(all).map(([name, fields]) => [name, { ...fields, name: has.names[CLIENTS.indexOf(name)] }]),
@@ -483,19 +487,8 @@ describe("the difference", () => {
       clients: {
         displayName: "",
         logoUri: "",
-        jwks: "",
-        jwksUri: "",
         redirectUris: [],
         postLogoutRedirectUris: [],
-        requirePkce: false,
-        authMethod: "client_secret",
-        requirePushedAuthorizationRequests: false,
-        filesPerUser: false,
-        thirdParty: false,
-        backchannelLogoutUri: "",
-        backchannelLogoutSessionRequired: false,
-        dpopBoundAccessTokens: false,
-        securityProfile: "none",
       },
       identityProviders: { scopes: ["openid", "email"] },
     };

@@ -131,7 +131,9 @@ async function makeTenant(id: string): Promise<{ readonly publicFile: string }> 
   const old = await token(`${id}.old`);
   await call("POST", "/pubsub/v1/topics", old, { eventType: "archive" });
   await store(`${id}.old`, id, "private", "old", old);
-  await done(`client set ${id}.old --disabled`);
+  // The command gets tokens of a client by a secret, whatever protects it.
+  const keys = "--auth-method private_key_jwt --jwks-uri https://old.example/keys --dpop-bound-access-tokens";
+  await done(`client set ${id}.old --disabled ${keys}`);
   return { publicFile };
 }
 

@@ -21,10 +21,12 @@ export const displayName = text(200);
 export const scopePattern = matching(PATTERNS.scope);
 export const scopeList = z.array(scopePattern).check(z.maxLength(500));
 export const flag = z._default(z.boolean(), false);
-/** Has no default, so a PUT about something else never enables what an operator disabled. */
-export const disabledFlag = z.optional(z.boolean());
-/** Has no default either, so a PUT about something else never allows sign-ins with one factor. */
-export const secondFactorFlag = disabledFlag;
+/** Has no default, so a PUT about something else never takes a protection away. */
+export const keptFlag = z.optional(z.boolean());
+/** Likewise, such a PUT never enables what an operator disabled. */
+export const disabledFlag = keptFlag;
+/** Likewise, such a PUT never allows sign-ins with one factor. */
+export const secondFactorFlag = keptFlag;
 /** A PUT that leaves these out does not change them. */
 export const KEPT_FIELDS: readonly string[] = [
   "disabled",
@@ -32,6 +34,17 @@ export const KEPT_FIELDS: readonly string[] = [
   "plan",
   "brand",
   "requireSecondFactor",
+  "requirePkce",
+  "filesPerUser",
+  "thirdParty",
+  "backchannelLogoutUri",
+  "backchannelLogoutSessionRequired",
+  "authMethod",
+  "jwks",
+  "jwksUri",
+  "requirePushedAuthorizationRequests",
+  "dpopBoundAccessTokens",
+  "securityProfile",
   "tenants",
   "domains",
   "linking",

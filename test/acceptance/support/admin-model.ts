@@ -150,9 +150,10 @@ export function createModel(world: World, pause: () => Promise<void> = async () 
 }
 
 /** What a PUT leaves as it is where it does not name it (contract section 8). */
-export function keptOf(kind: string, { disabled = false, quota = {} }: any = {}): object {
+export function keptOf(kind: string, { disabled = false, quota = {}, requirePkce = false }: any = {}): object {
   if (kind === "tenants") return { disabled, quota };
-  return kind === "users" || kind === "clients" ? { disabled } : {};
+  if (kind === "clients") return { disabled, requirePkce };
+  return kind === "users" ? { disabled } : {};
 }
 
 function parse(path: string): { kind: string; owner: string; id: string } {

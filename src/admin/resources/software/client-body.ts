@@ -4,7 +4,7 @@ import { isWeakKey, parseKeySet } from "../../../platform/secrets/key-set.ts";
 import { PATTERNS, PATTERN_WORDS } from "../../../platform/model/names.ts";
 import { parseOutboundUrl } from "../../../platform/outside/outbound-url.ts";
 import { brand, brandFaults } from "../../model/brand.ts";
-import { disabledFlag, flag, identifier, scopeList, secondFactorFlag, tenantId } from "../../model/fields.ts";
+import { disabledFlag, identifier, keptFlag, scopeList, secondFactorFlag, tenantId } from "../../model/fields.ts";
 import { builtInFault, type Fault, type RuleContext } from "../../model/rules.ts";
 
 const DEVICE = "urn:ietf:params:oauth:grant-type:device_code";
@@ -87,25 +87,24 @@ export const schema = z.object({
   postLogoutRedirectUris: redirectUris,
   grantTypes: z.array(z.enum(GRANT_TYPES)).check(z.maxLength(GRANT_TYPES.length)),
   scopes: scopeList,
-  requirePkce: flag,
-  filesPerUser: flag,
-  thirdParty: flag,
+  requirePkce: keptFlag,
+  filesPerUser: keptFlag,
+  thirdParty: keptFlag,
   requireSecondFactor: secondFactorFlag,
-  backchannelLogoutUri: z._default(z.string().check(z.maxLength(2000)), ""),
-  backchannelLogoutSessionRequired: flag,
-  authMethod: z._default(z.enum(AUTH_METHODS), "client_secret"),
-  requirePushedAuthorizationRequests: flag,
-  dpopBoundAccessTokens: flag,
-  securityProfile: z._default(z.enum(PROFILES), "none"),
-  jwks: z._default(
+  backchannelLogoutUri: z.optional(z.string().check(z.maxLength(2000))),
+  backchannelLogoutSessionRequired: keptFlag,
+  authMethod: z.optional(z.enum(AUTH_METHODS)),
+  requirePushedAuthorizationRequests: keptFlag,
+  dpopBoundAccessTokens: keptFlag,
+  securityProfile: z.optional(z.enum(PROFILES)),
+  jwks: z.optional(
     z
       .string()
       .check(
         z.refine(isKeySet, "must be a JSON Web Key Set of public keys alone, those of RSA with 2048 bits or more"),
       ),
-    "",
   ),
-  jwksUri: z._default(z.string().check(z.maxLength(2000)), ""),
+  jwksUri: z.optional(z.string().check(z.maxLength(2000))),
   clientSecret: z.optional(secret),
   disabled: disabledFlag,
 });

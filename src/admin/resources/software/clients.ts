@@ -1,8 +1,6 @@
 import { problem, type Problem } from "../../../http/errors/errors.ts";
-import { sha256Hex } from "../../../platform/secrets/hash.ts";
-import { randomSecret, type Random } from "../../../platform/runtime/random.ts";
-import { brandOrKept, toBrand } from "../../model/brand.ts";
-import { flagOrKept } from "../../model/fields.ts";
+import type { Random } from "../../../platform/runtime/random.ts";
+import { toBrand } from "../../model/brand.ts";
 import { guard, ownsClient } from "../shared/within-organization.ts";
 import type { ClientBefore, EventsPort, MediaPort, OAuthPort } from "../../model/ports.ts";
 import { builtInRefusal, refusal } from "../../model/rules.ts";
@@ -10,6 +8,8 @@ import { DEPENDENTS_LIMIT, findDependents, refuseDependents, refuseFaults } from
 import { toFlag, toList, type Change, type Resource, type PageRequest } from "../shared/resource.ts";
 import { search } from "../shared/search.ts";
 import { check, isBuiltIn, params, schema, type Body, type Rules } from "./client-body.ts";
+import { storedClient, withKept } from "./client-kept.ts";
+import { clientWrites } from "./client-writes.ts";
 import { refuseForeign, refuseScopes } from "./organization-clients.ts";
 import { revokeManyFirst } from "../keys/revocations.ts";
 
@@ -20,30 +20,6 @@ const FAULTS = `
     WHERE ?3 IS NOT NULL AND NOT EXISTS (SELECT 1 FROM service WHERE name = ?3)
   UNION ALL SELECT 'taken', 'name', 'Another client has the name ' || ?4 || '.'
     WHERE EXISTS (SELECT 1 FROM client WHERE name = ?4 AND id <> ?1)`;
-/** Changes the row only if its tokens must be revoked: a field that they contain changes, or a scope or key goes. */
-const CHANGE_IDENTITY = `
-  UPDATE client SET name = ?2, tenant = ?3, confidential = ?4, scopes = ?5
-  WHERE id = ?1 AND (name <> ?2 OR tenant <> ?3 OR confidential <> ?4 OR auth_method <> ?6 OR jwks_uri <> ?8
-    OR EXISTS (SELECT 1 FROM json_each(iif(jwks = '', '{}', jwks), '$.keys')
-      WHERE value NOT IN (SELECT value FROM json_each(iif(?7 = '', '{}', ?7), '$.keys')))
-    OR EXISTS (SELECT 1 FROM json_each(scopes) WHERE value NOT IN (SELECT value FROM json_each(?5))))`;
-const UPSERT = `
-  INSERT INTO client (id, name, tenant, confidential, service, redirect_uris, post_logout_redirect_uris, grant_types,
-    scopes, require_pkce, disabled, created_at, display_name, logo_uri, auth_method, jwks, jwks_uri,
-    require_pushed, binds_tokens, profile, files_per_user, third_party, brand,
-    backchannel_logout_uri, backchannel_logout_session_required, second_factor)
-  VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, coalesce(?11, 0), ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, coalesce(?23, '{}'), ?24, ?25, coalesce(?26, 0))
-  ON CONFLICT (id) DO UPDATE SET name = excluded.name, tenant = excluded.tenant, confidential = excluded.confidential,
-    service = excluded.service, redirect_uris = excluded.redirect_uris,
-    post_logout_redirect_uris = excluded.post_logout_redirect_uris, grant_types = excluded.grant_types,
-    scopes = excluded.scopes, require_pkce = excluded.require_pkce, display_name = excluded.display_name,
-    logo_uri = excluded.logo_uri, auth_method = excluded.auth_method, jwks = excluded.jwks,
-    jwks_uri = excluded.jwks_uri, require_pushed = excluded.require_pushed,
-    files_per_user = excluded.files_per_user, third_party = excluded.third_party,
-    brand = coalesce(?23, brand), second_factor = coalesce(?26, second_factor),
-    backchannel_logout_uri = excluded.backchannel_logout_uri,
-    backchannel_logout_session_required = excluded.backchannel_logout_session_required,
-    binds_tokens = excluded.binds_tokens, profile = excluded.profile, disabled = coalesce(?11, disabled)`;
 const COLUMNS = `id, name, tenant, confidential, service, redirect_uris, post_logout_redirect_uris, grant_types, scopes,
     require_pkce, disabled, created_at, display_name, logo_uri, auth_method, jwks, jwks_uri, files_per_user, require_pushed,
     binds_tokens, profile, third_party, brand, backchannel_logout_uri, backchannel_logout_session_required,
@@ -69,28 +45,12 @@ const ownClients = (n: number): string => `tenant IN (SELECT id FROM tenant WHER
 const clientsOf = (n: number): string => `tenant = ?${n}`;
 const ownClientsOf = (n: number): string =>
   `tenant = (SELECT id FROM tenant WHERE id = ?${n} AND organization = ?${n + 1})`;
-const OWNER = `SELECT name, tenant FROM client WHERE id = ?1`;
 const DELETE = `DELETE FROM client WHERE id = ?1`;
 
 /** SQL: a text that changes if a secret is added or removed. The audit log compares it and does not store it. */
 const LIVE_SECRETS = `
   SELECT group_concat(digest || coalesce(expires_at, '')) FROM
     (SELECT digest, expires_at FROM client_secret WHERE client = shown.id ORDER BY digest)`;
-const DROP_SECRETS = `DELETE FROM client_secret WHERE client = ?1`;
-/**
- * SQL: drops secrets of the other kind. A secret to sign with must not be sent, and vice versa. `?2`: the client signs.
- */
-const DROP_OTHER_KIND = `DELETE FROM client_secret WHERE client = ?1 AND (sealed IS NOT NULL) <> ?2`;
-const DROP_OTHER_SECRETS = `DELETE FROM client_secret WHERE client = ?1 AND digest <> ?2`;
-/** SQL: adds a secret, or ends the expiry of a secret that the client already has. */
-const ADD_SECRET = `
-  INSERT INTO client_secret (client, digest, created_at, sealed) VALUES (?1, ?2, ?3, ?4)
-  ON CONFLICT (client, digest) DO UPDATE SET expires_at = NULL`;
-/** SQL: stores a generated secret for a client without one. The answer shows it only if this statement stored it. */
-const ADD_FIRST_SECRET = `
-  INSERT INTO client_secret (client, digest, created_at, sealed)
-  SELECT ?1, ?2, ?3, ?4 WHERE NOT EXISTS (SELECT 1 FROM client_secret WHERE client = ?1 AND expires_at IS NULL)`;
-
 interface Deps extends Rules {
   readonly db: D1Database;
   readonly random: Random;
@@ -176,7 +136,7 @@ export const clients = (deps: Deps): Resource<Body> => {
     async put(change, write) {
       const { clientId: id = "" } = change.params;
       const after = { name: change.body.name ?? id, tenant: change.body.tenant };
-      const { statements, generated } = await writes(change, deps);
+      const { statements, generated } = await clientWrites(change, deps);
       const written = await media.ownerChanges.changeClient({ id, after }, (before) =>
         write([...unchanged(db, id, before, after), ...statements]),
       );
@@ -186,7 +146,7 @@ export const clients = (deps: Deps): Resource<Body> => {
     },
     async validateRemoval({ clientId = "" }) {
       if (isBuiltIn(clientId, deps)) return builtInRefusal("client", clientId);
-      const name = (await ownerOf(db, clientId))?.name ?? "";
+      const name = (await storedClient(db, clientId))?.name ?? "";
       const topics = events.topicsOf(name, DEPENDENTS_LIMIT);
       return refuseDependents(db, "client", [topics], media.filesOfClient(name, DEPENDENTS_LIMIT));
     },
@@ -236,7 +196,8 @@ async function validate({ params: { clientId = "" }, body }: Change<Body>, deps:
   const name = body.name ?? clientId;
   const refused = await refuseFaults(db.prepare(FAULTS).bind(clientId, body.tenant, body.service ?? null, name));
   if (refused !== undefined) return refused;
-  return refusal(check(clientId, body, deps)) ?? refuseName(await ownerOf(db, clientId), name, body.tenant, deps);
+  const stored = await storedClient(db, clientId);
+  return refusal(check(clientId, withKept(body, stored), deps)) ?? refuseName(stored, name, body.tenant, deps);
 }
 
 /**
@@ -270,64 +231,6 @@ async function refuseName(
   return undefined;
 }
 
-/** Returns the statements of a PUT. If the last statement stores a generated secret, `generated` is that secret. */
-async function writes(
-  { params: { clientId: id = "" }, body: client, nowMs }: Change<Body>,
-  { db, random, oauth }: Deps,
-): Promise<{ readonly statements: readonly D1PreparedStatement[]; readonly generated?: string }> {
-  const { redirectUris: uris, postLogoutRedirectUris, grantTypes, scopes } = client;
-  const lists = [uris, postLogoutRedirectUris, grantTypes, scopes].map((list) => JSON.stringify(list));
-  const identity = [id, client.name ?? id, client.tenant, Number(client.confidential)];
-  const flags = [Number(client.requirePkce), flagOrKept(client.disabled)];
-  const shown = [client.displayName, client.logoUri];
-  const method = client.authMethod === "client_secret" ? "" : client.authMethod;
-  const bounds = [client.requirePushedAuthorizationRequests, client.dpopBoundAccessTokens].map(Number);
-  const proof = [method, client.jwks, client.jwksUri];
-  const revoke = (when: "always" | "if changed") => oauth.revokeStatement("client", id, nowMs, when);
-  const statements = [
-    db.prepare(CHANGE_IDENTITY).bind(...identity, JSON.stringify(scopes), ...proof),
-    revoke("if changed"),
-    db
-      .prepare(UPSERT)
-      .bind(
-        ...identity,
-        client.service ?? null,
-        ...lists,
-        ...flags,
-        nowMs,
-        ...shown,
-        ...proof,
-        ...bounds,
-        client.securityProfile === "none" ? "" : client.securityProfile,
-        Number(client.filesPerUser),
-        Number(client.thirdParty),
-        brandOrKept(client.brand),
-        client.backchannelLogoutUri,
-        Number(client.backchannelLogoutSessionRequired),
-        flagOrKept(client.requireSecondFactor),
-      ),
-    ...(client.disabled === true ? [revoke("always")] : []),
-  ];
-  if (!client.confidential || method === "private_key_jwt")
-    return { statements: [...statements, db.prepare(DROP_SECRETS).bind(id)] };
-  const generated = client.clientSecret === undefined ? randomSecret(random) : undefined;
-  const next = client.clientSecret ?? generated ?? "";
-  const signs = method === "client_secret_jwt";
-  const { digest, sealed } = signs
-    ? await oauth.sealClientSecret(id, next)
-    : { digest: await sha256Hex(next), sealed: null };
-  if (generated !== undefined) {
-    const drop = db.prepare(DROP_OTHER_KIND).bind(id, Number(signs));
-    return {
-      statements: [...statements, drop, db.prepare(ADD_FIRST_SECRET).bind(id, digest, nowMs, sealed)],
-      generated,
-    };
-  }
-  // The replaced secret may have leaked, so its tokens are revoked. Sending the same secret changes nothing.
-  const replace = [db.prepare(DROP_OTHER_SECRETS).bind(id, digest), revoke("if changed")];
-  return { statements: [...statements, ...replace, db.prepare(ADD_SECRET).bind(id, digest, nowMs, sealed)] };
-}
-
 /**
  * Fails a write if a concurrent change has given the client another name or tenant: files belong to them, and only the
  * owner of the name `before` is closed. A concurrent change to the same name and tenant does no harm.
@@ -352,6 +255,3 @@ interface Owner {
 }
 
 const NOBODY: Owner = { name: "", tenant: "" };
-
-const ownerOf = async (db: D1Database, id: string): Promise<Owner | undefined> =>
-  (await db.prepare(OWNER).bind(id).first<Owner>()) ?? undefined;
