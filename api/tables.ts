@@ -72,6 +72,7 @@ const BINDINGS: readonly (keyof Env)[] = [
   "METRICS_STORE",
   "ADDRESS_LIMIT",
   "CLIENT_LIMIT",
+  "KEPT_LIMIT",
   "CONTENT_LIMIT",
   "CALLER_LIMIT_SMALL",
   "CALLER_LIMIT",

@@ -30,6 +30,7 @@ export interface Env {
   readonly PUSH_SUBSCRIPTION: DurableObjectNamespace<PushSubscriptionObject>;
   readonly ADDRESS_LIMIT: RateLimit;
   readonly CLIENT_LIMIT: RateLimit;
+  readonly KEPT_LIMIT: RateLimit;
   readonly CONTENT_LIMIT: RateLimit;
   readonly CALLER_LIMIT_SMALL: RateLimit;
   readonly CALLER_LIMIT: RateLimit;

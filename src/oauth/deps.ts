@@ -31,6 +31,8 @@ export interface OAuthDeps {
   readonly guessCounters: DurableObjectNamespace<GuessCounter> | undefined;
   /** Limits the authentications of one client. */
   readonly clientLimit: RateLimit;
+  /** Limits the sign-ins that strangers of one network begin and a row keeps. */
+  readonly keptLimit: RateLimit;
   readonly sealer: Sealer;
   readonly isolate: Isolate;
   readonly location?: LocationCache;

@@ -184,6 +184,7 @@ export function createOAuth(settings: OAuthDeps) {
     passkeySite: (call: AnyCall) => (deps.usesPasskeys ? relyingPartyOf(authUrl || publicUrl, call) : undefined),
     accounts,
     clientLimit: deps.clientLimit,
+    keptLimit: deps.keptLimit,
     clientKeys,
     usedAssertions: stores.usedAssertions,
     pushedRequests: stores.pushedRequests,

@@ -35,6 +35,7 @@ export function wireOAuth(env: Env, base: Base, others: () => Others): OAuth {
     loginAttempts: objects.LOGIN_ATTEMPTS,
     guessCounters: config.allowLoopback ? undefined : objects.GUESS_COUNTER,
     clientLimit: limited(env.CLIENT_LIMIT),
+    keptLimit: limited(env.KEPT_LIMIT),
     pages: createPages(pathPrefix),
     mails: createMails(),
     sendMail: senderOf(env, config, log),

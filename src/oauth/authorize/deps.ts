@@ -1,3 +1,4 @@
+import type { RateLimit } from "../../http/callers/rate-limit.ts";
 import type { AuditTrail } from "../../platform/ports/audit.ts";
 import type { FederationDeps } from "../federation/begin.ts";
 import type { Federation } from "../federation/federation.ts";
@@ -13,6 +14,8 @@ import type { PushedStore } from "./pushed/pushed-store.ts";
 export interface AuthorizeDeps extends PasskeyDeps, FederationDeps, GrantDeps, RefusedPageDeps, Addresses {
   readonly federation: Federation;
   readonly audit: AuditTrail;
+  /** Counts the sign-ins that strangers begin and a row keeps, by network (kept.ts). */
+  readonly keptLimit: RateLimit;
   readonly pushedRequests: PushedStore;
   readonly unregistered: Pick<Unregistered, "adopt">;
   readonly logouts: Pick<Logouts, "remember" | "rememberStatements">;

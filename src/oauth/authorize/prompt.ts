@@ -15,6 +15,7 @@ import { isUnmet } from "./acr.ts";
 import type { AuthorizeDeps } from "./deps.ts";
 import { refused } from "./failure.ts";
 import type { Unidentified } from "./identify.ts";
+import { admitsStranger, TOO_MANY_OF_NETWORK } from "./kept.ts";
 import { addressWithProvider } from "./outside-provider.ts";
 import { formTargets, MAX_CARRIED_CHARS, toParametersWithoutHint, type AuthorizationRequest } from "./request.ts";
 import { refusedAnswer } from "./response.ts";
@@ -130,6 +131,8 @@ async function sendToProvider(deps: AuthorizeDeps, request: AuthorizationRequest
   // The pending request is stored in the database, and anybody can send one.
   if (encoded.length > MAX_CARRIED_CHARS)
     return refusedAnswer(deps, request, refused("invalid_request", "The request is too long for this provider."), call);
+  if (!(await admitsStranger(deps, call)))
+    return refusedAnswer(deps, request, refused("temporarily_unavailable", TOO_MANY_OF_NETWORK), call);
   const browser = recognizeBrowser(deps, call);
   const expected = typeof request.expectedUser === "object" ? request.expectedUser.email : undefined;
   const pending = { request: encoded, browserKey: browser.key, expected };

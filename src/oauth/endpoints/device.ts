@@ -3,6 +3,7 @@ import { sha256Hex } from "../../platform/secrets/hash.ts";
 import { randomSecret, type Random } from "../../platform/runtime/random.ts";
 import { err, ok, type Result } from "../../platform/model/result.ts";
 import { checkRequest } from "../authorize/checks.ts";
+import { admitsStranger, lengthFault, mostKept, TOO_MANY_OF_CLIENT, TOO_MANY_OF_NETWORK } from "../authorize/kept.ts";
 import { parseRequest } from "../authorize/parse.ts";
 import { keepPushed, newReference } from "../authorize/pushed/pushed.ts";
 import { readCredentials } from "../clients/authentication.ts";
@@ -78,11 +79,10 @@ async function makeDevice(
   const { id } = caller.value.client;
   const deviceCode = randomSecret(deps.random);
   const deviceHash = await sha256Hex(deviceCode);
-  const draft = await parseRequest(
-    deps,
-    asPushed(deps, { deviceHash, userCode: "", clientId: id, scope, resource }),
-    call,
-  );
+  const begun = { deviceHash, userCode: "", clientId: id, scope, resource };
+  const tooLong = lengthFault(formOf(deps, begun), "name fewer scopes and resources");
+  if (tooLong !== undefined) return err(failure("invalid_request", tooLong, undefined, id));
+  const draft = await parseRequest(deps, asPushed(deps, begun), call);
   const checked = draft.ok ? await checkRequest(deps, draft.value, call) : undefined;
   if (checked?.ok !== true) {
     const { error, description, reason } = checked?.error ?? {
@@ -92,14 +92,20 @@ async function makeDevice(
     };
     return err(failure(error, description, reason, id));
   }
+  const most = await mostKept(deps, caller.value, call);
+  if (!most.ok) return most;
   const expiresAtMs = call.nowMs + DEVICE_LIFETIME_SEC * 1000;
   for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
     const userCode = newUserCode(deps.random);
     const intervalMs = POLL_INTERVAL_SEC * 1000;
-    const device = { deviceHash, userCode, clientId: id, scope, resource, expiresAtMs, intervalMs };
+    const device = { ...begun, userCode, expiresAtMs, intervalMs, most: most.value };
     if (await deps.devices.add(device)) return ok({ deviceCode, userCode });
   }
-  return err(failure("temporarily_unavailable", "There is no code at the moment.", "user codes collide", id));
+  const [text, reason] =
+    most.value === undefined
+      ? ["There is no code at the moment: try again in a minute.", "user codes collide"]
+      : [TOO_MANY_OF_CLIENT, "too many devices, or user codes collide"];
+  return err(failure("temporarily_unavailable", text, reason, id));
 }
 
 /** `XXXX-XXXX`. Bytes of 240 and more are skipped, so every letter is equally likely. */
@@ -155,6 +161,7 @@ export async function showDevice(deps: DeviceDeps, call: AnyCall): Promise<Respo
  *   made for another browser ──▶ 400, the page again
  *   unknown, expired or decided code ──▶ 400, the page again
  *   any code, after too many wrong ones from the network ──▶ 400, the page again
+ *   too many sign-ins begin in the network ──▶ 400 page
  *   known code ──▶ 303 to `/authorize`, where the person signs in and decides
  */
 export async function enterUserCode(deps: DeviceDeps, call: FormCall): Promise<Response> {
@@ -171,12 +178,13 @@ export async function enterUserCode(deps: DeviceDeps, call: FormCall): Promise<R
     deps.noteRefusal(call, "device", { error: "invalid_request", reason: "the user code is unknown", actor: "" });
     return devicePage(deps, call, { kind: "ask", userCode, fault: "wrong" });
   }
+  const refuse = (detail: string) =>
+    refusedPage(deps, call, "device", { detail, reason: detail, clientId: device.clientId });
+  if (!(await admitsStranger(deps, call))) return refuse(TOO_MANY_OF_NETWORK);
   const { requestUri, hash } = await newReference(deps.random);
-  const pushed = { hash, clientId: device.clientId, form: formOf(deps, { ...device, userCode }) };
-  if (!(await keepPushed(deps, pushed, call.nowMs))) {
-    const detail = "The client has just been removed.";
-    return refusedPage(deps, call, "device", { detail, reason: detail, clientId: "" });
-  }
+  const request = formOf(deps, { ...device, userCode });
+  const pushed = { hash, clientId: device.clientId, form: request, most: undefined };
+  if (!(await keepPushed(deps, pushed, call.nowMs))) return refuse("The client has just been removed.");
   const query = { client_id: device.clientId, request_uri: requestUri };
   return redirect(303, withParameters(`${deps.pagesBase(call)}/authorize`, { query }));
 }

@@ -2,6 +2,7 @@ import type { Proof } from "../../http/callers/proof.ts";
 import { json } from "../../http/route.ts";
 import { err, ok, type Result } from "../../platform/model/result.ts";
 import { checkRequest } from "../authorize/checks.ts";
+import { lengthFault, mostKept, TOO_MANY_OF_CLIENT } from "../authorize/kept.ts";
 import { parseRequest } from "../authorize/parse.ts";
 import { keepPushed, newReference, PUSHED_LIFETIME_SEC } from "../authorize/pushed/pushed.ts";
 import { identifyClient, noCredentials, readCredentials } from "../clients/authentication.ts";
@@ -51,14 +52,18 @@ async function push(deps: ParDeps, call: TokenCall, proof: Proof | undefined): P
   if (proof !== undefined) form.set("dpop_jkt", proof.key);
   const { requestUri, hash } = await newReference(deps.random);
   const parameters = { ...readAuthorizationParameters(form, deps.names), pushed: hash };
+  const kept = new URLSearchParams([...parameters.entries()].map(([name, value]) => [name, value]));
+  const tooLong = lengthFault(kept, "name fewer scopes, or shorten other parameters");
+  if (tooLong !== undefined) return refuse("invalid_request", tooLong);
   const draft = await parseRequest(deps, parameters, call);
   if (!draft.ok) return refuse("invalid_request", draft.error.detail, draft.error.reason);
   const checked = await checkRequest(deps, draft.value, call);
   if (!checked.ok) return refuse(checked.error.error, checked.error.description, checked.error.reason);
-  const kept = await keepPushed(
-    deps,
-    { hash, clientId: id, form: new URLSearchParams([...parameters.entries()].map(([name, value]) => [name, value])) },
-    call.nowMs,
-  );
-  return kept ? ok(requestUri) : refuse("invalid_client", "Client authentication failed.", "it has just been removed");
+  const most = await mostKept(deps, caller.value, call);
+  if (!most.ok) return most;
+  const isKept = await keepPushed(deps, { hash, clientId: id, form: kept, most: most.value }, call.nowMs);
+  if (isKept) return ok(requestUri);
+  return most.value === undefined
+    ? refuse("invalid_client", "Client authentication failed.", "it has just been removed")
+    : refuse("temporarily_unavailable", TOO_MANY_OF_CLIENT, "too many pushed requests, or it has just been removed");
 }

@@ -10,6 +10,8 @@ export interface NewDevice {
   readonly resource: string;
   readonly expiresAtMs: number;
   readonly intervalMs: number;
+  /** The most rows of the client. Undefined: any number. */
+  readonly most: number | undefined;
 }
 
 export type FoundDevice = Pick<NewDevice, "deviceHash" | "clientId" | "scope" | "resource">;
@@ -24,9 +26,12 @@ export interface PolledDevice {
   readonly tooSoon: number;
 }
 
+/** `?8`: the most rows of the client. NULL: any number. Rows are counted up to this number only. */
 const ADD = `
   INSERT INTO device_code (device_hash, user_code, client, scope, expires_at, interval_ms, resource)
-  SELECT ?1, ?2, id, ?4, ?5, ?6, ?7 FROM client WHERE id = ?3 ON CONFLICT (user_code) DO NOTHING`;
+  SELECT ?1, ?2, id, ?4, ?5, ?6, ?7 FROM client WHERE id = ?3
+    AND (?8 IS NULL OR (SELECT count(*) FROM (SELECT 1 FROM device_code WHERE client = ?3 LIMIT ?8)) < ?8)
+  ON CONFLICT (user_code) DO NOTHING`;
 const FIND = `
   SELECT device_hash AS deviceHash, client AS clientId, scope, resource FROM device_code
   WHERE user_code = ?1 AND state = 'pending' AND expires_at > ?2`;
@@ -48,10 +53,10 @@ const DELETE_EXPIRED = `
 export type DeviceStore = ReturnType<typeof createDeviceStore>;
 
 export const createDeviceStore = (db: D1Database) => ({
-  /** Returns false if another device has the user code, or the client is gone. */
+  /** Returns false if another device has the user code, or the client has too many devices or is gone. */
   async add(device: NewDevice): Promise<boolean> {
-    const { deviceHash, userCode, clientId, scope, expiresAtMs, intervalMs, resource } = device;
-    const values = [deviceHash, userCode, clientId, scope, expiresAtMs, intervalMs, resource];
+    const { deviceHash, userCode, clientId, scope, expiresAtMs, intervalMs, resource, most } = device;
+    const values = [deviceHash, userCode, clientId, scope, expiresAtMs, intervalMs, resource, most ?? null];
     const added = await db
       .prepare(ADD)
       .bind(...values)

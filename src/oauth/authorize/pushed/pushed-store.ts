@@ -1,6 +1,8 @@
+/** `?5`: the most rows of the client. NULL: any number. Rows are counted up to this number only. */
 const ADD = `
   INSERT INTO pushed_request (request_hash, client, sealed, expires_at)
-  SELECT ?1, id, ?3, ?4 FROM client WHERE id = ?2`;
+  SELECT ?1, id, ?3, ?4 FROM client WHERE id = ?2
+    AND (?5 IS NULL OR (SELECT count(*) FROM (SELECT 1 FROM pushed_request WHERE client = ?2 LIMIT ?5)) < ?5)`;
 /** Extends the life once, for the first browser that comes in time. */
 const BEGIN = `
   UPDATE pushed_request SET begun = 1, expires_at = ?4
@@ -17,15 +19,25 @@ export interface PushedRecord {
   readonly clientId: string;
   readonly sealed: string;
   readonly expiresAtMs: number;
+  /** The most rows of the client. Undefined: any number. */
+  readonly most: number | undefined;
 }
 
 export type PushedStore = ReturnType<typeof createPushedStore>;
 
 /** Authorization requests that clients pushed, until their answer. */
 export const createPushedStore = (db: D1Database) => ({
-  /** Returns false if the client has just been removed. */
-  async add({ requestHash, clientId, sealed, expiresAtMs }: PushedRecord): Promise<boolean> {
-    return (await db.prepare(ADD).bind(requestHash, clientId, sealed, expiresAtMs).run()).meta.changes > 0;
+  /** Returns false if the client has too many, or has just been removed. */
+  async add({ requestHash, clientId, sealed, expiresAtMs, most }: PushedRecord): Promise<boolean> {
+    const values = [requestHash, clientId, sealed, expiresAtMs, most ?? null];
+    return (
+      (
+        await db
+          .prepare(ADD)
+          .bind(...values)
+          .run()
+      ).meta.changes > 0
+    );
   },
   /** The sealed parameters. From the first time on the request lives until `untilMs`. */
   async begin(requestHash: string, clientId: string, nowMs: number, untilMs: number): Promise<string | undefined> {

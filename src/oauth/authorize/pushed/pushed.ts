@@ -10,7 +10,7 @@ import {
   readAuthorizationParameters,
   type AuthorizationParameters,
 } from "../../model/parameters.ts";
-import type { PushedStore } from "./pushed-store.ts";
+import type { PushedRecord, PushedStore } from "./pushed-store.ts";
 
 /**
  * Pushed authorization requests (RFC 9126): the client sends the parameters itself, and the browser brings a reference.
@@ -42,15 +42,20 @@ export async function newReference(random: Random): Promise<{ readonly requestUr
   return { requestUri: PREFIX + reference, hash: await sha256Hex(reference) };
 }
 
-/** Keeps the checked parameters. Returns false if the client has just been removed. */
+interface NewPushed extends Pick<PushedRecord, "clientId" | "most"> {
+  readonly hash: string;
+  readonly form: URLSearchParams;
+}
+
+/** Keeps the checked parameters. Returns false if the client has too many of them, or has just been removed. */
 export async function keepPushed(
   { sealer, pushedRequests }: PushedDeps,
-  { hash, clientId, form }: { readonly hash: string; readonly clientId: string; readonly form: URLSearchParams },
+  { hash, clientId, form, most }: NewPushed,
   nowMs: number,
 ): Promise<boolean> {
   const expiresAtMs = nowMs + PUSHED_LIFETIME_SEC * 1000;
   const sealed = await sealer.seal(form.toString(), sealContext(hash));
-  return pushedRequests.add({ requestHash: hash, clientId, sealed, expiresAtMs });
+  return pushedRequests.add({ requestHash: hash, clientId, sealed, expiresAtMs, most });
 }
 
 /** The parameters behind the reference, or those that were sent if there is none. The error says what is wrong. */
