@@ -801,7 +801,7 @@ export type UnregisteredClient = {
     people: number;
     /** When these data were read. In milliseconds since 1970. */
     readAt: number;
-    /** When a person last came with it, or it registered itself. In milliseconds since 1970. */
+    /** When a person last allowed it, or it registered itself. In milliseconds since 1970. */
     usedAt: number;
 };
 export type Service = {

@@ -247,7 +247,7 @@ export const admin: ServiceEntries = {
         redirectUris: list({ type: "string" }, "Where people return to."),
         people: int("People whose refresh tokens it holds; of the first 1,000 grants."),
         readAt: time("When these data were read."),
-        usedAt: time("When a person last came with it, or it registered itself."),
+        usedAt: time("When a person last allowed it, or it registered itself."),
       }),
       example: {
         clientId: "https://agent.example/client.json",

@@ -599,7 +599,7 @@ export const oauth: ServiceEntries = {
       tag: TOKENS,
       about:
         "RFC 7591, if the deployment has `UNREGISTERED_CLIENTS=registration`. The client has no secret. Its only right is " +
-        "to act for people at services behind the gateway. It is deleted after a day unless a person has used it. Other " +
+        "to act for people at services behind the gateway. It is deleted after a day unless a person has allowed it. Other " +
         "fields are ignored.",
       body: {
         schema: {

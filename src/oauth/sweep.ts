@@ -97,8 +97,8 @@ function tablesOf(
     { statements: 1, deleteRows: (rows) => stores.devices.deleteExpired(nowMs, rows) },
     { statements: 2, deleteRows: (rows) => logouts.deleteDead(nowMs, rows) },
     {
-      statements: 6 + 3 * databases,
-      idle: 8,
+      statements: 7 + 3 * databases,
+      idle: 9,
       async deleteRows(rows) {
         // The last uses of grants in shards are noted first.
         if (databases > 1) {

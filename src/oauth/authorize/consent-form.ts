@@ -23,6 +23,7 @@ const ACTION = "consent";
  *   nobody is signed in any more, or an unexpected user ──▶ the sign-in page
  *   the form is of another sign-in, or was changed ──▶ 400, the page again
  *   denied ──▶ 303 to the client with `access_denied`
+ *   allowed, but nobody registered the client and the user has brought too many ──▶ 303 to it with `access_denied`
  *   allowed ──▶ consent stored, 303 on with the request; the page again if the request needs more than it showed
  */
 export async function decideConsent(deps: AuthorizeDeps, call: FormCall): Promise<Response> {
@@ -48,11 +49,25 @@ export async function decideConsent(deps: AuthorizeDeps, call: FormCall): Promis
     return refusedAnswer(deps, request, failure, call);
   }
   const consent = parseConsent(consentText);
+  const { client } = request;
+  // The field `request` may name another client than the page showed.
+  if (client.unregistered !== undefined && consent.clientId === client.id) {
+    const adoption = await deps.unregistered.adopt(client, user.email, call.nowMs);
+    if (adoption !== "adopted") return refusedAnswer(deps, request, ADOPTION_FAULTS[adoption], call);
+  }
   // A client that needs no consent gets none stored: only this device is allowed.
-  if (consentRule(request.client, user, consent) !== "never")
-    await storeConsent(deps, consent, authenticatedAtMs, call);
+  if (consentRule(client, user, consent) !== "never") await storeConsent(deps, consent, authenticatedAtMs, call);
   return finish(deps, request, identity.value, call, { allowed: consentText });
 }
+
+const ADOPTION_FAULTS = {
+  gone: refused("access_denied", "The client has just been removed."),
+  "too many": refused(
+    "access_denied",
+    "The user has allowed too many clients that nobody registered. The user takes access away at /account and tries again after a day, or an operator registers the client.",
+    "the user has brought too many unregistered clients",
+  ),
+} as const;
 
 /** Adds the scopes that the page showed to those that the user allowed before. */
 async function storeConsent(

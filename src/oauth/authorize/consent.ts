@@ -1,5 +1,6 @@
 import { OIDC_SCOPES } from "../../platform/model/oidc-scopes.ts";
-import type { Consent } from "../consent/consent-store.ts";
+import type { ClientRecord } from "../clients/directory-store.ts";
+import type { Consent, StoredConsent } from "../consent/consent-store.ts";
 import { consentRule, isAllowed, requestedConsent } from "../consent/consent.ts";
 import { toScopeView } from "../consent/scope-words.ts";
 import type { AnyCall } from "../model/call.ts";
@@ -37,12 +38,9 @@ export async function promptConsent(
   // Consent is asked for each device, since a person can be talked into typing the code of somebody else's device.
   const asksEachTime = device !== undefined || rule === "always";
   if (asksEachTime && allowed === JSON.stringify(consent)) return undefined;
-  if (client.unregistered !== undefined && prompt !== "none") await deps.unregistered.adopt(client, call.nowMs);
-  const stored = await deps.consents.find(consent);
+  const stored = await findStored(deps, client, consent);
   if (!asksEachTime && !asksConsent && isAllowed(consent, stored)) return undefined;
   const reason = `${user.email} has not given client ${client.id} consent`;
-  if (prompt === "none" && client.unregistered !== undefined)
-    return refusedAnswer(deps, request, refused("consent_required", "The user has to give consent.", reason), call);
   if (stored === undefined)
     return refusedAnswer(deps, request, refused("access_denied", "The client has just been removed.", reason), call);
   if (prompt === "none")
@@ -75,6 +73,16 @@ export async function promptConsent(
     formTargets: formTargets(request),
   });
 }
+
+/** A client that nobody registered may have no row yet, and is asked about whatever is stored. */
+const findStored = async (
+  { consents, unregistered }: AuthorizeDeps,
+  client: ClientRecord,
+  consent: Consent,
+): Promise<StoredConsent | undefined> => {
+  if (client.unregistered === undefined) return consents.find(consent);
+  return (await unregistered.isGone(client)) ? undefined : { tenantName: "", scopes: undefined };
+};
 
 const placeName = ({ tenant, org }: Consent, { tenants, organizations }: UserRecord): string =>
   tenant !== ""

@@ -17,6 +17,6 @@ export interface AuthorizeDeps extends PasskeyDeps, FederationDeps, GrantDeps, R
   /** Counts the sign-ins that strangers begin and a row keeps, by network (kept.ts). */
   readonly keptLimit: RateLimit;
   readonly pushedRequests: PushedStore;
-  readonly unregistered: Pick<Unregistered, "adopt">;
+  readonly unregistered: Pick<Unregistered, "adopt" | "isGone">;
   readonly logouts: Pick<Logouts, "remember" | "rememberStatements">;
 }

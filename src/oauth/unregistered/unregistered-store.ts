@@ -1,7 +1,9 @@
+import { sha256Hex } from "../../platform/secrets/hash.ts";
+
 /**
  * Clients that nobody registered.
  *
- *   known ──a person comes with it──▶ adopted ──90 days without use──▶ gone
+ *   known ──a person allows it──▶ adopted ──90 days without use, or a day and nobody's consent──▶ gone
  *     └── registered itself, and a day went by: gone
  *
  * An adopted client has a row in `client`, to which codes, grants and consents refer. The row belongs to a tenant that
@@ -19,18 +21,27 @@ const TOUCHED_EVERY_MS = 3_600_000;
  * `?5`: 1 if the client must be known already, so that a request with an old copy does not restore a removed client.
  */
 const IS_KNOWN = `(?5 = 0 OR EXISTS (SELECT 1 FROM unregistered_client WHERE id = ?1))`;
+const HAS_ROW = `EXISTS (SELECT 1 FROM client WHERE id = ?1)`;
+/** Our choice: the most clients at once that one person was the first to allow. Each is some 16 KB. */
+export const MOST_OF_PERSON = 100;
 const ADOPT = `
   INSERT INTO client (id, name, display_name, tenant, confidential, redirect_uris, post_logout_redirect_uris,
     grant_types, scopes, require_pkce, disabled, third_party, created_at)
-  SELECT ?1, '${TENANT}' || ?1, ?2, '${TENANT}', ?3, '[]', '[]', '[]', '[]', 1, 1, 1, ?4 WHERE ${IS_KNOWN}
+  SELECT ?1, '${TENANT}' || ?1, ?2, '${TENANT}', ?3, '[]', '[]', '[]', '[]', 1, 1, 1, ?4
+  WHERE ${IS_KNOWN} AND (${HAS_ROW}
+    OR (SELECT count(*) FROM unregistered_client WHERE brought_by = ?6) < ${MOST_OF_PERSON})
   ON CONFLICT (id) DO UPDATE SET display_name = excluded.display_name, confidential = excluded.confidential
   WHERE client.display_name <> excluded.display_name OR client.confidential <> excluded.confidential`;
 const KEEP = `
-  INSERT INTO unregistered_client (id, metadata, read_at, used_at) SELECT ?1, ?2, ?3, ?4 WHERE ${IS_KNOWN}
-  ON CONFLICT (id) DO UPDATE SET metadata = excluded.metadata, read_at = excluded.read_at, used_at = excluded.used_at
-  WHERE unregistered_client.metadata <> excluded.metadata
+  INSERT INTO unregistered_client (id, metadata, read_at, used_at, brought_by)
+  SELECT ?1, ?2, ?3, ?4, ?6 WHERE ${IS_KNOWN} AND ${HAS_ROW}
+  ON CONFLICT (id) DO UPDATE SET metadata = excluded.metadata, read_at = excluded.read_at, used_at = excluded.used_at,
+    brought_by = coalesce(unregistered_client.brought_by, excluded.brought_by)
+  WHERE unregistered_client.metadata <> excluded.metadata OR unregistered_client.brought_by IS NULL
     OR unregistered_client.used_at < excluded.used_at - ${TOUCHED_EVERY_MS}`;
-/** Our choice: the most clients that no person came with. The others are bounded by the number of people. */
+const ADOPTED = `
+  SELECT ${HAS_ROW} AS isAdopted, EXISTS (SELECT 1 FROM unregistered_client WHERE id = ?1) AS isKnown`;
+/** Our choice: the most clients that no person allowed. The others are bounded by the number of people. */
 const MOST_UNUSED = 5_000;
 const MOST_OF_NETWORK = 20;
 const REGISTER = `
@@ -56,10 +67,12 @@ const TOUCH_USED = `
     SELECT 1 FROM refresh_grant WHERE client = unregistered_client.id AND last_used_at > ?1)`;
 const DELETE_IDLE_ROWS = `DELETE FROM client WHERE tenant = '${TENANT}' AND id IN (${IDLE})`;
 const DELETE_IDLE = `DELETE FROM unregistered_client WHERE id IN (${IDLE})`;
-const DELETE_UNUSED = `
-  DELETE FROM unregistered_client WHERE id IN (
-    SELECT id FROM unregistered_client AS known WHERE used_at <= ?1 AND used_at > ?3
-      AND NOT EXISTS (SELECT 1 FROM client WHERE client.id = known.id) ORDER BY used_at LIMIT ?2)`;
+/** Without a consent, no code and no grant is valid. */
+const UNUSED = `
+  SELECT id FROM unregistered_client AS known WHERE used_at <= ?1 AND used_at > ?3
+    AND NOT EXISTS (SELECT 1 FROM consent WHERE consent.client = known.id) ORDER BY used_at LIMIT ?2`;
+const DELETE_UNUSED_ROWS = `DELETE FROM client WHERE tenant = '${TENANT}' AND id IN (${UNUSED})`;
+const DELETE_UNUSED = `DELETE FROM unregistered_client WHERE id IN (${UNUSED})`;
 
 export interface StoredMetadata {
   /** JSON. */
@@ -75,6 +88,9 @@ export interface AdoptedClient extends StoredMetadata {
   /** It registered itself. If it is not known any more, it stays so. */
   readonly isKnownAlready: boolean;
 }
+
+/** `gone`: it registered itself, and is not known any more. `too many`: the person has brought too many. */
+export type Adoption = "adopted" | "gone" | "too many";
 
 export type UnregisteredStore = ReturnType<typeof createUnregisteredStore>;
 
@@ -93,16 +109,21 @@ export const createUnregisteredStore = (db: D1Database) => ({
       .run();
     return added.meta.changes > 0;
   },
-  /** A person has come with the client. One transaction, which can be repeated. */
-  async adopt(client: AdoptedClient, nowMs: number): Promise<void> {
-    const { id, shownName, confidential, metadata, readAtMs } = client;
-    const mustBeKnown = client.isKnownAlready ? 1 : 0;
-    await db.batch([
+  /** The person allows the client. One transaction, which can be repeated. */
+  async adopt(client: AdoptedClient, person: string, nowMs: number): Promise<Adoption> {
+    const { id, shownName, confidential, metadata, readAtMs, isKnownAlready } = client;
+    const mustBeKnown = isKnownAlready ? 1 : 0;
+    const bringer = await sha256Hex(`brings ${person}`);
+    const results = await db.batch<{ readonly isAdopted: number; readonly isKnown: number }>([
       db.prepare(ADD_ORGANIZATION).bind(nowMs),
       db.prepare(ADD_TENANT).bind(nowMs),
-      db.prepare(ADOPT).bind(id, shownName, confidential ? 1 : 0, nowMs, mustBeKnown),
-      db.prepare(KEEP).bind(id, metadata, readAtMs, nowMs, mustBeKnown),
+      db.prepare(ADOPT).bind(id, shownName, confidential ? 1 : 0, nowMs, mustBeKnown, bringer),
+      db.prepare(KEEP).bind(id, metadata, readAtMs, nowMs, mustBeKnown, bringer),
+      db.prepare(ADOPTED).bind(id),
     ]);
+    const { isAdopted = 0, isKnown = 0 } = results.at(-1)?.results[0] ?? {};
+    if (isKnownAlready && isKnown === 0) return "gone";
+    return isAdopted === 1 ? "adopted" : "too many";
   },
   /** Some `limit` clients that nobody uses, as far as the directory knows. */
   async idle(nowMs: number, limit: number): Promise<readonly string[]> {
@@ -118,13 +139,14 @@ export const createUnregisteredStore = (db: D1Database) => ({
         .bind(JSON.stringify([...uses]))
         .run();
   },
-  /** Deletes at most some `limit` clients that nobody uses, with their grants, and returns how many. */
+  /** Deletes at most some `limit` clients that nobody uses or allows, with their grants, and returns how many. */
   async deleteUnused(nowMs: number, limit: number): Promise<number> {
     const idleBefore = nowMs - IDLE_MS;
     const results = await db.batch([
       db.prepare(TOUCH_USED).bind(idleBefore, limit),
       db.prepare(DELETE_IDLE_ROWS).bind(idleBefore, limit),
       db.prepare(DELETE_IDLE).bind(idleBefore, limit),
+      db.prepare(DELETE_UNUSED_ROWS).bind(nowMs - UNUSED_MS, limit, idleBefore),
       db.prepare(DELETE_UNUSED).bind(nowMs - UNUSED_MS, limit, idleBefore),
     ]);
     return Math.max(...results.map(({ meta }) => meta.changes));

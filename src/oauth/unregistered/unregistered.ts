@@ -5,7 +5,12 @@ import type { UnregisteredClients } from "../clients/directory.ts";
 import type { ClientRecord } from "../clients/directory-store.ts";
 import { isAddress, type Documents } from "./documents.ts";
 import type { ClientMetadata } from "./metadata.ts";
-import { UNREGISTERED_TENANT, type StoredMetadata, type UnregisteredStore } from "./unregistered-store.ts";
+import {
+  UNREGISTERED_TENANT,
+  type Adoption,
+  type StoredMetadata,
+  type UnregisteredStore,
+} from "./unregistered-store.ts";
 
 /**
  * Clients that nobody registered, as the grants see them. They act only for people:
@@ -14,13 +19,14 @@ import { UNREGISTERED_TENANT, type StoredMetadata, type UnregisteredStore } from
  *   tenant must use it. The scopes are those of the service that the person's roles have; others are left out.
  * - The person is asked each time (consent/consent.ts), and the page shows the source of the data about the client.
  * - Their tokens name no client as owner (`client_name` is empty), so no topic and no file is theirs.
+ * - Nothing is stored before the person's consent. A person may bring 100 clients (unregistered-store.ts).
  * - Code flow with PKCE and S256, `none` or `private_key_jwt`. No device, no pushed request, no token of their own.
  *
  * An older client registers itself, if the deployment allows it (endpoints/register.ts). Its data are those of the
- * registration, and are deleted after a day if no person came with it. They never change, so the isolate caches them
+ * registration, and are deleted after a day if no person allowed it. They never change, so the isolate caches them
  * like those of clients: a removed one is unknown within 30 s, and a sign-in with it meanwhile does not restore it.
  *
- * A document that cannot be reached counts for a day as it was when a person last came with it.
+ * A document that cannot be reached counts for a day as it was when a person last allowed it.
  */
 const STALE_MS = 86_400_000;
 const MAX_ID_CHARS = 128;
@@ -42,8 +48,10 @@ export interface UnregisteredDeps {
 }
 
 export interface Unregistered extends UnregisteredClients {
-  /** A signed-in person has come with the client: from now on codes, grants and consents may refer to it. */
-  adopt(client: ClientRecord, nowMs: number): Promise<void>;
+  /** The person allows the client: from now on codes, grants and consents may refer to it. */
+  adopt(client: ClientRecord, person: string, nowMs: number): Promise<Adoption>;
+  /** It registered itself, and the isolate's copy is older than its removal. */
+  isGone(client: Pick<ClientRecord, "id">): Promise<boolean>;
 }
 
 export function createUnregistered(deps: UnregisteredDeps): Unregistered {
@@ -69,11 +77,13 @@ export function createUnregistered(deps: UnregisteredDeps): Unregistered {
       const metadata = JSON.parse(stored.metadata) as ClientMetadata;
       return ok(toRecord(id, { metadata, readAtMs: stored.readAtMs, host }));
     },
-    async adopt({ id, displayName = "", confidential, unregistered }, nowMs) {
+    async adopt({ id, displayName = "", confidential, unregistered }, person, nowMs) {
       if (unregistered === undefined) throw new Error(`client ${id} is registered`);
       const isKnownAlready = id.startsWith(SELF_REGISTERED);
-      await store.adopt({ id, shownName: displayName, confidential, isKnownAlready, ...unregistered }, nowMs);
+      const client = { id, shownName: displayName, confidential, isKnownAlready, ...unregistered };
+      return store.adopt(client, person, nowMs);
     },
+    isGone: async ({ id }) => id.startsWith(SELF_REGISTERED) && (await store.find(id)) === undefined,
     clear: () => registered.clear(),
   };
 }

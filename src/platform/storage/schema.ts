@@ -1,2 +1,2 @@
 /** The newest file of migrations/ that this release reads or writes. A test compares it with the folder. */
-export const NEWEST_MIGRATION = "0048_kinds_of_trouble.sql";
+export const NEWEST_MIGRATION = "0049_bringer.sql";
