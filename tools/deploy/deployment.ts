@@ -224,7 +224,7 @@ ${location === undefined ? "# " : ""}location = "${place}"
 # What they must not leave, for ever: ${JURISDICTIONS.join(", ")}.
 ${jurisdiction === undefined ? "# " : ""}jurisdiction = "${jurisdiction ?? "eu"}"
 
-# The first of nine ids that the rate limits use. No other Worker of the account may use them.
+# The first of ten ids that the rate limits use. No other Worker of the account may use them.
 rate_limit_ids = ${rateLimitIds(worker)}
 
 # Shards that are objects in the place of databases, by number, and where: a location, or ${ANY_PLACE}.
