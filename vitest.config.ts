@@ -22,7 +22,10 @@ const searchSettings = Object.fromEntries(
 );
 const isSearch = Object.values(searchSettings).some((setting) => setting !== "");
 
-/** Tests are of four shards, the last one in an object. `SHARDS=objects`: the directory alone is in D1. */
+/**
+ * Tests are of four shards, the last one in an object. `SHARDS=objects`: the directory alone is in D1. `SHARDS=own`: the
+ * tenants of the media tests have objects of their own.
+ */
 const isInObjects = process.env["SHARDS"] === "objects";
 const databases: Readonly<Record<string, string>> = isInObjects ? {} : { SHARD_01: "shard-01", SHARD_02: "shard-02" };
 const objectShards = isInObjects ? "1:auto 2:auto 3:auto" : "3:auto";
@@ -72,6 +75,7 @@ export default defineConfig({
                 // Everything that can be logged; test/support/runtime/log-watch.ts shows less.
                 LOG_LEVEL: "debug",
                 OBJECT_SHARDS: objectShards,
+                TENANT_OBJECTS: process.env["SHARDS"] === "own" ? "new:auto" : "asked:auto",
                 ...searchSettings,
                 OPERATOR_CLIENT_SECRET: "an-operator-secret-for-tests-only",
                 SEAL_KEYS: `t1:${Buffer.alloc(32, 7).toString("base64")}`,

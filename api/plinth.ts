@@ -42,7 +42,7 @@ export type Error = {
     /** All mistakes; at most 20. */
     details: {
         /** The exact mistake; the error reference says what to do about it. */
-        "type": "missing_field" | "invalid_field" | "missing_header" | "invalid_header" | "missing_query_parameter" | "invalid_query_parameter" | "invalid_uri_parameter" | "out_of_range_parameter" | "absent" | "taken" | "in_use" | "built_in" | "not_confidential" | "tenant_refused" | "idempotency_key_used" | "topic_exists" | "topic_deletion_in_progress" | "lock_expired" | "unknown_token" | "already_committed" | "too_many_consumers" | "subscription_exists" | "subscription_disabled" | "subscription_unverified" | "too_many_subscriptions" | "credentials_unreadable" | "event_expired" | "file_not_uploaded" | "already_uploaded" | "upload_changed" | "quota_exceeded" | "query_too_broad" | "unsupported_content_type" | "too_many_transformations" | "too_many_variants" | "too_many_attributes" | "comparison_running" | "repair_under_way" | "backup_unbound" | "no_past" | "never_restored" | "job_under_way" | "maintenance_off" | "already_there" | "move_under_way" | "tenant_moves" | "other_run_under_way";
+        "type": "missing_field" | "invalid_field" | "missing_header" | "invalid_header" | "missing_query_parameter" | "invalid_query_parameter" | "invalid_uri_parameter" | "out_of_range_parameter" | "absent" | "taken" | "in_use" | "built_in" | "not_confidential" | "tenant_refused" | "idempotency_key_used" | "topic_exists" | "topic_deletion_in_progress" | "lock_expired" | "unknown_token" | "already_committed" | "too_many_consumers" | "subscription_exists" | "subscription_disabled" | "subscription_unverified" | "too_many_subscriptions" | "credentials_unreadable" | "event_expired" | "file_not_uploaded" | "already_uploaded" | "upload_changed" | "quota_exceeded" | "query_too_broad" | "unsupported_content_type" | "too_many_transformations" | "too_many_variants" | "too_many_attributes" | "comparison_running" | "repair_under_way" | "backup_unbound" | "no_past" | "never_restored" | "job_under_way" | "maintenance_off" | "already_there" | "crowded" | "move_under_way" | "tenant_moves" | "other_run_under_way";
         /** The field in bean notation, or the parameter or header; empty if it is none of them. */
         field: string;
         /** The same, for people. */
@@ -1418,7 +1418,7 @@ export type TenantMove = {
     tenant: string;
     /** The shard that it leaves. */
     "from": number;
-    /** The shard that it comes to. */
+    /** The shard that it comes to; from 240 on, an object of the tenant's own. */
     to: number;
     /** `cleaning`: it works in the new shard, and old rows are deleted ten minutes later. */
     state: "copying" | "switching" | "opening" | "cleaning" | "done";
@@ -1428,6 +1428,22 @@ export type TenantMove = {
     begunAt: number;
     /** When the last old row was deleted. In milliseconds since 1970. */
     doneAt: number | null;
+};
+export type TenantObject = {
+    /** The number of its shard. */
+    "number": number;
+    /** The tenant whose files lie there, or lay there before it moved. */
+    tenant: string;
+    /** The location hint of Cloudflare with which it was made; null: none. */
+    near: string | null;
+    /** Committed files, as of its last sweep. */
+    files: number;
+    /** Their bytes in the bucket. */
+    bytes: number;
+    /** The size of its database, which holds 10 GB. */
+    databaseBytes: number;
+    /** When a sweep last found another size; null: never. In milliseconds since 1970. */
+    reportedAt: number | null;
 };
 export type Comparison = {
     /** The comparison's id. */
@@ -8508,8 +8524,10 @@ export function listShards(opts?: Oazapfts.RequestOpts) {
  * Move the files of a tenant to another shard while it works
  */
 export function moveTenant(id: string, body: {
-    /** The number of the shard. */
-    shard: number;
+    /** The number of the shard, or `own`: an object of the tenant's own, if the deployment has `tenant_objects`. */
+    shard: number | "own";
+    /** Where that object is to lie, if the tenant never had one: a location hint of Cloudflare. */
+    near?: "wnam" | "enam" | "sam" | "weur" | "eeur" | "apac" | "oc" | "afr" | "me";
 }, opts?: Oazapfts.RequestOpts) {
     return oazapfts.fetchJson<{
         status: 202;
@@ -8591,6 +8609,51 @@ export function readMove(id: string, opts?: Oazapfts.RequestOpts) {
         status: 503;
         data: Error;
     }>(`/admin/v1/tenants/${encodeURIComponent(id)}/move`, {
+        ...opts
+    });
+}
+/**
+ * List the tenants with an object of their own, and what each object stores
+ */
+export function listTenantObjects({ tenant, pageNumber, pageSize, cursor }: {
+    tenant?: string;
+    pageNumber?: number;
+    pageSize?: number;
+    cursor?: string;
+} = {}, opts?: Oazapfts.RequestOpts) {
+    return oazapfts.fetchJson<{
+        status: 200;
+        data: TenantObject[];
+    } | {
+        status: 400;
+        data: Error;
+    } | {
+        status: 401;
+        data: Error;
+    } | {
+        status: 403;
+        data: Error;
+    } | {
+        status: 406;
+        data: Error;
+    } | {
+        status: 414;
+        data: Error;
+    } | {
+        status: 429;
+        data: Error;
+    } | {
+        status: 500;
+        data: Error;
+    } | {
+        status: 503;
+        data: Error;
+    }>(`/admin/v1/tenant-objects${QS.query(QS.explode({
+        tenant,
+        pageNumber,
+        pageSize,
+        cursor
+    }))}`, {
         ...opts
     });
 }

@@ -20,7 +20,7 @@ import { inParallel } from "../src/platform/runtime/parallel.ts";
  * `npm test -- lint worker` runs only these stages. `npm test -- --changed [commit]` runs the quick stages and the
  * tests beside the files that differ from a commit (default HEAD), lints these files alone, and names the nightly
  * tests. `npm run nightly` runs the stages that `npm test` leaves out: benches, crashes, deployments, examples and the
- * site, longer searches, and tests with shards that are objects.
+ * site, longer searches, tests with shards that are objects, and with an object for each tenant.
  */
 interface Outcome {
   readonly passed: number;
@@ -65,10 +65,11 @@ const stages: Readonly<Record<string, () => Promise<Outcome>>> = {
   nightly: () => againstPlatforms("nightly", [], 1, NIGHTLY_TIMEOUT_MS),
   searches: () => inRuntime(SEARCHES, { env: { RUNS: "10" }, timeoutMs: NIGHTLY_TIMEOUT_MS }),
   objects: () => inRuntime(ON_SHARDS, { env: { SHARDS: "objects" }, timeoutMs: NIGHTLY_TIMEOUT_MS }),
+  own: () => inRuntime(WITH_OWN, { env: { SHARDS: "own" }, timeoutMs: NIGHTLY_TIMEOUT_MS }),
 };
 
 /** Stages that run only if they are named. */
-const NIGHTLY = ["nightly", "searches", "objects"];
+const NIGHTLY = ["nightly", "searches", "objects", "own"];
 /** Stages that run one after the other. */
 const TESTS = ["worker", "acceptance"];
 /** The tests that try random cases or every case of many; test/support/model-runs.ts says how many. */
@@ -76,6 +77,8 @@ const SEARCHES = filesThat(/support\/model-runs\.ts"/);
 
 /** Tests of services with data in shards. They run with shards that are objects too. */
 const ON_SHARDS = ["test/media/", "test/shards/", "test/backup/", "test/oauth/homes/"];
+/** Tests of files. They also run with an object for each tenant. */
+const WITH_OWN = ["test/media/"];
 
 let vitestRuns = 0;
 

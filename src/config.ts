@@ -7,6 +7,7 @@ import {
   type LocationHint,
   type ObjectShards,
 } from "./platform/storage/object-shards.ts";
+import { parseTenantObjects, type TenantObjectsSetting } from "./platform/storage/tenant-objects.ts";
 import { MAIL_NOTICES, type MailNotice, type MailSender } from "./platform/ports/mail.ts";
 import { PATTERNS } from "./platform/model/names.ts";
 import { parseSealKeys, type SealKey } from "./platform/secrets/seal.ts";
@@ -58,6 +59,8 @@ export interface Config {
   readonly unregisteredClients: UnregisteredClients;
   readonly place: Place;
   readonly objectShards: ObjectShards;
+  /** Which tenants have an object of their own; undefined: none. */
+  readonly tenantObjects: TenantObjectsSetting | undefined;
   readonly operatorSecret: string;
   /** The previous secret, which is accepted too; empty: none. */
   readonly previousOperatorSecret: string;
@@ -156,6 +159,7 @@ export function readConfig(raw: RawConfig): Config {
     unregisteredClients: oneOf(raw, "UNREGISTERED_CLIENTS", UNREGISTERED_CLIENTS),
     place: readPlace(raw),
     objectShards: objectShards(raw),
+    tenantObjects: tenantObjects(raw),
     operatorSecret: matching(raw, "OPERATOR_CLIENT_SECRET", OPERATOR_SECRET),
     previousOperatorSecret: text(raw, PREVIOUS) === "" ? "" : matching(raw, PREVIOUS, OPERATOR_SECRET),
     sealKeys: sealKeys.value,
@@ -304,4 +308,11 @@ function oneOf<Value extends string>(raw: RawConfig, name: string, values: reado
   if (value !== undefined) return value;
   const words = values.filter((candidate) => candidate !== "");
   throw new ConfigError(`${name} must be ${words.length < values.length ? "empty or " : ""}one of ${words.join(", ")}`);
+}
+
+function tenantObjects(raw: RawConfig): TenantObjectsSetting | undefined {
+  const given = text(raw, "TENANT_OBJECTS");
+  const setting = parseTenantObjects(given);
+  if (setting !== undefined || given === "") return setting;
+  throw new ConfigError(`TENANT_OBJECTS must be empty, or such as asked:${ANY_PLACE} or new:${LOCATION_HINTS[0]}`);
 }

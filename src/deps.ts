@@ -91,9 +91,13 @@ export function createDeps(env: Env, waitUntil?: (work: Promise<unknown>) => voi
   const { clock, log, meter, audit, config, dbFor } = base;
   const oauth = wireOAuth(env, base, () => ({ gateway, events, shards }));
   const { push, events, outbox } = wireEvents(env, base, oauth.access);
-  const shards = createShardRoom({ ...base, shards: base.shardsFor("platform") });
-  const media = wireMedia(env, base, oauth.access, shards.placement);
-  const moves = wireMoves(env.BACKUP_JOB, base, media.mover);
+  const shards = createShardRoom({
+    ...base,
+    shards: base.shardsFor("platform"),
+    objects: base.objectsFor("platform"),
+  });
+  const media = wireMedia(env, base, oauth.access, shards);
+  const moves = wireMoves(env.BACKUP_JOB, base, { media, shards });
   const gateway = wireGateway(base, oauth);
   const metrics = createMetrics({
     clock,

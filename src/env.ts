@@ -83,6 +83,7 @@ export interface Env {
   readonly JURISDICTION: string;
   readonly LOCATION_HINT: string;
   readonly OBJECT_SHARDS: string;
+  readonly TENANT_OBJECTS: string;
 
   readonly OPERATOR_CLIENT_SECRET: string;
   readonly OPERATOR_CLIENT_SECRET_PREVIOUS?: string;

@@ -16,6 +16,7 @@ import { toBase64Url, utf8 } from "../src/platform/text/encoding.ts";
 import { systemRandom } from "../src/platform/runtime/random.ts";
 import { runSchedule } from "../src/schedule.ts";
 import { homeOf } from "../src/platform/storage/home.ts";
+import { TENANT_OBJECT_SQL } from "../src/shards/tenant-object-store.ts";
 import { SIZE_SQL } from "../src/shards/size-store.ts";
 import { makeApplication, toClient } from "./support/parties/idp/application.ts";
 import { Browser } from "./support/parties/idp/browser.ts";
@@ -444,10 +445,11 @@ const MAY_WALK = new Set<string>([
   USAGE_SQL.total,
   SIZE_SQL.tenants,
   SIZE_SQL.keep,
+  TENANT_OBJECT_SQL.sums,
   PUSH_SQL.count,
   AUDIT_SQL.countShares,
 ]);
-/** A row for each shard, of 256 at most. */
+/** A row for each shard, of 240 at most. */
 const OF_SHARDS = /^SCAN shard_size/;
 
 async function pushEvents(

@@ -190,11 +190,31 @@ export const admin: ServiceEntries = {
         lastUsedAt: null,
       },
     },
+    TenantObject: {
+      schema: obj({
+        number: int("The number of its shard."),
+        tenant: str("The tenant whose files lie there, or lay there before it moved."),
+        near: orNull(str("The location hint of Cloudflare with which it was made; null: none.")),
+        files: int("Committed files, as of its last sweep."),
+        bytes: int("Their bytes in the bucket."),
+        databaseBytes: int("The size of its database, which holds 10 GB."),
+        reportedAt: orNull(time("When a sweep last found another size; null: never.")),
+      }),
+      example: {
+        number: 241,
+        tenant: "acmeshop",
+        near: "weur",
+        files: 1_204,
+        bytes: 862_113_040,
+        databaseBytes: 2_413_502,
+        reportedAt: 1_763_000_000_000,
+      },
+    },
     TenantMove: {
       schema: obj({
         tenant: str("The tenant."),
         from: int("The shard that it leaves."),
-        to: int("The shard that it comes to."),
+        to: int("The shard that it comes to; from 240 on, an object of the tenant's own."),
         state: oneOf(
           ["copying", "switching", "opening", "cleaning", "done"],
           "`cleaning`: it works in the new shard, and old rows are deleted ten minutes later.",
@@ -770,17 +790,33 @@ export const admin: ServiceEntries = {
         "the size that was measured last. Round trips are counted within seconds, over the last hour.",
       answers: { 200: { text: "The shards by number; 0 is the directory.", json: list(ref("Shard")) } },
     },
+    "GET /tenant-objects": {
+      id: "listTenantObjects",
+      tag: TAGS.upkeep,
+      about: "An object is swept within five minutes after a change, and reports what it stores then.",
+      parameters: { tenant: { text: "Only that of this tenant.", example: "acmeshop" } },
+      answers: { 200: { text: "A page of objects, by number.", json: list(ref("TenantObject")), headers: ["Link"] } },
+    },
     "POST /tenants/{id}/move": {
       id: "moveTenant",
       tag: TAGS.upkeep,
       about:
         "The tenant works meanwhile: reads are answered all the time, changes of its files get 503 with `Retry-After` for " +
         "some moments at the end. A part is done beside the answer, the rest by the cron. A repeat shows the move.",
-      body: { fields: { shard: "The number of the shard." }, example: { shard: 2 } },
+      body: {
+        fields: {
+          shard:
+            "The number of the shard, or `own`: an object of the tenant's own, if the deployment has `tenant_objects`.",
+          near: "Where that object is to lie, if the tenant never had one: a location hint of Cloudflare.",
+        },
+        example: { shard: 2 },
+      },
       answers: { 202: { text: "It moves.", json: ref("TenantMove") } },
       errors: {
         404: "",
-        409: "`already_there`, `move_under_way` (to another shard), or `job_under_way`: a backup or restore runs.",
+        409:
+          "`already_there`, `move_under_way` (to another shard), `crowded` (32 tenants with files have moved from the shard " +
+          "to objects of their own), or `job_under_way`: a backup or restore runs.",
       },
     },
     "GET /tenants/{id}/move": {

@@ -4,15 +4,18 @@ import { ok } from "@oazapfts/runtime";
 import * as api from "../../api/plinth.ts";
 import { UserError } from "../../scripts/lib/user-error.ts";
 import type { Command, Invocation } from "../command-line/command.ts";
+import { LOCATION_HINTS } from "../../src/platform/storage/object-shards.ts";
+import { rowsOf } from "../client/admin-client.ts";
 import { printRows } from "../command-line/listing.ts";
+import { pagedListCommand } from "../command-line/patterns.ts";
 import { printRecord, sayDone } from "../command-line/print.ts";
 import type { Column } from "../terminal/table.ts";
 import { UsageError } from "../terminal/usage-error.ts";
-import { clean, formatBytes, toJson } from "../terminal/values.ts";
+import { clean, formatBytes, readChoice, toJson } from "../terminal/values.ts";
 import { withMoreShards } from "./deployment-file.ts";
 
 /** The databases of the platform. */
-export const shardCommands = (): Command[] => [status, add, move];
+export const shardCommands = (): Command[] => [status, objects, add, move];
 
 type Row = api.Shard & { readonly size: string; readonly stored: string };
 const COLUMNS: readonly Column<Row>[] = [
@@ -51,6 +54,38 @@ const toRow = (shard: api.Shard): Row => ({
   ...shard,
   size: formatBytes(shard.databaseBytes),
   stored: shard.storedBytes === null ? "" : formatBytes(shard.storedBytes),
+});
+
+const OBJECT_COLUMNS: readonly Column<ObjectRow>[] = [
+  "number",
+  "tenant",
+  "near",
+  { field: "files", kind: "count" },
+  "stored",
+  "size",
+  "reportedAt",
+];
+type ObjectRow = api.TenantObject & { readonly size: string; readonly stored: string };
+
+const objects: Command = pagedListCommand({
+  words: ["shard", "objects"],
+  summary: "List the tenants with an object of their own, and what each object stores.",
+  options: [{ flag: "tenant", value: "<tenant>", help: "only that of this tenant" }],
+  notes: [
+    "An object is swept within five minutes after a change. FILES, STORED (in the bucket) and SIZE (of its database, " +
+      "which holds 10 GB) are as the last sweep found them.",
+  ],
+  examples: ["shard objects", "shard objects --tenant acmeshop"],
+  columns: OBJECT_COLUMNS,
+  nouns: "objects of tenants",
+  rows({ options }) {
+    const tenant = options.value("tenant");
+    return async function* ({ opts }, page) {
+      const found = rowsOf((query) => api.listTenantObjects(query, opts), { tenant, ...page });
+      for await (const one of found)
+        yield { ...one, size: formatBytes(one.databaseBytes), stored: formatBytes(one.bytes) };
+    };
+  },
 });
 
 const add: Command = {
@@ -92,8 +127,9 @@ const move: Command = {
     {
       flag: "shard",
       value: "<number>",
-      help: "the shard, as shard status lists it; without it, the latest move is shown",
+      help: "the shard, as shard status lists it, or own: an object for this tenant; without it, the latest move is shown",
     },
+    { flag: "near", value: "<place>", help: `where its own object is to lie: ${LOCATION_HINTS.join(", ")}` },
     { flag: "wait", help: "wait until the tenant works in the new shard" },
   ],
   notes: [
@@ -101,18 +137,25 @@ const move: Command = {
       "Retry-After). The cron does what one request has no time for: some 10,000 files in five minutes. Ten minutes " +
       "after the switch the old rows are deleted.",
   ],
-  examples: ["tenant move acmeshop --shard 2 --wait", "tenant move acmeshop"],
+  examples: [
+    "tenant move acmeshop --shard 2 --wait",
+    "tenant move acmeshop --shard own --near weur --wait",
+    "tenant move acmeshop",
+  ],
   changes: true,
   async run(invocation) {
     const { args, options, io } = invocation;
     const tenant = args["tenant"] ?? "";
     const given = options.value("shard");
-    if (given !== undefined && !/^\d{1,3}$/.test(given)) throw new UsageError("--shard takes the number of a shard.");
+    const near = readChoice(options.value("near"), "--near", LOCATION_HINTS);
+    if (given !== undefined && given !== "own" && !/^\d{1,3}$/.test(given))
+      throw new UsageError("--shard takes the number of a shard, or own.");
+    if (near !== undefined && given !== "own") throw new UsageError("--near goes with --shard own.");
     const { opts } = await invocation.client();
     let now: api.TenantMove =
       given === undefined
         ? await ok(api.readMove(tenant, opts))
-        : await ok(api.moveTenant(tenant, { shard: Number(given) }, opts));
+        : await ok(api.moveTenant(tenant, given === "own" ? { shard: given, near } : { shard: Number(given) }, opts));
     for (let pauseMs = FIRST_POLL_MS; options.has("wait") && !["cleaning", "done"].includes(now.state);) {
       await io.wait(pauseMs);
       pauseMs = Math.min(LONGEST_POLL_MS, pauseMs * 1.5);

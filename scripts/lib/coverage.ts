@@ -55,7 +55,7 @@ export function readTags(text: string, file: string): Tags {
     const id = /^\s*\/\/ shows: (\S+)$/.exec(line)?.[1];
     if (id === undefined) continue;
     const next = lines.slice(at + 1).find((one) => !/^\s*\/\//.test(one)) ?? "";
-    if (!/^\s*(it|test|describe|itAtNight)\b/.test(next))
+    if (!/^\s*(it|test|describe|itAtNight|inShards)\b/.test(next))
       faults.push(`${file}:${at + 1}: no test follows the tag ${id}`);
     else if (/^\s*(itAtNight|\w+\.(skip|todo|only|skipIf|runIf|fails))\b/.test(next))
       faults.push(`${file}:${at + 1}: the test of the tag ${id} does not run everywhere`);

@@ -27,6 +27,7 @@ import { roles } from "./resources/people/roles.ts";
 import { sealKeyRoute, type SealKeys } from "./resources/keys/seal-keys.ts";
 import { services } from "./resources/software/services.ts";
 import { shardRoutes, type ShardList } from "./resources/shards.ts";
+import { tenantObjectRoutes, type TenantObjectList } from "./resources/tenant-objects.ts";
 import { signingKeyRoutes, type SigningKeys } from "./resources/keys/signing-keys.ts";
 import { subscriptions } from "./resources/people/subscriptions.ts";
 import { tenants, tenantUsageRoute } from "./resources/people/tenants.ts";
@@ -58,7 +59,7 @@ export interface AdminDeps extends ResourceDeps, Omit<RuleContext, "origin"> {
   };
   readonly media: MediaPort &
     AttentionPorts["media"] & { readonly consistency: MediaConsistency; readonly operatedFiles: OperatedFiles };
-  readonly shards: ShardsPort & ShardList;
+  readonly shards: ShardsPort & ShardList & { readonly objects: TenantObjectList };
   readonly metrics: MetricsPort;
   readonly auditCopies: AuditCopies;
   readonly sealKeys: SealKeys;
@@ -104,6 +105,7 @@ export function createAdminRoutes(deps: AdminDeps): Route[] {
     ...signingKeyRoutes(deps.oauth.signingKeys),
     sealKeyRoute(deps.sealKeys),
     ...shardRoutes(deps.shards, deps),
+    ...tenantObjectRoutes(deps.shards.objects),
     ...mediaConsistencyRoutes(deps.media.consistency),
     attentionRoute(deps),
     auditRoute(deps.db),

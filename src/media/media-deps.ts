@@ -7,6 +7,7 @@ import type { Names } from "../platform/model/names.ts";
 import type { Random } from "../platform/runtime/random.ts";
 import type { Sealer } from "../platform/secrets/seal.ts";
 import type { Placement, Shards } from "../platform/storage/shards.ts";
+import type { OfShards, TenantObjects } from "../platform/storage/tenant-objects.ts";
 import type { Tracing } from "../platform/ports/tracing.ts";
 import type { BlobStore } from "./blobs/blob-store.ts";
 import type { Fetch, S3Access } from "./blobs/s3.ts";
@@ -14,8 +15,10 @@ import type { EdgeCache } from "./content/edge-cache.ts";
 import type { Links } from "./files/links.ts";
 import type { ImageTransformer } from "./model/image-transformer.ts";
 import type { MediaJob } from "./model/job.ts";
+import type { ClientObjectTable } from "./shards/client-objects.ts";
+import type { ObjectReports } from "./shards/object-reports.ts";
 import type { DirectoryOwners } from "./shards/owner-changes.ts";
-import type { RelocationDeps } from "./shards/relocation.ts";
+import type { DispatchDeps } from "./shards/dispatch.ts";
 
 export interface MediaDeps {
   readonly names: Names;
@@ -29,9 +32,12 @@ export interface MediaDeps {
   /** Repairs delete no object that was written at this time or later; undefined: they delete any. */
   readonly heldFrom: () => Promise<number | undefined>;
   readonly shards: Shards;
+  /** Undefined: the platform has no tenant objects. */
+  readonly objects: TenantObjects | undefined;
+  readonly objectReports: ObjectReports;
   readonly placement: Placement;
   /** Clients and tenants in the directory. */
-  readonly owners: DirectoryOwners;
+  readonly owners: DirectoryOwners & ClientObjectTable;
   readonly bucket: R2Bucket;
   readonly images: ImagesBinding;
   readonly jobs: Queue<MediaJob>;
@@ -53,5 +59,6 @@ export interface SharedDeps extends Omit<MediaDeps, "images" | "bucket"> {
   readonly links: Links;
   readonly edge: EdgeCache;
   readonly transformer: ImageTransformer;
-  readonly where: RelocationDeps;
+  readonly where: DispatchDeps;
+  readonly dbs: OfShards<D1Database>;
 }

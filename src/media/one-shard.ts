@@ -1,6 +1,7 @@
 import type { Route } from "../http/route.ts";
 import { inParallel } from "../platform/runtime/parallel.ts";
 import { SHARDS_AT_ONCE, type Shard } from "../platform/storage/shards.ts";
+import { OBJECT_SWEEP } from "../platform/storage/tenant-objects.ts";
 import { createS3 } from "./blobs/s3.ts";
 import type { Consistency } from "./consistency/run.ts";
 import { contentRoutes } from "./content/routes.ts";
@@ -26,7 +27,7 @@ import { createOperatedStore } from "./operated/operated-store.ts";
 import { createFilterStore } from "./search/filter-store.ts";
 import { listFiles } from "./search/list.ts";
 import { createListingStore } from "./search/listing-store.ts";
-import { look, type RelocationDeps } from "./shards/relocation.ts";
+import { look } from "./shards/relocation.ts";
 import { sweepMedia, sweepOrErase } from "./sweep.ts";
 import { createPinnedUploadStore, type PinnedUploadStore } from "./uploads/pinned-upload-store.ts";
 import { createPresignedUploads } from "./uploads/presigned-upload.ts";
@@ -38,6 +39,13 @@ import { createJobDoer, type JobDoer } from "./variants/consumer.ts";
 import { createVariantStore } from "./variants/variant-store.ts";
 import { createVariants, deleteVariants, listVariants } from "./variants/variants.ts";
 
+/** Work of the whole service. */
+interface WholeService {
+  readonly consistency: Consistency;
+  /** Sweeps a tenant object. */
+  sweepObject(shard: number, nowMs: number): Promise<undefined>;
+}
+
 /** The service over one database. It asks other shards only about files that moved between them. */
 export interface OneShard {
   readonly routes: readonly Route[];
@@ -46,17 +54,23 @@ export interface OneShard {
   readonly operatedDeps: Parameters<typeof operatedFiles>[0];
   readonly doJob: JobDoer;
   sweep(nowMs: number): Promise<void>;
+  /** Files, their bytes, and the size of the database. */
+  report: UsageStore["report"];
   usage(tenant: string): Promise<Usage>;
   stored: UsageStore["total"];
   reindexFiles(ids: readonly string[]): Promise<void>;
 }
 
 /** The first shard is the directory: it also sweeps consistency runs, and its database has the time of a restore. */
-export function createOneShard(shared: SharedDeps, { db, number: shard }: Shard, consistency: Consistency): OneShard {
+export function createOneShard(
+  shared: SharedDeps,
+  { db, number: shard }: Shard,
+  { consistency, sweepObject }: WholeService,
+): OneShard {
   const { where, blobs, links, access, placement: _placement, ...rest } = shared;
   const isDirectory = shard === 0;
-  const isOne = shared.shards.length === 1;
-  const moved = where.moved[shard]!;
+  const { isOne } = where;
+  const moved = where.moved.at(shard);
   const pinned = createPinnedUploadStore(db);
   const usage = createUsageStore(db);
   const counts = createFilterStore(db, shared.queryRowBudget);
@@ -71,11 +85,9 @@ export function createOneShard(shared: SharedDeps, { db, number: shard }: Shard,
     bulk: sureBulk(createBulkVariantStore(db), moved, isOne),
     filters: sureFilters(counts, moved, isOne),
     listing: sureListing(createListingStore(db, counts, shared.queryRowBudget), moved, isOne),
-    erasures: sureErasures(createErasureStore(db), moved, isOne, (other) =>
-      createErasureStore(shared.shards[other]!.db),
-    ),
+    erasures: sureErasures(createErasureStore(db), moved, isOne, (other) => createErasureStore(shared.dbs.at(other))),
     isElsewhere: (job: VariantJob) => isElsewhere(shared, job),
-    removed: createRemovedFileStore(db, (fileIds) => forgetMoves(where, shard, fileIds)),
+    removed: createRemovedFileStore(db, (fileIds) => forgetMoves(shared, shard, fileIds)),
     pinned,
     uploads: createUploads(shared, pinned),
     pending: createPendingStore(db),
@@ -110,11 +122,12 @@ export function createOneShard(shared: SharedDeps, { db, number: shard }: Shard,
     operated: operatedFiles(operatedDeps, routes),
     operatedDeps,
     doJob: createJobDoer(media, {
-      erase: (id, nowMs) => sweepOrErase(media, id, nowMs),
+      erase: (id, nowMs) => (id === OBJECT_SWEEP.id ? sweepObject(shard, nowMs) : sweepOrErase(media, id, nowMs)),
       compare: consistency.step,
     }),
     sweep: (nowMs) => sweepMedia(media, isDirectory ? consistency : undefined, nowMs),
     usage: sureUsage(usage, moved, isOne),
+    report: usage.report,
     stored: usage.total,
     reindexFiles: createReindexStore(db),
   };
@@ -131,14 +144,16 @@ function createUploads(
 }
 
 /** True if a shard has the rendition, and may use its bytes. It may have moved with its tenant, and more than once. */
-async function isElsewhere({ where, shards, clock }: SharedDeps, { fileId, nonce }: VariantJob): Promise<boolean> {
-  if (shards.length === 1) return false;
-  const findIn = (shard: number) => createVariantStore(shards[shard]!.db).findJob(fileId, nonce);
+async function isElsewhere({ where, dbs, clock }: SharedDeps, { fileId, nonce }: VariantJob): Promise<boolean> {
+  if (where.isOne) return false;
+  const findIn = (shard: number) => createVariantStore(dbs.at(shard)).findJob(fileId, nonce);
   const found = await look(where, fileId, clock.nowMs(), findIn, (row) => row === undefined);
   return found?.state === "pending" || found?.state === "ready";
 }
 
-async function forgetMoves({ moved }: RelocationDeps, shard: number, fileIds: readonly string[]): Promise<void> {
-  const others = moved.filter((_, number) => number !== shard);
-  await inParallel(others, SHARDS_AT_ONCE, (store) => store.forget(fileIds));
+/** The note of this shard names the tenant objects that have one too; any shard of the deployment may have one. */
+async function forgetMoves({ where }: SharedDeps, shard: number, fileIds: readonly string[]): Promise<void> {
+  const objects = (await where.moved.at(shard).passed(fileIds)).map((object) => where.moved.at(object));
+  const others = where.moved.listed.filter((_, number) => number !== shard);
+  await inParallel([...others, ...objects], SHARDS_AT_ONCE, (store) => store.forget(fileIds));
 }

@@ -46,7 +46,8 @@
 import type { Route } from "../http/route.ts";
 import type { WaitUntil } from "../platform/ports/metrics.ts";
 import { inParallel } from "../platform/runtime/parallel.ts";
-import { SHARDS_AT_ONCE } from "../platform/storage/shards.ts";
+import { SHARDS_AT_ONCE, type Shard } from "../platform/storage/shards.ts";
+import { isTenantObject, ofShards, type OfShards } from "../platform/storage/tenant-objects.ts";
 import { throwTogether } from "../platform/runtime/attempt-each.ts";
 import { createBlobStore } from "./blobs/blob-store.ts";
 import { createExpectedStore } from "./consistency/expected-store.ts";
@@ -64,6 +65,7 @@ import { createJobQueue } from "./model/job.ts";
 import { createComingStore } from "./moves/coming-store.ts";
 import { createLeavingStore } from "./moves/leaving-store.ts";
 import { createMover, type Mover } from "./moves/mover.ts";
+import { notingCopies } from "./moves/noting-copies.ts";
 import { findInAll, type FindByName } from "./operated/find-by-name.ts";
 import { createFindStore } from "./operated/find-store.ts";
 import { operatedFiles, type OperatedFiles } from "./operated/operated-files.ts";
@@ -72,6 +74,9 @@ import { createOneShard, type OneShard } from "./one-shard.ts";
 import { atHome } from "./shards/at-home.ts";
 import { dispatch, isMissing } from "./shards/dispatch.ts";
 import { backlogOfAll, expectedOfAll, repairsOfAll, usageOfAll, type UsageOfAll } from "./shards/every-shard.ts";
+import { createClientObjects, notingArrivals } from "./shards/client-objects.ts";
+import { NEXT_DUE } from "./shards/due-store.ts";
+import { createObjectsOfFiles } from "./shards/objects-of-files.ts";
 import { createMovedStore } from "./shards/moved-store.ts";
 import { createOwnerStore } from "./shards/owner-store.ts";
 import { createOwnerChanges, type OwnerChanges } from "./shards/owner-changes.ts";
@@ -113,11 +118,16 @@ export interface Media {
 }
 
 export function createMedia(deps: MediaDeps): Media {
-  const { shards, placement, clock } = deps;
+  const { shards, objects, objectReports: reports, placement, clock } = deps;
   const [directory] = shards;
+  const hasObjects = objects !== undefined;
+  const isOne = shards.length === 1 && !hasObjects;
+  const numbers = shards.map(({ number }) => number);
+  const ofEach = <T>(make: (shard: Shard) => T): OfShards<T> => ofShards(shards, objects, make);
+  const clientObjects = createClientObjects(deps.owners);
   const blobs = createBlobStore(deps.bucket);
-  const moved = shards.map(({ db, number }) => createMovedStore(db, number));
-  const where = { moved, access: deps.access, placement };
+  const moved = ofEach(({ db, number }) => notingArrivals(createMovedStore(db, number), number, clientObjects));
+  const where = { moved, isOne, access: deps.access, placement, clientObjects };
   const common = {
     ...deps,
     blobs,
@@ -125,90 +135,133 @@ export function createMedia(deps: MediaDeps): Media {
     edge: deps.edgeCache === undefined ? noEdgeCache : createEdgeCache({ ...deps, ...deps.edgeCache }),
     transformer: createTransformer(deps.images),
     where,
+    dbs: ofEach(({ db }) => db),
   };
+  const ofFiles = createObjectsOfFiles(moved, placement);
+  const expected = ofEach(({ db }) => createExpectedStore(db));
+  const repairs = ofEach(({ db, number }) => createRepairStore(db, number));
   const consistency = createConsistency({
     ...common,
     queue: createJobQueue(deps.jobs, deps.tracing, directory.number),
     deadWork: createDeadWorkStore(directory.db),
-    expected: expectedOfAll(shards.map(({ db }) => createExpectedStore(db))),
-    rows: repairsOfAll(shards.map(({ db, number }) => createRepairStore(db, number))),
+    expected: expectedOfAll(expected.listed, hasObjects ? { stores: expected, ofFiles } : undefined),
+    rows: repairsOfAll(repairs.listed, hasObjects ? { stores: repairs, ofFiles } : undefined),
+    objects: hasObjects
+      ? { at: expected.at, next: async (after) => (await reports.page(after, 1))[0]?.number }
+      : undefined,
     runs: createRunStore(directory.db),
     limits: LIMITS.consistency,
   });
-  const parts = shards.map((shard) => createOneShard(common, shard, consistency));
+  const parts = ofEach((shard) => createOneShard(common, shard, { consistency, sweepObject }));
   const inHome = <T>(tenant: string, ask: (part: OneShard) => Promise<T>): Promise<T> =>
-    atHome(where, tenant, clock.nowMs(), (shard) => ask(parts[shard]!));
+    atHome(where, tenant, clock.nowMs(), (shard) => ask(parts.at(shard)));
   const routes = dispatch(
     where,
-    parts.map((part) => part.routes),
+    each(parts, (part) => part.routes),
   );
+  const ownerStores = ofEach(({ db, number }) => createOwnerStore(db, number === 0));
   const ownerChanges = createOwnerChanges({
-    stores: shards.length === 1 ? [] : shards.map(({ db, number }) => createOwnerStore(db, number === 0)),
+    stores: ownerStores,
+    isOne,
+    hasObjects,
     owners: deps.owners,
     placement,
     clock,
     random: deps.random,
     log: deps.log,
   });
-  const operated = operatedFiles(parts[0]!.operatedDeps, routes);
-  const finding = shards.map(({ db }) => createFindStore(db));
-  const usage = usageOfAll(shards.map(({ db }) => createUsageStore(db)));
+  const operated = operatedFiles(parts.at(0).operatedDeps, routes);
+  const finding = { stores: ofEach(({ db }) => createFindStore(db)), objects: hasObjects ? reports : undefined };
+  const usages = ofEach(({ db }) => createUsageStore(db));
+  const usage = usageOfAll(usages.listed, hasObjects ? reports : undefined);
   return {
     routes,
     contentRoutes: dispatch(
       where,
-      parts.map((part) => part.contentRoutes),
+      each(parts, (part) => part.contentRoutes),
     ),
     consume: (batch, waitUntil) => consumeJobs({ ...deps, doerOf }, batch, waitUntil),
     async sweep(nowMs) {
       const failures: unknown[] = [];
       const note = (thrown: unknown): void => void failures.push(thrown);
       // First, so that what expired on its way is found where it is.
-      await finishMoves(where, nowMs).catch(note);
-      await inParallel(parts, SHARDS_AT_ONCE, (part) => part.sweep(nowMs).catch(note));
-      await ownerChanges.sweep(nowMs).catch(note);
+      await finishMoves(where, numbers, nowMs).catch(note);
+      await inParallel(parts.listed, SHARDS_AT_ONCE, (part) => part.sweep(nowMs).catch(note));
+      await ownerChanges.sweep(nowMs, numbers).catch(note);
       throwTogether(failures);
     },
     usage: (tenant) => inHome(tenant, (part) => part.usage(tenant)),
     storedByTenant: usage.byTenant,
-    storedIn: (shard) => parts[shard]!.stored(),
+    storedIn: (shard) => parts.at(shard).stored(),
     stored: usage.total,
     nearQuota: usage.nearQuota,
-    filesOfClient: usage.filesOfClient,
-    filesOfTenant: usage.filesOfTenant,
+    filesOfClient: (client, limit, tenant) => filesOfClient(client, limit, tenant),
+    filesOfTenant: async (tenant, limit) => {
+      const shard = await placement.shardOf(tenant, clock.nowMs());
+      return isTenantObject(shard) ? usages.at(shard).filesOfTenant(tenant, limit) : usage.filesOfTenant(tenant, limit);
+    },
     ownerChanges,
     backlog: backlogOfAll(shards.map(({ db }) => createBacklogStore(db))),
     consistency,
     mover: createMover({
       ...where,
-      leaving: shards.map(({ db }) => createLeavingStore(db)),
-      coming: shards.map(({ db, number }) => createComingStore(db, number)),
+      leaving: ofEach(({ db, number }) => createLeavingStore(db, number)),
+      coming: ofEach(({ db, number }) => notingCopies(createComingStore(db, number), number, clientObjects)),
       clock,
     }),
     operatedFiles: {
       ...operated,
       list: (owner, call) => inHome(owner.tenant, (part) => part.operated.list(owner, call)),
       show: (fileId, owner, call) =>
-        look(where, fileId, call.nowMs, (shard) => parts[shard]!.operated.show(fileId, owner, call), isMissing),
+        look(where, fileId, call.nowMs, (shard) => parts.at(shard).operated.show(fileId, owner, call), isMissing),
       ownerOf: (fileId) =>
         look(
           where,
           fileId,
           clock.nowMs(),
-          (shard) => parts[shard]!.operated.ownerOf(fileId),
+          (shard) => parts.at(shard).operated.ownerOf(fileId),
           (owner) => owner === undefined,
         ),
-      requesterOf: (erasureId) => parts[firstPlace(where, erasureId)]!.operated.requesterOf(erasureId),
+      requesterOf: async (erasureId) => parts.at(await firstPlace(where, erasureId)).operated.requesterOf(erasureId),
       owners: (tenant) => inHome(tenant, (part) => part.operated.owners(tenant)),
       find: (text, tenants) => findInAll(finding, text, tenants),
       waiting: (owner) => inHome(owner.tenant, (part) => part.operated.waiting(owner)),
     },
-    reindexFiles: (shard, ids) => parts[shard]!.reindexFiles(ids),
+    reindexFiles: (shard, ids) => parts.at(shard).reindexFiles(ids),
   };
 
   function doerOf(shard: number) {
-    const part = parts[shard];
-    if (part === undefined) throw new Error(`shard ${shard} is not bound`);
-    return part.doJob;
+    return parts.at(shard).doJob;
+  }
+
+  /** The alarm of a tenant object asks for this. Throws if another attempt may succeed. */
+  async function sweepObject(shard: number, nowMs: number): Promise<undefined> {
+    const failures: unknown[] = [];
+    const note = (thrown: unknown): void => void failures.push(thrown);
+    await finishMoves(where, [shard], nowMs).catch(note);
+    await parts.at(shard).sweep(nowMs).catch(note);
+    await ownerChanges.sweep(nowMs, [shard]).catch(note);
+    // A restore of the directory to an earlier time may have lost notes.
+    await deps.owners.note(await ownerStores.at(shard).clients(), shard).catch(note);
+    throwTogether(failures);
+    await reports.report(shard, await parts.at(shard).report(), nowMs);
+    await objects?.rest(shard, NEXT_DUE);
+  }
+
+  /** Asks the client's tenant objects too, until there are enough. */
+  async function filesOfClient(client: string, limit: number, tenant: string | undefined) {
+    const found = [...(await usage.filesOfClient(client, limit, tenant))];
+    const noted = hasObjects ? await deps.owners.objectsOf(client) : [];
+    for (let at = 0; at < noted.length && found.length < limit; at += SHARDS_AT_ONCE) {
+      const some = noted.slice(at, at + SHARDS_AT_ONCE).map((object) => usages.at(object));
+      found.push(...(await Promise.all(some.map((store) => store.filesOfClient(client, limit, tenant)))).flat());
+    }
+    return found.slice(0, limit);
   }
 }
+
+/** The same part of the service of each shard. */
+const each = <T, Part>({ listed, at }: OfShards<T>, take: (of: T) => Part): OfShards<Part> => ({
+  listed: listed.map(take),
+  at: (shard) => take(at(shard)),
+});

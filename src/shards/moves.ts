@@ -3,9 +3,13 @@ import { describeError, type Log } from "../platform/runtime/log.ts";
 import { toHex } from "../platform/text/encoding.ts";
 import type { Random } from "../platform/runtime/random.ts";
 import type { Shards } from "../platform/storage/shards.ts";
+import type { LocationHint } from "../platform/storage/object-shards.ts";
+import { isTenantObject, ofShards } from "../platform/storage/tenant-objects.ts";
 import { createCopyStore } from "./copy-store.ts";
 import type { Move, MoveState, MoveStore } from "./move-store.ts";
 import type { PlacementStore } from "./placement-store.ts";
+import type { OwnObjects } from "./service.ts";
+import type { TenantObjectStore } from "./tenant-object-store.ts";
 
 /**
  * Moves of tenants to another shard. The directory keeps the state of a move; the media service does the steps in the
@@ -21,7 +25,7 @@ import type { PlacementStore } from "./placement-store.ts";
  */
 export interface Moves {
   /** Begins a move. `row` makes the audit row of the same transaction. */
-  begin(tenant: string, to: number, nowMs: number, row: (move: string) => D1PreparedStatement): Promise<Begun>;
+  begin(tenant: string, to: Target, nowMs: number, row: (move: string) => D1PreparedStatement): Promise<Begun>;
   find(tenant: string): Promise<Move | undefined>;
   underWay(): Promise<readonly Move[]>;
   /** Runs a tenant's move if it is due. It never throws: the next run continues. */
@@ -30,9 +34,19 @@ export interface Moves {
   sweep(): Promise<void>;
 }
 
+/**
+ * A shard, or the tenant's object (platform/storage/tenant-objects.ts). `near`: its location if it is new; undefined:
+ * that of the setting.
+ */
+export type Target = number | { readonly near: LocationHint | undefined };
+
+/**
+ * `no_objects`: the deployment has no tenant objects, or all numbers are used. `crowded`: too many tenants with files
+ * have moved from the shard to their objects (`MOVE_LIMITS`).
+ */
 export type Begun =
   | { readonly kind: "begun" | "under_way"; readonly move: Move }
-  | { readonly kind: "no_tenant" | "no_shard" | "there_already" | "backup" };
+  | { readonly kind: "no_tenant" | "no_shard" | "no_objects" | "crowded" | "there_already" | "backup" };
 
 interface Way {
   readonly from: number;
@@ -41,6 +55,11 @@ interface Way {
 
 /** The port to the media service, which does the steps of a move (src/media/moves/mover.ts). */
 export interface FileMover {
+  /**
+   * Counts the tenant objects to which tenants with files have moved from the tenant's shard; 0 if this tenant has no
+   * files.
+   */
+  departures(tenant: string, from: number): Promise<number>;
   begin(run: Move, way: Way): Promise<{ readonly from: string; readonly to: string } | undefined>;
   copy(run: Move, way: Way, at: Copied): Promise<Copied | undefined>;
   follow(run: Move, way: Way): Promise<"more" | "all" | undefined>;
@@ -60,6 +79,8 @@ interface Copied {
 
 export interface MovesDeps {
   readonly shards: Shards;
+  readonly objects: OwnObjects | undefined;
+  readonly objectStore: Pick<TenantObjectStore, "allot" | "find">;
   readonly store: MoveStore;
   readonly places: Pick<PlacementStore, "find" | "copyOf">;
   readonly mover: FileMover;
@@ -74,8 +95,17 @@ export interface MovesDeps {
  * Our choices. `leaseMs`: after this time without progress, another run may begin. `graceMs`: old rows stay for this
  * time, for requests that began before the move. `pages`: the pages of one invocation, which shares its limit of calls
  * with the other sweeps. `attempts`: the attempts of a step while changes are refused. `runs`: the moves of one sweep.
+ * `departures`: the tenant objects to which tenants may move from a shard with their files. A file whose id names that
+ * shard is looked for in each of them, one after the other.
  */
-export const MOVE_LIMITS = { leaseMs: 60_000, graceMs: 600_000, pages: 100, attempts: 3, runs: 4 } as const;
+export const MOVE_LIMITS = {
+  leaseMs: 60_000,
+  graceMs: 600_000,
+  pages: 100,
+  attempts: 3,
+  runs: 4,
+  departures: 32,
+} as const;
 
 /** The pages that an invocation has left. */
 interface Budget {
@@ -90,7 +120,8 @@ const orOvertaken = (isDone: boolean): void => {
 };
 
 export function createMoves(deps: MovesDeps): Moves {
-  const { shards, store, places, mover, clock, random, log } = deps;
+  const { shards, objects, objectStore, store, places, mover, clock, random, log } = deps;
+  const dbs = ofShards(shards, objects, ({ db }) => db);
 
   /** Ids sort by time. */
   const newId = (nowMs: number): string => nowMs.toString(16).padStart(12, "0") + toHex(random.bytes(6));
@@ -106,7 +137,7 @@ export function createMoves(deps: MovesDeps): Moves {
   async function copyTenant({ tenant, to }: Move): Promise<number> {
     const known = await places.copyOf(tenant);
     if (known === undefined) throw new Error("the tenant that moves has no place");
-    if (to !== 0) await createCopyStore(shards[to]!.db).write([known]);
+    if (to !== 0) await createCopyStore(dbs.at(to)).write([known]);
     return known.version;
   }
 
@@ -193,11 +224,22 @@ export function createMoves(deps: MovesDeps): Moves {
       }
   }
 
+  /** Gives a tenant an object, or returns the one that it has. */
+  async function objectOf(tenant: string, near: LocationHint | undefined): Promise<number | undefined> {
+    if (objects === undefined) return undefined;
+    const object = await objectStore.allot(tenant, near ?? objects.setting.near);
+    if (object !== undefined) objects.place(object.number, object.near);
+    return object?.number;
+  }
+
   async function runDue(tenant: string, budget: Budget): Promise<void> {
     let now: Move | undefined;
     try {
       const nowMs = clock.nowMs();
       now = await store.claim(tenant, nowMs, nowMs + MOVE_LIMITS.leaseMs);
+      // The first call of the new shard may create an object, so it must know where.
+      if (now !== undefined && isTenantObject(now.to))
+        objects?.place(now.to, (await objectStore.find(now.to))?.near ?? null);
       // A backup that began before the move may still be running. A later one finds the move, and ends.
       if (now?.state === "copying" && (await deps.isBackupRunning())) return;
       while (now !== undefined) {
@@ -215,10 +257,16 @@ export function createMoves(deps: MovesDeps): Moves {
   }
 
   return {
-    async begin(tenant, to, nowMs, row) {
-      if (!Number.isInteger(to) || to < 0 || to >= shards.length) return { kind: "no_shard" };
+    async begin(tenant, target, nowMs, row) {
+      if (typeof target === "number" && !(Number.isInteger(target) && target >= 0 && target < shards.length))
+        return { kind: "no_shard" };
       const place = await places.find(tenant);
       if (place === undefined) return { kind: "no_tenant" };
+      const to = typeof target === "number" ? target : await objectOf(tenant, target.near);
+      if (to === undefined) return { kind: "no_objects" };
+      const from = place.shard;
+      if (isTenantObject(to) && to !== from && (await mover.departures(tenant, from)) >= MOVE_LIMITS.departures)
+        return { kind: "crowded" };
       if (await deps.isBackupRunning()) return { kind: "backup" };
       const move = newId(nowMs);
       const found = await store.begin(tenant, move, to, nowMs, row(move));

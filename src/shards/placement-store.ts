@@ -1,3 +1,5 @@
+import type { LocationHint } from "../platform/storage/object-shards.ts";
+
 /** The directory's table of places: the shard that has a tenant's files, and whether the tenant's copy there is due. */
 export type PlacementStore = ReturnType<typeof createPlacementStore>;
 
@@ -14,6 +16,12 @@ export interface DueCopy {
   readonly quotaBytes: number | null;
 }
 
+/** A tenant's shard. `near`: the location of a tenant object; null: no object, or one where the deployment is. */
+export interface Place {
+  readonly shard: number;
+  readonly near: LocationHint | null;
+}
+
 /** SQL: the tenant of the row moves, and it is not certain that it has left the old shard. */
 const MOVING = `tenant_move.tenant = tenant_shard.tenant AND tenant_move.state IN ('copying', 'switching', 'opening')`;
 const MOVES = `EXISTS (SELECT 1 FROM tenant_move WHERE ${MOVING})`;
@@ -24,8 +32,9 @@ const DUE = `SELECT tenant_shard.tenant, shard, version,
 
 const SQL = {
   /** Finds no row if there is no such tenant. A tenant without a place is older than the shards: its shard is 0. */
-  find: `SELECT coalesce(tenant_shard.shard, 0) AS shard FROM tenant
-    LEFT JOIN tenant_shard ON tenant_shard.tenant = tenant.id WHERE tenant.id = ?1`,
+  find: `SELECT coalesce(tenant_shard.shard, 0) AS shard, near FROM tenant
+    LEFT JOIN tenant_shard ON tenant_shard.tenant = tenant.id
+    LEFT JOIN tenant_object ON tenant_object.number = tenant_shard.shard WHERE tenant.id = ?1`,
   keepPlace: `INSERT INTO tenant_shard (tenant, shard) SELECT id, 0 FROM tenant WHERE id = ?1 ON CONFLICT DO NOTHING`,
   // The directory has the record itself, and needs no copy.
   due: `${DUE} WHERE copied < version AND tenant_shard.tenant > '' AND (shard <> 0 OR ${MOVES})
@@ -42,9 +51,9 @@ const SQL = {
 
 export function createPlacementStore(db: D1Database) {
   return {
-    /** Returns the shard of a tenant; undefined: there is no such tenant. */
-    find: async (tenant: string): Promise<number | undefined> =>
-      (await db.prepare(SQL.find).bind(tenant).first<number>("shard")) ?? undefined,
+    /** Returns the shard of a tenant, and where its object lies; undefined: there is no such tenant. */
+    find: async (tenant: string): Promise<Place | undefined> =>
+      (await db.prepare(SQL.find).bind(tenant).first<Place>()) ?? undefined,
 
     /** Gives the tenant a place if it has none. It must run before the tenant's row is deleted. The place stays. */
     keepPlace: (tenant: string): D1PreparedStatement => db.prepare(SQL.keepPlace).bind(tenant),

@@ -1,29 +1,63 @@
 import { FreshCache } from "../platform/copies/fresh-cache.ts";
 import type { Isolate } from "../platform/copies/isolate.ts";
 import type { Placement } from "../platform/storage/shards.ts";
+import { isTenantObject, type TenantObjects } from "../platform/storage/tenant-objects.ts";
 import type { PlacementStore } from "./placement-store.ts";
+import type { TenantObjectStore } from "./tenant-object-store.ts";
 
 /** A place changes only when its tenant moves. With an old copy, the old shard reports that the tenant has left. */
 const CACHE = { ttlMs: 600_000, maxEntries: 50_000 } as const;
 /** No tenant has a longer id. */
 const MAX_ID_CHARS = 128;
 
+export interface PlacementDeps {
+  readonly store: Pick<PlacementStore, "find">;
+  /** The number of shards of the deployment. */
+  readonly shards: number;
+  /** Undefined: the platform has no tenant objects. */
+  readonly objects: Objects | undefined;
+  readonly isolate: Isolate;
+}
+
+interface Objects extends Pick<TenantObjects, "place"> {
+  readonly store: Pick<TenantObjectStore, "find">;
+}
+
 /** Caches places in the isolate. It looks up an unknown tenant each time, because the tenant may be created. */
-export function createPlacement(
-  store: Pick<PlacementStore, "find">,
-  shards: number,
-  isolate: Isolate,
-): Placement & { clear(): void } {
+export function createPlacement({ store, shards, objects, isolate }: PlacementDeps): Placement & { clear(): void } {
   const cache = new FreshCache<string, number | undefined>(
     { ...CACHE, keeps: (shard) => shard !== undefined },
     isolate,
   );
+  /** Tenant objects that exist. They never end. */
+  const known = new Set<number>();
+
+  async function find(tenant: string): Promise<number | undefined> {
+    const place = await store.find(tenant);
+    if (place !== undefined && isTenantObject(place.shard)) {
+      objects?.place(place.shard, place.near);
+      known.add(place.shard);
+    }
+    return place?.shard;
+  }
+
   return {
     async shardOf(tenant, nowMs) {
-      if (shards === 1 || tenant === "" || tenant.length > MAX_ID_CHARS) return 0;
-      const shard = (await cache.get(tenant, nowMs, () => store.find(tenant))) ?? 0;
-      if (shard >= shards) throw new Error(`the files of a tenant are in shard ${shard}, which is not bound`);
+      const isOne = shards === 1 && objects === undefined;
+      if (isOne || tenant === "" || tenant.length > MAX_ID_CHARS) return 0;
+      const shard = (await cache.get(tenant, nowMs, () => find(tenant))) ?? 0;
+      if (shard >= shards && (objects === undefined || !isTenantObject(shard)))
+        throw new Error(`the files of a tenant are in shard ${shard}, which is not bound`);
       return shard;
+    },
+    async exists(shard) {
+      if (!isTenantObject(shard)) return shard < shards;
+      if (objects === undefined || known.has(shard)) return objects !== undefined;
+      const object = await objects.store.find(shard);
+      if (object === undefined) return false;
+      objects.place(shard, object.near);
+      known.add(shard);
+      return true;
     },
     forget: (tenant) => cache.invalidate(tenant),
     clear: () => cache.clear(),

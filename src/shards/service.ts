@@ -25,20 +25,30 @@ import type { Clock } from "../platform/runtime/clock.ts";
 import { attemptEach } from "../platform/runtime/attempt-each.ts";
 import type { Log } from "../platform/runtime/log.ts";
 import type { Placement, Shards } from "../platform/storage/shards.ts";
+import type { TenantObjects, TenantObjectsSetting } from "../platform/storage/tenant-objects.ts";
 import { createPlacement } from "./placement.ts";
 import { createPlacementStore } from "./placement-store.ts";
 import { createShardSizes, type ShardSizes } from "./sizes.ts";
 import { createSizeStore } from "./size-store.ts";
+import { createTenantObjectStore, type TenantObjectStore } from "./tenant-object-store.ts";
 import { createTenantCopies, type TenantCopies } from "./tenant-copies.ts";
 
 export interface ShardDeps {
   readonly shards: Shards;
+  readonly objects: OwnObjects | undefined;
   readonly isolate: Isolate;
   readonly clock: Clock;
   readonly log: Log;
 }
 
+/** The tenant objects of a platform that has them. */
+export interface OwnObjects extends TenantObjects {
+  readonly setting: TenantObjectsSetting;
+}
+
 export interface ShardRoom {
+  /** The table of tenant objects. */
+  readonly objects: TenantObjectStore;
   readonly placement: Placement;
   readonly copies: TenantCopies;
   readonly sizes: ShardSizes;
@@ -54,16 +64,23 @@ export interface ShardRoom {
   keepPlaceStatements(tenant: string): readonly D1PreparedStatement[];
 }
 
-export function createShardRoom({ shards, isolate, clock, log }: ShardDeps): ShardRoom {
+export function createShardRoom({ shards, objects, isolate, clock, log }: ShardDeps): ShardRoom {
   const [directory] = shards;
   const store = createPlacementStore(directory.db);
   const sizeStore = createSizeStore(directory.db);
-  const isOne = shards.length === 1;
+  const isOne = shards.length === 1 && objects === undefined;
+  const objectStore = createTenantObjectStore(directory.db);
   const numbers = shards.map(({ number }) => number);
-  const copies = createTenantCopies({ shards, store, log });
+  const copies = createTenantCopies({ shards, objects, store, objectStore, log });
   const sizes = createShardSizes({ shards, store: sizeStore, clock, log });
-  const placement = createPlacement(store, shards.length, isolate);
+  const placement = createPlacement({
+    store,
+    shards: shards.length,
+    objects: objects && { place: objects.place, store: objectStore },
+    isolate,
+  });
   return {
+    objects: objectStore,
     placement,
     forgetPlaces: placement.clear,
     copies,
@@ -74,7 +91,14 @@ export function createShardRoom({ shards, isolate, clock, log }: ShardDeps): Sha
         (part) => part(),
         () => undefined,
       ),
-    placeStatements: (tenant, nowMs) => (isOne ? [] : sizeStore.placeStatements(tenant, numbers, nowMs)),
+    placeStatements: (tenant, nowMs) =>
+      isOne
+        ? []
+        : [
+            ...(objects?.setting.for === "new" ? objectStore.placeStatements(tenant, objects.setting.near) : []),
+            // A tenant that has an object by now, or had a place before, keeps it.
+            ...sizeStore.placeStatements(tenant, numbers, nowMs),
+          ],
     keepPlaceStatements: (tenant) => (isOne ? [] : [store.keepPlace(tenant)]),
   };
 }

@@ -1,24 +1,84 @@
 import { RestorableObject } from "../platform/storage/restorable-object.do.ts";
 import { appliedMigrations, applyMigrations, executeAll } from "../platform/storage/object-execute.ts";
-import type { Migration, ObjectAnswer, ObjectDatabase, SentStatement } from "../platform/storage/object-protocol.ts";
+import type {
+  Migration,
+  ObjectAnswer,
+  ObjectDatabase,
+  SentStatement,
+  WakingObject,
+} from "../platform/storage/object-protocol.ts";
+import { OBJECT_SWEEP } from "../platform/storage/tenant-objects.ts";
+import { systemClock } from "../platform/runtime/clock.ts";
 import type { ObjectSchema } from "../platform/storage/object-schema.ts";
+
+interface Env {
+  readonly MEDIA_JOBS: Queue<typeof OBJECT_SWEEP & { readonly shard: number }>;
+}
+
+/** Our choices: a change has its sweep after `afterMs`, as by the cron. Until a sweep ends, the alarm comes again. */
+export const WAKE = { afterMs: 300_000, againMs: 3_600_000 } as const;
+
+/** The key of a tenant object's number. An object does not know its name when its alarm runs. */
+const NUMBER = "number";
 
 /**
  * A shard that is a Durable Object with SQLite instead of a D1 database. It has no table of its own: its callers send
  * statements and migrations (platform/storage/object-protocol.ts). Each call runs in one transaction without
  * interruption, and is answered when its writes are stored.
+ *
+ * A tenant object also has an alarm, so that nobody must look for its work:
+ *
+ *   no alarm ── rows change: in the same transaction ──▶ alarm in five minutes ──▶ a job to sweep it is sent
+ *      ▲                                                     ▲                            │ the alarm comes again in an
+ *      └────────────── nothing will be due ◀── rest ──▶ something will be due             ▼ hour: the job may be lost
  */
-export class ShardDatabase extends RestorableObject<unknown> implements Local<ObjectDatabase> {
+export class ShardDatabase extends RestorableObject<Env> implements Local<ObjectDatabase & WakingObject> {
   /** Migrations that this instance has seen as applied. */
   #applied: ReadonlySet<string> = new Set();
+  /** True if there certainly is an alarm. */
+  #hasAlarm = false;
 
-  execute(newest: string, statements: readonly SentStatement[]): ObjectAnswer {
+  async execute(newest: string, statements: readonly SentStatement[], wakes?: number): Promise<ObjectAnswer> {
     if (!this.#applied.has(newest)) this.#applied = appliedMigrations(this.ctx.storage.sql);
-    return this.#applied.has(newest) ? executeAll(this.#storage, statements) : { kind: "older" };
+    if (!this.#applied.has(newest)) return { kind: "older" };
+    // Before the statements, so that nothing awaits between their transaction and the alarm.
+    if (wakes !== undefined && !this.#hasAlarm) this.#hasAlarm = (await this.ctx.storage.getAlarm()) !== null;
+    const answer = executeAll(this.#storage, statements);
+    if (wakes !== undefined && !this.#hasAlarm && hasChanges(answer)) {
+      this.ctx.storage.kv.put(NUMBER, wakes);
+      this.#setAlarm(systemClock.nowMs() + WAKE.afterMs);
+    }
+    return answer;
   }
 
   migrate(migrations: readonly Migration[]): string | undefined {
     return applyMigrations(this.#storage, migrations);
+  }
+
+  /** Reads and sets the alarm without a pause, so that a change comes before both or after both. */
+  rest(dueSql: string): void {
+    const [row] = this.ctx.storage.sql.exec<{ dueAt: number | null }>(dueSql).toArray();
+    const dueAt = row?.dueAt ?? null;
+    if (dueAt !== null) return this.#setAlarm(Math.max(dueAt, systemClock.nowMs() + WAKE.afterMs));
+    this.#hasAlarm = false;
+    void this.ctx.storage.deleteAlarm();
+  }
+
+  /** Never throws, since the runtime gives up an alarm that fails some times. */
+  override async alarm(): Promise<void> {
+    this.#hasAlarm = false;
+    const shard = this.ctx.storage.kv.get<number>(NUMBER);
+    if (shard === undefined) return;
+    // Before the job, whose sweep sets it anew.
+    this.#setAlarm(systemClock.nowMs() + WAKE.againMs);
+    await this.env.MEDIA_JOBS.send({ ...OBJECT_SWEEP, shard }).catch(() =>
+      this.#setAlarm(systemClock.nowMs() + WAKE.afterMs),
+    );
+  }
+
+  #setAlarm(atMs: number): void {
+    this.#hasAlarm = true;
+    void this.ctx.storage.setAlarm(atMs);
   }
 
   get #storage() {
@@ -27,9 +87,14 @@ export class ShardDatabase extends RestorableObject<unknown> implements Local<Ob
   }
 }
 
-/** The object implements these methods synchronously; its callers get promises. */
+const hasChanges = (answer: ObjectAnswer): boolean =>
+  answer.kind === "done" && answer.results.some(({ changes }) => changes > 0);
+
+/** The object implements some of these methods synchronously; its callers get promises. */
 type Local<T> = {
-  [Name in keyof T]: T[Name] extends (...args: infer Args) => Promise<infer Answer> ? (...args: Args) => Answer : never;
+  [Name in keyof T]: T[Name] extends (...args: infer Args) => Promise<infer Answer>
+    ? (...args: Args) => Answer | Promise<Answer>
+    : never;
 };
 
 /** The version never changes: migrations change the tables, and each release works with the migrations of the next. */

@@ -1,3 +1,5 @@
+import { MOST_SHARDS } from "../platform/storage/object-shards.ts";
+
 /** The directory's table of shards, with the size and the number of tenants of each. */
 export type SizeStore = ReturnType<typeof createSizeStore>;
 
@@ -23,16 +25,17 @@ const TENANTS = `coalesce(tenants, 0)`;
 const EMPTIEST = `FROM json_each(?2) AS numbered LEFT JOIN shard_size ON shard_size.shard = numbered.value
   ORDER BY coalesce(measured_at, 0) < ?3 - ${STALE_MS}, max(${BYTES}, ${TENANTS} *
     (SELECT sum(bytes) * 1.0 / max(1, sum(tenants)) FROM shard_size)), ${TENANTS}, numbered.value LIMIT 1`;
-/** SQL: the number of tenants by shard. A tenant without a place has its files in the directory. */
+/** SQL: the number of tenants by shard, without tenant objects. Files of a tenant without a place: the directory. */
 const PLACED = `SELECT coalesce(shard, 0) AS shard, count(*) AS tenants
-  FROM tenant LEFT JOIN tenant_shard ON tenant_shard.tenant = tenant.id GROUP BY 1`;
+  FROM tenant LEFT JOIN tenant_shard ON tenant_shard.tenant = tenant.id
+  WHERE coalesce(shard, 0) < ${MOST_SHARDS} GROUP BY 1`;
 const IS_NEW = `NOT EXISTS (SELECT 1 FROM tenant WHERE id = ?1)`;
 
 export const SIZE_SQL = {
   place: `INSERT INTO tenant_shard (tenant, shard) SELECT ?1, (SELECT numbered.value ${EMPTIEST}) WHERE ${IS_NEW}
     ON CONFLICT DO NOTHING`,
   count: `INSERT INTO shard_size (shard, bytes, tenants, measured_at)
-    SELECT shard, 0, 1, 0 FROM tenant_shard WHERE tenant = ?1 AND ${IS_NEW}
+    SELECT shard, 0, 1, 0 FROM tenant_shard WHERE tenant = ?1 AND shard < ${MOST_SHARDS} AND ${IS_NEW}
     ON CONFLICT DO UPDATE SET tenants = tenants + 1`,
   emptiest: `SELECT numbered.value AS shard ${EMPTIEST}`,
   all: `SELECT shard, bytes, tenants, measured_at AS measuredAt FROM shard_size`,

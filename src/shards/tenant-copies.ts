@@ -1,7 +1,9 @@
 import { describeError, type Log } from "../platform/runtime/log.ts";
 import { inParallel } from "../platform/runtime/parallel.ts";
 import { SHARDS_AT_ONCE, type Shards } from "../platform/storage/shards.ts";
+import { isTenantObject, ofShards, type TenantObjects } from "../platform/storage/tenant-objects.ts";
 import { createCopyStore } from "./copy-store.ts";
+import type { TenantObjectStore } from "./tenant-object-store.ts";
 import type { DueCopy, PlacementStore } from "./placement-store.ts";
 
 /** Our choice: copies that are read at once, and written by a few statements for each shard. */
@@ -29,19 +31,35 @@ export interface TenantCopies {
 
 export function createTenantCopies({
   shards,
+  objects,
   store,
+  objectStore,
   log,
 }: {
   readonly shards: Shards;
+  readonly objects: TenantObjects | undefined;
   readonly store: PlacementStore;
+  readonly objectStore: Pick<TenantObjectStore, "page" | "find">;
   readonly log: Log;
 }): TenantCopies {
-  const copies = shards.map(({ db }) => createCopyStore(db));
+  const isOne = shards.length === 1 && objects === undefined;
+  const copies = ofShards(shards, objects, ({ db }) => createCopyStore(db));
 
   async function writeTo(number: number, some: readonly DueCopy[]): Promise<void> {
-    const shard = copies[number];
-    if (shard === undefined) throw new Error(`shard ${number} is not bound`);
-    await shard.write(some);
+    // The first copy creates the object, so it must know where.
+    if (isTenantObject(number)) objects?.place(number, (await objectStore.find(number))?.near ?? null);
+    await copies.at(number).write(some);
+  }
+
+  /** Lets every shard take the next copy of each tenant, even an older one. */
+  async function forgetAll(): Promise<void> {
+    for (const shard of copies.listed.slice(1)) await shard.forget();
+    if (objects === undefined) return;
+    for (let after = 0, page = await objectStore.page(after, PAGE); page.length > 0;) {
+      await inParallel(page, SHARDS_AT_ONCE, ({ number }) => copies.at(number).forget());
+      after = page.at(-1)!.number;
+      page = await objectStore.page(after, PAGE);
+    }
   }
 
   /** Writes copies, those to a shard in one transaction, and records those that all their shards have. */
@@ -82,18 +100,18 @@ export function createTenantCopies({
 
   return {
     async copy(tenant) {
-      if (shards.length === 1) return;
+      if (isOne) return;
       for (const due of await store.dueOf(tenant)) {
         for (const number of targetsOf(due)) await writeTo(number, [due]);
         await store.copied([due]);
       }
     },
     async sweep() {
-      if (shards.length > 1) await writePages({ all: false });
+      if (!isOne) await writePages({ all: false });
     },
     async copyAll() {
-      if (shards.length === 1) return;
-      for (const shard of copies.slice(1)) await shard.forget();
+      if (isOne) return;
+      await forgetAll();
       await store.copyAgain();
       await writePages({ all: true });
     },

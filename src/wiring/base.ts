@@ -16,6 +16,8 @@ import type { MeteredService } from "../platform/ports/metrics.ts";
 import { createNames } from "../platform/model/names.ts";
 import { systemRandom } from "../platform/runtime/random.ts";
 import { shardsOf, type Shard, type Shards } from "../platform/storage/shards.ts";
+import { tenantObjects } from "../platform/storage/tenant-objects.ts";
+import type { OwnObjects } from "../shards/service.ts";
 import { createSealer } from "../platform/secrets/seal.ts";
 import { noTracing, type Tracing } from "../platform/ports/tracing.ts";
 import { traceObjects } from "../traced-env.ts";
@@ -56,6 +58,14 @@ export function createBase(env: Env, tracing: Tracing, waitUntil?: (work: Promis
   const shardsFor = (service: MeteredService): Shards => {
     const [directory, ...others] = shardsOf(env).map((shard) => ({ ...shard, db: guarded(shard, service) }));
     return [directory!, ...others];
+  };
+  /** The tenant objects of a platform that has them. */
+  const objectsFor = (service: MeteredService): OwnObjects | undefined => {
+    const setting = config.tenantObjects;
+    if (setting === undefined) return undefined;
+    const all = tenantObjects(env.SHARD_DATABASE);
+    const at = (number: number): Shard => ({ number, db: guarded(all.at(number), service) });
+    return { ...all, at, setting };
   };
 
   const { publicUrl } = config;
@@ -108,6 +118,7 @@ export function createBase(env: Env, tracing: Tracing, waitUntil?: (work: Promis
     objects,
     dbFor,
     shardsFor,
+    objectsFor,
     location,
     audit,
     limited,

@@ -6,13 +6,15 @@ import { createDirectoryOwners } from "../shards/directory-store.ts";
 import type { ShardRoom } from "../shards/service.ts";
 import type { Base } from "./base.ts";
 
-export function wireMedia(env: Env, base: Base, access: OAuth["access"], placement: ShardRoom["placement"]): Media {
+export function wireMedia(env: Env, base: Base, access: OAuth["access"], shards: ShardRoom): Media {
   const { config, tracing, dbFor, shardsFor } = base;
   return createMedia({
     ...base,
     heldFrom: createRestorePointStore(dbFor("media")).heldFrom,
     shards: shardsFor("media"),
-    placement,
+    objects: base.objectsFor("media"),
+    objectReports: shards.objects,
+    placement: shards.placement,
     owners: createDirectoryOwners(dbFor("media")),
     bucket: env.MEDIA,
     images: env.IMAGES,

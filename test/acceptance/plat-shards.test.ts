@@ -32,7 +32,7 @@ describe("more shards in a deployment's file", () => {
   test("never fewer, nor more than there can be", () => {
     expect(() => withMoreShards("shards = 4\n", 4)).toThrow("cannot be taken away");
     expect(() => withMoreShards("shards = 4\n", 2)).toThrow("It has 4 shards already");
-    expect(() => withMoreShards("shards = 256\n", undefined)).toThrow("at most 256");
+    expect(() => withMoreShards("shards = 240\n", undefined)).toThrow("at most 240");
   });
 });
 

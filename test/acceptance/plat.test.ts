@@ -615,6 +615,21 @@ describe("actions", () => {
     expect((await run("tenant move moved --shard many")).code).toBe(2);
   });
 
+  test("tenant move gives a tenant an object of its own, and shard objects lists it", async () => {
+    const quick: Circumstances = { wait: () => new Promise((go) => setTimeout(go, 50)) };
+    await done("tenant set far --organization demo --name Far");
+    expect((await run("tenant move far --shard 2 --near apac")).code).toBe(2);
+    expect((await run("tenant move far --shard own --near mars")).code).toBe(2);
+    const moved = await run("tenant move far --shard own --near apac --wait --json", quick);
+    const { to } = moved.json() as { to: number };
+    expect([moved.code, to >= 240]).toEqual([0, true]);
+    expect((await done("shard objects --tenant far --json")).json()).toMatchObject([
+      { number: to, tenant: "far", near: "apac", files: 0 },
+    ]);
+    expect((await done("shard objects")).out).toContain("far");
+    expect((await done("shard objects --tenant demo")).err).toContain("There are no objects of tenants.");
+  });
+
   test("push-subscription lists, shows and removes those of any client", async () => {
     const credentials = { client_id: DEMO.client, client_secret: localSecret("DEMO_CLIENT_SECRET") };
     const { access_token } = await token({ grant_type: "client_credentials", ...credentials });

@@ -47,7 +47,7 @@ describe("the shard of a new tenant", () => {
   });
 
   it("is the first one on a platform of one database, without a row", async () => {
-    const room = createShardRoom({ ...ONE, isolate: ownIsolate, log: heardLog });
+    const room = createShardRoom({ ...ONE, objects: undefined, isolate: ownIsolate, log: heardLog });
     expect(room.placeStatements("any", 0)).toEqual([]);
     expect(await room.placement.shardOf("any", 0)).toBe(0);
   });

@@ -1,9 +1,11 @@
 import { env } from "cloudflare:workers";
 import { systemRandom, randomId, randomSecret } from "../../src/platform/runtime/random.ts";
 import { sha256Hex } from "../../src/platform/secrets/hash.ts";
+import { isOwn, testObjects } from "./shards.ts";
 import { shardsOf } from "../../src/platform/storage/shards.ts";
 import { createPlacementStore } from "../../src/shards/placement-store.ts";
 import { createSizeStore } from "../../src/shards/size-store.ts";
+import { createTenantObjectStore } from "../../src/shards/tenant-object-store.ts";
 import { createTenantCopies } from "../../src/shards/tenant-copies.ts";
 import { heardLog } from "./runtime/heard-log.ts";
 import { noteSecret } from "./secrets.ts";
@@ -50,9 +52,11 @@ export const isSeedClient = (registration: object): registration is SeedClient =
 export async function seedTenant(tenant: string, subscribed = true): Promise<void> {
   const shards = shardsOf(env);
   const numbers = shards.map(({ number }) => number);
+  const objectStore = createTenantObjectStore(env.DB);
   const now = Date.now();
   await env.DB.batch([
     insert("organization", { id: `${tenant}-org`, name: `Organization of ${tenant}`, created_at: now }),
+    ...(isOwn ? objectStore.placeStatements(tenant, undefined) : []),
     ...(shards.length === 1 ? [] : createSizeStore(env.DB).placeStatements(tenant, numbers, now)),
     insert("tenant", {
       id: tenant,
@@ -65,7 +69,8 @@ export async function seedTenant(tenant: string, subscribed = true): Promise<voi
       ? [insert("subscription", { tenant, package: "platform", id: randomId(systemRandom), created_at: now })]
       : []),
   ]);
-  await createTenantCopies({ shards, store: createPlacementStore(env.DB), log: heardLog }).copy(tenant);
+  const store = createPlacementStore(env.DB);
+  await createTenantCopies({ shards, objects: testObjects, store, objectStore, log: heardLog }).copy(tenant);
 }
 
 /** Makes a client and returns its secret. A public client has none. */

@@ -1,7 +1,9 @@
 import { env } from "cloudflare:workers";
+import { it } from "vitest";
 import type { Env } from "../../src/env.ts";
 import { homeOf } from "../../src/platform/storage/home.ts";
-import { shardBinding, shardsOf } from "../../src/platform/storage/shards.ts";
+import { shardBinding, shardsOf, type Shard } from "../../src/platform/storage/shards.ts";
+import { tenantObjects, type TenantObjects } from "../../src/platform/storage/tenant-objects.ts";
 
 /** Calls `make` until it returns an address or topic whose home is this shard, where its grants or push records lie. */
 export function addressIn(shard: number, make: () => string): string {
@@ -15,13 +17,36 @@ export function addressIn(shard: number, make: () => string): string {
 export const HELD = /^(?:[\w-]{43}|[\w-]{44}(?:~[\w-]+){3})$/;
 
 /** Returns the database with this number. */
-export const shardDb = (number: number): D1Database => shardsOf(env)[number]!.db;
+export const shardDb = (number: number): D1Database => (shardsOf(env)[number] ?? objects.at(number)).db;
 
 /** Returns the bindings of a platform with only the first `count` databases, as before the others were added. */
 export const onlyShards = (count: number): Partial<Env> => ({
   ...Object.fromEntries(shardsOf(env).map(({ number, db }) => [shardBinding(number), number < count ? db : undefined])),
   OBJECT_SHARDS: "",
 });
+
+/** `SHARDS=own`: the tenants of the media tests have objects of their own. */
+export const isOwn = env.TENANT_OBJECTS.startsWith("new:");
+
+/** A test that counts calls of the databases of D1, or names one. */
+// oxlint-disable-next-line jest/no-disabled-tests -- It is disabled where there is nothing to count.
+export const inShards = it.skipIf(isOwn);
+
+/** The tenant objects that tests of this runtime have used. A new file empties them (runtime/fresh-start.ts). */
+const runtime = globalThis as { usedObjects?: Set<number> };
+export const usedObjects = (runtime.usedObjects ??= new Set());
+
+const objects = tenantObjects(env.SHARD_DATABASE);
+export const testObjects: TenantObjects = {
+  ...objects,
+  at(number) {
+    usedObjects.add(number);
+    return objects.at(number);
+  },
+};
+
+/** The databases of the shards, and the tenant objects in use. */
+const databases = (): readonly Shard[] => [...shardsOf(env), ...[...usedObjects].map((number) => objects.at(number))];
 
 /** A statement with values, to be run in each database. */
 class Statement {
@@ -43,7 +68,7 @@ class Statement {
 
   // oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- As of a statement of D1.
   async all<T>(): Promise<{ results: T[] }> {
-    const answers = await Promise.all(shardsOf(env).map(({ db }) => this.in(db).all<T>()));
+    const answers = await Promise.all(databases().map(({ db }) => this.in(db).all<T>()));
     return { results: answers.flatMap(({ results }) => results) };
   }
 
@@ -68,7 +93,7 @@ export const everywhere = {
   // oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- As of a database.
   async batch<T = unknown>(statements: readonly Statement[]): Promise<{ results: T[] }[]> {
     const answers = await Promise.all(
-      shardsOf(env).map(({ db }) => db.batch<T>(statements.map((statement) => statement.in(db)))),
+      databases().map(({ db }) => db.batch<T>(statements.map((statement) => statement.in(db)))),
     );
     return statements.map((_, at) => ({ results: answers.flatMap((answer) => answer[at]!.results) }));
   },

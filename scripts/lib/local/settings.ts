@@ -31,6 +31,7 @@ const HOST = "127.0.0.1";
 /** Local defaults: the shard after the databases is an object. */
 const LOCAL_DEFAULTS = {
   OBJECT_SHARDS: "4:auto",
+  TENANT_OBJECTS: "asked:auto",
   ALLOW_LOOPBACK: "true",
   LOG_LEVEL: "warn",
   MAIL_FROM: "Plinth <no-reply@plinth.example>",

@@ -3,6 +3,8 @@ import { invalid, noSuch, problem } from "../../http/errors/errors.ts";
 import type { DetailType } from "../../http/errors/detail-types.ts";
 import { defineRoute, json, jsonBody, type Route } from "../../http/route.ts";
 import { actorOf, type AuditTrail } from "../../platform/ports/audit.ts";
+import { LOCATION_HINTS, MOST_SHARDS, type LocationHint } from "../../platform/storage/object-shards.ts";
+import { isTenantObject } from "../../platform/storage/tenant-objects.ts";
 import { tenantId } from "../model/fields.ts";
 
 /** The port to the shards: the content of each database, and the time that it takes to answer. */
@@ -15,12 +17,12 @@ export interface ShardList {
 export interface TenantMoves {
   begin(
     tenant: string,
-    to: number,
+    to: number | { readonly near: LocationHint | undefined },
     nowMs: number,
     row: (move: string) => D1PreparedStatement,
   ): Promise<
     | { readonly kind: "begun" | "under_way"; readonly move: TenantMove }
-    | { readonly kind: "no_tenant" | "no_shard" | "there_already" | "backup" }
+    | { readonly kind: "no_tenant" | "no_shard" | "no_objects" | "crowded" | "there_already" | "backup" }
   >;
   find(tenant: string): Promise<TenantMove | undefined>;
   /** Does as much of a move as one request may. It never throws. */
@@ -41,7 +43,20 @@ export interface TenantMove {
 const params = z.object({ id: tenantId });
 const MOVE = "/tenants/{id}/move";
 
-/** The list of shards has no pages, because there are at most 256. */
+/** The target of a move: a shard, or an object of the tenant's own. */
+const target = z
+  .object({
+    shard: z.union([z.int().check(z.nonnegative(), z.maximum(MOST_SHARDS - 1)), z.literal("own")]),
+    near: z.optional(z.enum(LOCATION_HINTS)),
+  })
+  .check(
+    z.refine(({ shard, near }) => near === undefined || shard === "own", {
+      path: ["near"],
+      error: 'is only for {"shard": "own"}',
+    }),
+  );
+
+/** The list of shards has no pages, because there are at most 240. Tenant objects are one entry. */
 export const shardRoutes = (
   { status, moves }: ShardList,
   { audit }: { readonly audit: Pick<AuditTrail, "statement"> },
@@ -60,8 +75,9 @@ export const shardRoutes = (
     summary: "Move the files of a tenant to another shard while it works",
     operation: "moveTenant",
     params,
-    body: jsonBody(z.object({ shard: z.int().check(z.nonnegative(), z.maximum(255)) })),
-    async handle({ params: { id }, body: { shard }, principal, requestId, nowMs, waitUntil }) {
+    body: jsonBody(target),
+    async handle({ params: { id }, body: { shard, near }, principal, requestId, nowMs, waitUntil }) {
+      const where = shard === "own" ? "an object of its own" : `shard ${shard}`;
       const row = () =>
         audit.statement("if changed", {
           atMs: nowMs,
@@ -70,22 +86,30 @@ export const shardRoutes = (
           action: "move",
           subject: `tenants/${id}`,
           outcome: "done",
-          reason: `to shard ${shard}`,
+          reason: `to ${where}`,
         });
-      const begun = await moves.begin(id, shard, nowMs, row);
+      const begun = await moves.begin(id, shard === "own" ? { near } : shard, nowMs, row);
       switch (begun.kind) {
         case "no_tenant":
           return noSuch("tenant");
         case "no_shard":
           return invalid("invalid_field", "shard", `There is no shard ${shard}: GET /shards lists them.`);
+        case "no_objects":
+          return invalid("invalid_field", "shard", "This platform has no objects of tenants: set tenant_objects.");
+        case "crowded":
+          return conflict(
+            "crowded",
+            `From the shard of ${id}, as many tenants with files have moved to objects of their own as may. Move ${id} to another shard first.`,
+          );
         case "there_already":
-          return conflict("already_there", `The files of ${id} are in shard ${shard}.`);
+          return conflict("already_there", `The files of ${id} are in ${where}.`);
         case "backup":
           return conflict("job_under_way", "A backup or restore runs. Move the tenant when it is done.");
         case "under_way":
           // The request may be a repeat, because its answer was lost.
-          if (begun.move.to === shard) return json(202, toJson(begun.move));
-          return conflict("move_under_way", `The tenant moves to shard ${begun.move.to}. Wait until that is done.`);
+          if (shard === "own" ? isTenantObject(begun.move.to) : begun.move.to === shard)
+            return json(202, toJson(begun.move));
+          return conflict("move_under_way", `The tenant moves to ${nameOf(begun.move.to)}. Wait until that is done.`);
         case "begun":
           waitUntil(moves.run(id));
           return json(202, toJson(begun.move));
@@ -114,6 +138,8 @@ const toJson = ({ tenant, from, to, state, files, begunAt, doneAt }: TenantMove)
   begunAt,
   doneAt,
 });
+
+const nameOf = (shard: number): string => (isTenantObject(shard) ? "an object of its own" : `shard ${shard}`);
 
 const conflict = (type: DetailType, message: string) =>
   problem("conflict_resource", message, { details: [{ type, field: "", message }] });

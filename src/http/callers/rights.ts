@@ -222,6 +222,7 @@ export const RIGHTS = {
   scrapeMetrics: { who: "operator", access: SEE },
   readAudit: { who: "operator", access: SEE },
   listShards: { who: "operator", access: SEE },
+  listTenantObjects: { who: "operator", access: SEE },
   restoreShard: { who: "operator", access: RUN },
   moveTenant: { who: "operator", access: RUN },
   readMove: { who: "operator", access: SEE },

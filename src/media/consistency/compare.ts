@@ -1,14 +1,23 @@
 import type { BlobStore } from "../blobs/blob-store.ts";
 import { inParallel } from "../../platform/runtime/parallel.ts";
 import { LIMITS } from "../model/limits.ts";
-import type { ExpectedStore } from "./expected-store.ts";
+import type { ExpectedEverywhere, ExpectedStore } from "./expected-store.ts";
 import { classify, compareKeys, fileIdOf, rowKeyOf, type Keyspace, type ExpectedObject } from "./keyspaces.ts";
 import type { Finding } from "./run-store.ts";
 
 export interface CompareDeps {
   readonly blobs: BlobStore;
-  readonly expected: ExpectedStore;
+  readonly expected: ExpectedEverywhere;
   readonly limits: { readonly [name in keyof typeof LIMITS.consistency]: number };
+  /** Undefined: the platform has no tenant objects. */
+  readonly objects: ObjectWalk | undefined;
+}
+
+/** The tenant objects, one after the other. */
+export interface ObjectWalk {
+  /** Returns the next number after this one; undefined: there is none. */
+  next(after: number): Promise<number | undefined>;
+  at(object: number): Pick<ExpectedStore, "page">;
 }
 
 export interface ComparedPage {
@@ -35,6 +44,8 @@ export async function comparePage(
   const objects = new Map(listed.objects.map((object) => [object.key, object]));
   const page = await expectedOf(deps.expected, keyspace, after, [...objects.keys()], pageKeys, listed.end);
   const expected = new Map(page.expected.map((row) => [row.rowKey, row]));
+  const unexpected = rowKeysOf(keyspace, [...objects.keys()]).filter((rowKey) => !expected.has(rowKey));
+  for (const row of await deps.expected.inObjects(keyspace.name, unexpected)) expected.set(row.rowKey, row);
   const places = page.expected.flatMap(({ need, key }) => (need === "bytes" && key !== null ? [key] : []));
 
   const isSuspect = (key: string): boolean =>
@@ -55,7 +66,7 @@ export async function comparePage(
 
 /** Returns the expected objects of a page. No row expects an object in `incoming/`, so the listed keys lead there. */
 async function expectedOf(
-  store: ExpectedStore,
+  store: Pick<ExpectedStore, "page" | "named">,
   keyspace: Keyspace,
   after: string,
   keys: readonly string[],
@@ -105,6 +116,22 @@ export async function confirm(
     findings.set(key, { kind, key, ...rowOf(kind, after.get(rowKey)), ...bytesOf(object) });
   }
   return { findings, present: new Set(objects.keys()) };
+}
+
+/** The bytes that rows of this page expect and R2 does not have, confirmed. */
+export async function missingOf(
+  deps: CompareDeps,
+  keyspace: Keyspace,
+  rows: readonly ExpectedObject[],
+  nowMs: number,
+): Promise<Pick<ComparedPage, "places" | "findings">> {
+  const places = rows.flatMap(({ need, key }) => (need === "bytes" && key !== null ? [key] : []));
+  const missing: string[] = [];
+  await inParallel(places, LIMITS.parallelLists, async (key) => {
+    if ((await deps.blobs.head(key)) === null) missing.push(key);
+  });
+  const { findings } = await confirm(deps, keyspace, missing, nowMs);
+  return { places: places.length, findings: [...findings.values()].filter(({ kind }) => kind === keyspace.missing) };
 }
 
 const rowKeysOf = (keyspace: Keyspace, keys: readonly string[]): readonly string[] => [

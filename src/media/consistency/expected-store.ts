@@ -4,6 +4,12 @@ import type { ExpectedObject, KeyspaceName } from "./keyspaces.ts";
 /** The objects that the rows expect in R2. */
 export type ExpectedStore = ReturnType<typeof createExpectedStore>;
 
+/** The objects that the rows of all databases expect in R2 (shards/every-shard.ts). */
+export interface ExpectedEverywhere extends ExpectedStore {
+  /** As `named`, but of tenant objects alone. */
+  inObjects: ExpectedStore["named"];
+}
+
 /** SQL: the file is committed and not deleted. A retired owner's row may go before the rows of its removed files. */
 const LIVES = `(file.state = 'committed' AND owner.id IS NOT NULL AND owner.erasure_id IS NULL)`;
 const VARIANT_KEY = `'variant/' || variant.file_id || '/' || variant.nonce`;

@@ -9,7 +9,7 @@ export const KEYSPACES = [
 
 export type Keyspace = (typeof KEYSPACES)[number];
 
-const FILE_ID_CHARS = 24;
+export const FILE_ID_CHARS = 24;
 
 /** Returns the row that a key belongs to: a file, or in `variant/` a rendition (`{file}/{nonce}`). */
 export function rowKeyOf({ name, prefix }: Keyspace, key: string): string {

@@ -20,6 +20,7 @@ import { err, ok, type Result } from "../../platform/model/result.ts";
 import type { DeadWorkStore } from "../dead/dead-work-store.ts";
 import type { JobQueue, LongJob, MediaJob } from "../model/job.ts";
 import { comparePage } from "./compare.ts";
+import { compareInObjects, firstOfObjects, isInObject } from "./compare-objects.ts";
 import { KEYSPACES } from "./keyspaces.ts";
 import { repairPage, type RepairDeps } from "./repair.ts";
 import type { Run } from "./run-store.ts";
@@ -98,17 +99,20 @@ export function createConsistency(deps: ConsistencyDeps) {
 
 /** Returns the messages to send: none if the run is done or if another attempt did this step. */
 async function compareStep(deps: ConsistencyDeps, run: Run, nowMs: number): Promise<readonly MediaJob[]> {
-  const at = KEYSPACES.findIndex(({ name }) => name === run.keyspace);
-  const keyspace = KEYSPACES[at]!;
-  const page = await comparePage(deps, keyspace, run.position, nowMs);
+  const page = isInObject(run.position)
+    ? { objects: 0, ...(await compareInObjects(deps, run, nowMs)) }
+    : await compareInOrder(deps, run, nowMs);
+  const { next } = page;
   const found = { ...run.found };
   for (const { kind } of page.findings) found[kind] += 1;
-  const checked = { ...run.checked, objects: run.checked.objects + page.objects };
-  if (keyspace.name !== "incoming") checked[keyspace.name] += page.places;
-  const next = page.end === undefined ? KEYSPACES[at + 1] : keyspace;
+  const checked = {
+    files: run.checked.files + page.places.files,
+    variants: run.checked.variants + page.places.variants,
+    objects: run.checked.objects + page.objects,
+  };
   const progress = {
-    keyspace: next?.name ?? keyspace.name,
-    position: page.end ?? "",
+    keyspace: next?.keyspace ?? run.keyspace,
+    position: next?.position ?? "",
     dueAt: next === undefined ? undefined : nowMs + deps.limits.stalledMs,
     nowMs,
     checked,
@@ -118,6 +122,21 @@ async function compareStep(deps: ConsistencyDeps, run: Run, nowMs: number): Prom
   const written = await deps.runs.advance(run, progress, page.findings.slice(0, Math.max(0, mayKeep)));
   if (written && next === undefined) deps.log.info("consistency run done", { run: run.id, ...checked, ...found });
   return written && next !== undefined ? [nextStep(run.id)] : [];
+}
+
+/** Compares a page of R2's list with a page of rows. */
+async function compareInOrder(deps: ConsistencyDeps, run: Run, nowMs: number) {
+  const at = KEYSPACES.findIndex(({ name }) => name === run.keyspace);
+  const keyspace = KEYSPACES[at]!;
+  const { end, objects, findings, places } = await comparePage(deps, keyspace, run.position, nowMs);
+  const nextKeyspace = end === undefined ? KEYSPACES[at + 1] : keyspace;
+  return {
+    objects,
+    findings,
+    places: { files: 0, variants: 0, ...(keyspace.name === "incoming" ? {} : { [keyspace.name]: places }) },
+    next:
+      nextKeyspace === undefined ? await firstOfObjects(deps) : { keyspace: nextKeyspace.name, position: end ?? "" },
+  };
 }
 
 /** Returns the messages to send, as `compareStep` does. The last step has no finding left, so its counts are final. */

@@ -89,6 +89,11 @@ export const createUsageStore = (db: D1Database) => ({
   /** Counts committed files and their bytes, of all tenants. */
   total: async (): Promise<{ readonly files: number; readonly bytes: number }> =>
     (await db.prepare(USAGE_SQL.total).first<{ files: number; bytes: number }>()) ?? { files: 0, bytes: 0 },
+  /** Counts as `total` does; with the size of the database. */
+  async report(): Promise<{ readonly files: number; readonly bytes: number; readonly databaseBytes: number }> {
+    const { results, meta } = await db.prepare(USAGE_SQL.total).all<{ files: number; bytes: number }>();
+    return { ...results[0]!, databaseBytes: meta.size_after };
+  },
   /** Returns tenants that have used at least this share of a quota. It reads only the first `among` tenants by id. */
   nearQuota: async (share: number, among: number, limit: number) =>
     (await db.prepare(USAGE_SQL.nearQuota).bind(share, among, limit).all<NearQuota>()).results,

@@ -1,6 +1,7 @@
 import { toSec } from "../../platform/runtime/clock.ts";
 import { toHex } from "../../platform/text/encoding.ts";
 import type { Random } from "../../platform/runtime/random.ts";
+import { isTenantObject, MOST_NUMBERS } from "../../platform/storage/tenant-objects.ts";
 import type { VariantType } from "./sizes.ts";
 
 export type Visibility = "private" | "public";
@@ -35,19 +36,44 @@ export interface VariantRow {
   readonly reason: string | null;
 }
 
-/** Makes the id of a file or deletion: 4 bytes of time in seconds, 1 byte for the shard, 7 random bytes, in hex. */
+/**
+ * Makes the id of a file or deletion: 4 bytes of time in seconds, 1 byte for the shard, 7 random bytes, in hex. A
+ * tenant object has a number of 17 bits, and 43 random bits after it:
+ *
+ *   time      shard               random
+ *   6923a1c4  03                  9f81c2d40a7be1     shard 3
+ *   6923a1c4  f0 0f 00 (17 bits)  ..d40a7be1 (43)    tenant object 480
+ */
 export function newFileId(nowMs: number, random: Random, shard: number): string {
   const bytes = new Uint8Array(12);
-  new DataView(bytes.buffer).setUint32(0, toSec(nowMs));
+  const view = new DataView(bytes.buffer);
+  view.setUint32(0, toSec(nowMs));
   bytes[4] = shard;
   bytes.set(random.bytes(7), 5);
+  // The bits of the number lie in 3 bytes: 4 bits that mark it, 17 of the number, 3 random ones.
+  if (isTenantObject(shard)) {
+    const marked = MARK | (shard << RANDOM_BITS) | (bytes[6]! & RANDOM_MASK);
+    view.setUint16(4, marked >> 8);
+    bytes[6] = marked & 0xff;
+  }
   return toHex(bytes);
 }
+
+const MARK = 0xf00000;
+const RANDOM_BITS = 3;
+const RANDOM_MASK = 0b111;
+const NUMBER_MASK = MOST_NUMBERS - 1;
 
 /** Returns a text that sorts before every id of this time or later, and after every earlier id. */
 export const firstFileId = (atMs: number): string => toSec(Math.max(0, atMs)).toString(16).padStart(8, "0");
 
 /** Returns the shard that an id names; 0 for a text that is no id. */
-export const shardOfId = (id: string): number => (isFileId(id) ? Number.parseInt(id.slice(8, 10), 16) : 0);
+export function shardOfId(id: string): number {
+  if (!isFileId(id)) return 0;
+  const marked = Number.parseInt(id.slice(8, 14), 16);
+  if (marked < MARK) return marked >> 16;
+  const number = (marked >> RANDOM_BITS) & NUMBER_MASK;
+  return isTenantObject(number) ? number : 0;
+}
 
 export const isFileId = (text: string): boolean => /^[0-9a-f]{24}$/.test(text);

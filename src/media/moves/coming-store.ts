@@ -1,4 +1,5 @@
 import { KEYS_KEY } from "../metadata/attributes.ts";
+import { FIRST_TENANT_OBJECT } from "../../platform/storage/tenant-objects.ts";
 import { IS_COMING } from "../shards/moved-store.ts";
 import {
   FILE_COLUMNS,
@@ -79,9 +80,12 @@ const SQL = {
     FROM json_each(?4) AS given CROSS JOIN file ON file.id = ${field("id")}
       CROSS JOIN json_each(file.attributes, '$.rows') AS pair WHERE ${COMING} ON CONFLICT DO NOTHING`,
   // Keeps the shard where the file was before its commit; the removal of the file's last row needs it.
-  notes: `INSERT INTO moved_file (id, shard, hop, moved_at)
-    SELECT ${field("id")}, ?5, ${field("hop")}, 0 FROM json_each(?4) AS given
-    WHERE ${field("hop")} IS NOT NULL AND ${COMING} ON CONFLICT DO NOTHING`,
+  // A tenant object that it leaves now keeps a note about it.
+  notes: `INSERT INTO moved_file (id, shard, hop, moved_at, objects)
+    SELECT ${field("id")}, ?5, ${field("hop")}, 0,
+      iif(?5 >= ${FIRST_TENANT_OBJECT}, json_insert(coalesce(${field("objects")}, '[]'), '$[#]', ?5), ${field("objects")})
+    FROM json_each(?4) AS given
+    WHERE ${field("hop")} IS NOT NULL AND ${COMING} ON CONFLICT (id) DO UPDATE SET objects = excluded.objects`,
   countHere: `SELECT count(*) AS files FROM json_each(?4) AS given CROSS JOIN file ON file.id = ${field("id")}
     WHERE ${COMING}`,
   show: `UPDATE owner SET erasure_id = NULL, files = came.files, bytes = came.bytes

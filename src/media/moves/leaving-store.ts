@@ -1,4 +1,5 @@
-import { PENDING_ROW } from "../shards/moved-store.ts";
+import { FIRST_TENANT_OBJECT } from "../../platform/storage/tenant-objects.ts";
+import { pendingRow } from "../shards/moved-store.ts";
 
 /** The shard that a tenant leaves (mover.ts). */
 export type LeavingStore = ReturnType<typeof createLeavingStore>;
@@ -18,6 +19,8 @@ export interface MovingFile {
   readonly row: string;
   /** How often the file has changed its shard before its commit; null: never. */
   readonly hop: number | null;
+  /** The tenant objects through which it came, as JSON; null: none. */
+  readonly objects: string | null;
 }
 
 /** An owner of the closed tenant, with its counts. */
@@ -79,7 +82,8 @@ const MOVING_FILE = `SELECT file.id, file.owner_id AS ownerId,
   json_object(${pairs("file", FILE_COLUMNS)}, 'client', owner.client, 'visibility', owner.visibility,
     'variants', json((SELECT json_group_array(json_object(${pairs("variant", VARIANT_COLUMNS)}))
       FROM variant WHERE variant.file_id = file.id))) AS row,
-  (SELECT hop FROM moved_file WHERE moved_file.id = file.id) AS hop`;
+  (SELECT hop FROM moved_file WHERE moved_file.id = file.id) AS hop,
+  (SELECT objects FROM moved_file WHERE moved_file.id = file.id) AS objects`;
 const LIVE = `owner.erasure_id IS NULL AND file.state = 'committed'`;
 /** ?1 to ?3: the run. */
 const isState = (states: string): string =>
@@ -103,9 +107,9 @@ const SQL = {
   /** The removal of a tenant (shards/owner-changes.ts) and this exclude each other. */
   close: `UPDATE moving_tenant SET state = 'closed' WHERE tenant = ?1 AND move = ?2 AND turn = ?3 AND state = 'leaving'
     AND NOT EXISTS (SELECT 1 FROM closing WHERE kind = 'tenant' AND name = ?1)`,
-  leave: `INSERT INTO moved_file (id, shard, hop, moved_at, row)
+  leave: (from: number) => `INSERT INTO moved_file (id, shard, hop, moved_at, row)
     SELECT file.id, ?4, 1 + coalesce((SELECT hop FROM moved_file AS before WHERE before.id = file.id), 0), ?5,
-      ${PENDING_ROW}
+      ${pendingRow(from)}
     FROM file CROSS JOIN owner ON owner.id = file.owner_id AND ${OF_PENDING}
     WHERE file.reserved_for = ?1 AND file.state = 'pending' AND ${isState("'closed'")}
     ON CONFLICT (id) DO UPDATE SET shard = excluded.shard, hop = excluded.hop, moved_at = excluded.moved_at,
@@ -119,8 +123,12 @@ const SQL = {
   hide: `UPDATE owner SET erasure_id = ?4 WHERE tenant = ?1 AND erasure_id IS NULL AND ${isState("'closed'")}`,
   depart: `INSERT INTO departed_tenant (tenant, shard) SELECT ?1, ?4 WHERE ${isState("'closed'")}
     ON CONFLICT DO UPDATE SET shard = excluded.shard`,
-  departTo: `INSERT INTO departed_to (shard) SELECT ?4 WHERE ${isState("'closed'")}
+  // Nobody looks for committed files of a tenant without any, and notes lead to pending ones.
+  departTo: `INSERT INTO departed_to (shard) SELECT ?4 WHERE ${isState("'closed'")} AND EXISTS (
+      SELECT 1 FROM owner WHERE tenant = ?1 AND erasure_id = ?5 AND files > 0)
     ON CONFLICT DO UPDATE SET departures = departures + 1`,
+  departures: `SELECT count(*) AS n FROM departed_to WHERE shard >= ${FIRST_TENANT_OBJECT}
+    AND EXISTS (SELECT 1 FROM owner WHERE tenant = ?1 AND erasure_id IS NULL AND files > 0)`,
   forgetPast: `DELETE FROM past_place WHERE tenant = ?1 AND ${isState("'closed'")}`,
   forgetChanges: `DELETE FROM moving_change WHERE tenant = ?1 AND ${isState("'closed'")}`,
   note: `INSERT INTO ended_move (tenant, move) SELECT ?1, ?2 WHERE ${isState("'closed'")}
@@ -144,11 +152,15 @@ const SQL = {
   isLeft: `SELECT 1 FROM owner WHERE erasure_id = ?1`,
 } as const;
 
-export function createLeavingStore(db: D1Database) {
+export function createLeavingStore(db: D1Database, shard: number) {
   const prepared = (sql: string, ...values: unknown[]) => db.prepare(sql).bind(...values);
   const of = ({ tenant, move, turn }: Run) => [tenant, move, turn];
   const changesIn = (result: D1Result | undefined): boolean => (result?.results.length ?? 0) > 0;
   return {
+    /** The tenant objects to which tenants with files moved from here; 0 if this tenant has no files. */
+    departures: async (tenant: string): Promise<number> =>
+      (await prepared(SQL.departures, tenant).first<number>("n")) ?? 0,
+
     /** Notes changes from now on. Returns the state of the run. Undefined: it is overtaken, or the move ended. */
     async begin(run: Run): Promise<"leaving" | "closed" | undefined> {
       const [, found] = await db.batch<{ state: "leaving" | "closed" }>([
@@ -187,7 +199,7 @@ export function createLeavingStore(db: D1Database) {
     async close(run: Run, to: number, nowMs: number): Promise<boolean> {
       const results = await db.batch<{ state: string }>([
         prepared(SQL.close, ...of(run)),
-        prepared(SQL.leave, ...of(run), to, nowMs),
+        prepared(SQL.leave(shard), ...of(run), to, nowMs),
         prepared(SQL.leftVariants, ...of(run)),
         prepared(SQL.left, ...of(run)),
         prepared(SQL.state, ...of(run)),
@@ -201,7 +213,7 @@ export function createLeavingStore(db: D1Database) {
     ): Promise<{ readonly owners: readonly LeavingOwner[]; readonly past: readonly number[] }> {
       const [owners, past] = await db.batch([prepared(SQL.owners, tenant), prepared(SQL.past, tenant)]);
       const shards = (past?.results ?? []) as { shard: number }[];
-      return { owners: (owners?.results ?? []) as LeavingOwner[], past: shards.map(({ shard }) => shard) };
+      return { owners: (owners?.results ?? []) as LeavingOwner[], past: shards.map((place) => place.shard) };
     },
 
     /** Hides the tenant here. False: another run has overtaken this one. May be repeated. */
@@ -209,7 +221,7 @@ export function createLeavingStore(db: D1Database) {
       const results = await db.batch([
         prepared(SQL.hide, ...of(run), movedMark(run.move)),
         prepared(SQL.depart, ...of(run), to),
-        prepared(SQL.departTo, ...of(run), to),
+        prepared(SQL.departTo, ...of(run), to, movedMark(run.move)),
         prepared(SQL.forgetPast, ...of(run)),
         prepared(SQL.forgetChanges, ...of(run)),
         prepared(SQL.note, ...of(run)),

@@ -1,6 +1,8 @@
 import { inParts } from "../model/parts.ts";
-import { arriveAll, type RelocationDeps } from "../shards/relocation.ts";
+import type { HomeDeps } from "../shards/at-home.ts";
+import { arriveAll } from "../shards/relocation.ts";
 import type { Clock } from "../../platform/runtime/clock.ts";
+import type { OfShards } from "../../platform/storage/tenant-objects.ts";
 import type { ComingStore } from "./coming-store.ts";
 import { movedMark, type LeavingStore, type MovingFile, type Run } from "./leaving-store.ts";
 
@@ -30,6 +32,7 @@ import { movedMark, type LeavingStore, type MovingFile, type Run } from "./leavi
  * - Rows in the old shard stay for some minutes, so that a list that was begun before the move ends whole.
  */
 export interface Mover {
+  departures(tenant: string, from: number): Promise<number>;
   begin(run: Run, way: Way): Promise<Begun | undefined>;
   /** Copies a page; undefined: another run has overtaken this one. */
   copy(run: Run, way: Way, at: Progress): Promise<Progress | undefined>;
@@ -62,9 +65,9 @@ export interface Progress {
   readonly isEnd: boolean;
 }
 
-export interface MoverDeps extends RelocationDeps {
-  readonly leaving: readonly LeavingStore[];
-  readonly coming: readonly ComingStore[];
+export interface MoverDeps extends Pick<HomeDeps, "moved"> {
+  readonly leaving: OfShards<LeavingStore>;
+  readonly coming: OfShards<ComingStore>;
   readonly clock: Clock;
 }
 
@@ -79,20 +82,22 @@ export function createMover(deps: MoverDeps): Mover {
     const byId = new Map(files.map((file) => [file.id, file]));
     for (const some of inParts(ids, PAGE.chars, (id) => byId.get(id)?.row.length ?? 0)) {
       const there = some.flatMap((id) => byId.get(id) ?? []);
-      if (!(await coming[to]!.put(run, from, some, there))) return false;
+      if (!(await coming.at(to).put(run, from, some, there))) return false;
     }
     return true;
   }
 
   return {
+    departures: (tenant, from) => leaving.at(from).departures(tenant),
+
     async begin(run, { from, to }) {
-      const there = await coming[to]!.begin(run);
-      const here = there === undefined ? undefined : await leaving[from]!.begin(run);
+      const there = await coming.at(to).begin(run);
+      const here = there === undefined ? undefined : await leaving.at(from).begin(run);
       return there === undefined || here === undefined ? undefined : { from: here, to: there };
     },
 
     async copy(run, way, at) {
-      const page = await leaving[way.from]!.page(run.tenant, at.owner, at.file, PAGE.files);
+      const page = await leaving.at(way.from).page(run.tenant, at.owner, at.file, PAGE.files);
       const last = page.at(-1);
       if (last === undefined) return { ...at, isEnd: true };
       const ids = page.map(({ id }) => id);
@@ -102,41 +107,41 @@ export function createMover(deps: MoverDeps): Mover {
     },
 
     async follow(run, way) {
-      const { changes, files } = await leaving[way.from]!.changes(run.tenant, PAGE.files);
+      const { changes, files } = await leaving.at(way.from).changes(run.tenant, PAGE.files);
       if (changes.length === 0) return "all";
       const ids = changes.map(({ fileId }) => fileId);
       if (!(await put(run, way, ids, files))) return undefined;
-      await leaving[way.from]!.followed(run, changes);
+      await leaving.at(way.from).followed(run, changes);
       return "more";
     },
 
-    close: (run, { from, to }) => leaving[from]!.close(run, to, clock.nowMs()),
+    close: (run, { from, to }) => leaving.at(from).close(run, to, clock.nowMs()),
 
     async arrive(run, { from, to }) {
       // All of them: the new shard counts the tenant's pending files for its quota. Other shards may be down.
       for (let left: number = PAGE.rows; left === PAGE.rows;) {
-        const places = await deps.moved[from]!.underWay(PAGE.rows, { to });
+        const places = await deps.moved.at(from).underWay(PAGE.rows, { to });
         await arriveAll(deps, from, to, places, clock.nowMs());
         left = places.length;
       }
-      const { owners, past } = await leaving[from]!.closed(run.tenant);
-      return coming[to]!.arrive(run, owners, [...past, from]);
+      const { owners, past } = await leaving.at(from).closed(run.tenant);
+      return coming.at(to).arrive(run, owners, [...past, from]);
     },
 
     async depart(run, { from, to }) {
-      await leaving[from]!.begin(run);
-      return leaving[from]!.depart(run, to);
+      await leaving.at(from).begin(run);
+      return leaving.at(from).depart(run, to);
     },
 
     async open(run, { to }) {
-      await coming[to]!.begin(run);
-      return coming[to]!.open(run);
+      await coming.at(to).begin(run);
+      return coming.at(to).open(run);
     },
 
     async clean(move, { from, to }) {
       const mark = movedMark(move);
-      const isMore = await leaving[from]!.clean(mark, PAGE.files, PAGE.rows);
-      return (await leaving[to]!.clean(mark, PAGE.files, PAGE.rows)) || isMore;
+      const isMore = await leaving.at(from).clean(mark, PAGE.files, PAGE.rows);
+      return (await leaving.at(to).clean(mark, PAGE.files, PAGE.rows)) || isMore;
     },
   };
 }

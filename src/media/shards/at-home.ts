@@ -1,11 +1,13 @@
 import { StoreUnavailable } from "../../platform/storage/database.ts";
 import type { Placement } from "../../platform/storage/shards.ts";
+import type { OfShards } from "../../platform/storage/tenant-objects.ts";
 import type { MovedStore } from "./moved-store.ts";
 
 export interface HomeDeps {
   readonly placement: Placement;
-  /** By shard. */
-  readonly moved: readonly MovedStore[];
+  readonly moved: OfShards<MovedStore>;
+  /** True: the platform has one database. */
+  readonly isOne: boolean;
 }
 
 /** The most moves of a tenant that one request follows. */
@@ -18,7 +20,7 @@ export const MOST_MOVES = 3;
  * the body of the request, so that it cannot be repeated.
  */
 export async function atHome<T>(
-  { placement, moved }: HomeDeps,
+  { placement, moved, isOne }: HomeDeps,
   tenant: string,
   nowMs: number,
   run: (shard: number) => Promise<T>,
@@ -29,8 +31,7 @@ export async function atHome<T>(
     try {
       return await run(shard);
     } catch (thrown) {
-      if (!(thrown instanceof StoreUnavailable) || moved.length === 1 || !(await moved[shard]!.hasLeft(tenant)))
-        throw thrown;
+      if (!(thrown instanceof StoreUnavailable) || isOne || !(await moved.at(shard).hasLeft(tenant))) throw thrown;
       placement.forget(tenant);
       if (!mayRepeat || moves === MOST_MOVES) throw thrown;
     }

@@ -2,10 +2,11 @@ import { isProblem } from "../../http/errors/errors.ts";
 import type { Principal } from "../../http/callers/auth.ts";
 import type { Operation } from "../../http/callers/rights.ts";
 import type { Answer, Call, JsonOrBytes, Route } from "../../http/route.ts";
-import type { Placement } from "../../platform/storage/shards.ts";
+import type { OfShards } from "../../platform/storage/tenant-objects.ts";
 import { mayActForTenant } from "../model/access.ts";
 import { toProblem } from "../model/failure.ts";
 import { isFileId } from "../model/file.ts";
+import type { ClientObjects } from "./client-objects.ts";
 import { atHome } from "./at-home.ts";
 import { bringTo, firstPlace, look, type RelocationDeps } from "./relocation.ts";
 
@@ -20,7 +21,7 @@ import { bringTo, firstPlace, look, type RelocationDeps } from "./relocation.ts"
  *   commit or deletion of a file ──▶ the tenant's shard, to which a pending file moves first
  */
 export interface DispatchDeps extends RelocationDeps {
-  readonly placement: Placement;
+  readonly clientObjects: ClientObjects;
 }
 
 type AnyCall = Call<
@@ -47,19 +48,32 @@ const clientOf = (principal: Principal | undefined): string | undefined => princ
 const byTenant: Way = (deps, { query, principal, nowMs }, run) =>
   atHome(deps, query?.tenant ?? principal.tenant, nowMs, run);
 
-const byFile: Way = (deps, { params: { fileId = "" }, nowMs, principal }, run) =>
+const byFile: Way = async (deps, { params: { fileId = "" }, nowMs, principal }, run) =>
   // No shard has noted a move of a text that is no id.
   isFileId(fileId)
     ? look(deps, fileId, nowMs, run, isMissing, undefined, clientOf(principal))
-    : run(firstPlace(deps, fileId));
+    : run(await firstPlace(deps, fileId));
 
-const byErasure: Way = (deps, { params }, run) => run(firstPlace(deps, params.erasureId ?? ""));
+const byErasure: Way = async (deps, { params }, run) => run(await firstPlace(deps, params.erasureId ?? ""));
 
 const byCreation: Way = (deps, { query, principal, body, nowMs }, run) => {
   const { kind } = body as JsonOrBytes<unknown>;
   const tenant = kind === "json" ? principal.tenant : (query?.tenant ?? principal.tenant);
-  return atHome(deps, tenant, nowMs, run, kind === "json");
+  const runNoted = noted(deps, principal, run);
+  return atHome(deps, tenant, nowMs, runNoted, kind === "json");
 };
+
+/** Runs an operation that writes rows with the client's name. */
+const noted =
+  ({ clientObjects }: DispatchDeps, { clientName }: Principal, run: (shard: number) => Promise<Answer>) =>
+  async (shard: number): Promise<Answer> => {
+    await clientObjects.note([clientName], shard);
+    return run(shard);
+  };
+
+/** A deletion of files has a report with the client's name. */
+const byTenantNoted: Way = (deps, { query, principal, nowMs }, run) =>
+  atHome(deps, query?.tenant ?? principal.tenant, nowMs, noted(deps, principal, run));
 
 /** Our choice: longer than a commit usually takes. */
 const PAUSE_MS = 100;
@@ -78,6 +92,7 @@ const bringing: Way = async (deps, call, run, { path }) => {
   if (!(await mayActForTenant(deps, principal, tenant, nowMs))) return toProblem({ kind: "foreign_tenant" });
   let failure: unknown;
   return atHome(deps, tenant, nowMs, async (home) => {
+    await deps.clientObjects.note([principal.clientName], home);
     let brought = 0;
     const bring = async (from: number): Promise<readonly number[]> => {
       if (brought > 0 && from !== home) await scheduler.wait(PAUSE_MS * 2 ** (brought - 1));
@@ -86,7 +101,7 @@ const bringing: Way = async (deps, call, run, { path }) => {
       return way;
     };
     const runAt = async (shard: number): Promise<Answer> =>
-      shard === home || (await deps.moved[shard]!.hasCommitted(fileId)) ? run(shard) : toProblem({ kind: "no_file" });
+      shard === home || (await deps.moved.at(shard).hasCommitted(fileId)) ? run(shard) : toProblem({ kind: "no_file" });
     const answer = await look(deps, fileId, nowMs, runAt, isMissing, bring, clientOf(principal)).catch(
       (thrown: unknown) => {
         throw (failure = thrown);
@@ -104,7 +119,7 @@ const WAYS: Partial<Record<Operation, Way>> = {
   commitFile: bringing,
   deleteFile: bringing,
   listFiles: byTenant,
-  deleteFiles: byTenant,
+  deleteFiles: byTenantNoted,
   createBulkVariants: byTenant,
   deleteBulkVariants: byTenant,
   listErasures: byTenant,
@@ -121,14 +136,14 @@ const WAYS: Partial<Record<Operation, Way>> = {
 };
 
 /** `routesOf`: the routes of each shard, in the same order. */
-export function dispatch(deps: DispatchDeps, routesOf: readonly (readonly Route[])[]): readonly Route[] {
-  const [first = []] = routesOf;
-  if (routesOf.length < 2) return first;
+export function dispatch(deps: DispatchDeps, routesOf: OfShards<readonly Route[]>): readonly Route[] {
+  const first = routesOf.at(0);
+  if (deps.isOne) return first;
   return first.map((route, at) => {
     const way = WAYS[route.operation];
     if (way === undefined) throw new Error(`no shard is known for ${route.operation}`);
     const handle: Route["handle"] = (call) =>
-      way(deps, call as unknown as AnyCall, async (shard) => routesOf[shard]![at]!.handle(call), route);
+      way(deps, call as unknown as AnyCall, async (shard) => routesOf.at(shard)[at]!.handle(call), route);
     return { ...route, handle };
   });
 }

@@ -1,3 +1,4 @@
+import { FIRST_TENANT_OBJECT, isTenantObject } from "../../platform/storage/tenant-objects.ts";
 import { OWNED, ownedBy } from "../files/file-store.ts";
 import type { FileCaller } from "../model/file.ts";
 
@@ -25,8 +26,15 @@ export interface Departure {
  */
 export const IS_COMING = `(owner.erasure_id >= 'coming ' AND owner.erasure_id < 'coming!')`;
 
-/** SQL: a pending file with its declared variants, as JSON, from the rows `file` and `owner`. */
-export const PENDING_ROW = `json_object('client', owner.client, 'visibility', owner.visibility, 'contentType', content_type,
+/** SQL: the tenant objects that have a note about the file once it leaves this shard, as JSON. */
+const objectsFrom = (from: number): string => {
+  const before = `(SELECT came.objects FROM moved_file AS came WHERE came.id = file.id)`;
+  return isTenantObject(from) ? `json_insert(coalesce(${before}, '[]'), '$[#]', ${from})` : `json(${before})`;
+};
+
+/** SQL: a pending file that leaves a shard, with its declared variants, as JSON, from the rows `file` and `owner`. */
+export const pendingRow = (shard: number): string => `json_object('objects', ${objectsFrom(shard)},
+  'client', owner.client, 'visibility', owner.visibility, 'contentType', content_type,
   'createdAt', created_at, 'dueAt', due_at, 'pinnedEtag', pinned_etag, 'reservedFor', reserved_for,
   'reservedBytes', reserved_bytes, 'person', owner_user, 'knownPlaces', known_places, 'variants', json((SELECT json_group_array(json_object(
     'nonce', nonce, 'type', type, 'size', size, 'createdAt', created_at)) FROM variant
@@ -52,9 +60,9 @@ const IS_CHANGING = `row ->> 'client' IN (SELECT name FROM closing WHERE kind = 
 
 const SQL = {
   /** ?6: the shard, ?7: now, ?8: the person, where the client keeps people apart. */
-  leave: `INSERT INTO moved_file (id, shard, hop, moved_at, row)
+  leave: (from: number) => `INSERT INTO moved_file (id, shard, hop, moved_at, row)
     SELECT file.id, ?6, 1 + coalesce((SELECT hop FROM moved_file AS before WHERE before.id = ?1), 0), ?7,
-      (SELECT ${PENDING_ROW} FROM owner WHERE owner.id = file.owner_id)
+      (SELECT ${pendingRow(from)} FROM owner WHERE owner.id = file.owner_id)
     FROM file WHERE ${OWNED} AND state = 'pending' AND (?8 IS NULL OR owner_user = ?8)
     ON CONFLICT (id) DO UPDATE SET shard = excluded.shard, hop = excluded.hop, moved_at = excluded.moved_at,
       row = excluded.row`,
@@ -73,9 +81,10 @@ const SQL = {
     FROM ${GIVEN} CROSS JOIN moved_file ON moved_file.id = ${field("id")} AND hop < ${field("hop")}
       CROSS JOIN owner ON ${ITS_OWNER}
     WHERE file.id = moved_file.id AND file.state = 'pending'`,
-  note: `INSERT INTO moved_file (id, shard, hop, moved_at)
-    SELECT ${field("id")}, ?2, ${field("hop")}, ?3 FROM ${GIVEN} WHERE true
-    ON CONFLICT (id) DO UPDATE SET shard = excluded.shard, hop = excluded.hop, moved_at = excluded.moved_at, row = NULL
+  note: `INSERT INTO moved_file (id, shard, hop, moved_at, objects)
+    SELECT ${field("id")}, ?2, ${field("hop")}, ?3, ${field("row.objects")} FROM ${GIVEN} WHERE true
+    ON CONFLICT (id) DO UPDATE SET shard = excluded.shard, hop = excluded.hop, moved_at = excluded.moved_at, row = NULL,
+      objects = excluded.objects
       WHERE hop < excluded.hop`,
   arrive: `INSERT INTO file (id, owner_id, state, content_type, created_at, due_at, pinned_etag, reserved_for, reserved_bytes,
       owner_user, known_places)
@@ -106,6 +115,11 @@ const SQL = {
   underWay: `${FOUND} WHERE row IS NOT NULL AND moved_at >= 0 AND shard = coalesce(?2, shard)
     AND shard NOT IN (SELECT value FROM json_each(?3)) AND NOT ${IS_CHANGING}
     ORDER BY moved_at LIMIT ?1`,
+  notedObjects: `SELECT id, shard FROM moved_file
+    WHERE id IN (SELECT value FROM json_each(?1)) AND shard >= ${FIRST_TENANT_OBJECT}`,
+  passedObjects: `SELECT DISTINCT passed.value AS shard FROM json_each(?1) AS named
+    CROSS JOIN moved_file ON moved_file.id = named.value CROSS JOIN json_each(moved_file.objects) AS passed`,
+  departedObjects: `SELECT shard FROM departed_to WHERE shard >= ${FIRST_TENANT_OBJECT}`,
   forget: `DELETE FROM moved_file WHERE id IN (SELECT value FROM json_each(?1))`,
 } as const;
 
@@ -126,7 +140,7 @@ export function createMovedStore(db: D1Database, shard: number) {
       nowMs: number,
     ): Promise<Moved | undefined> {
       const results = await db.batch<Moved>([
-        prepared(SQL.leave, ...ownedBy(fileId, caller), to, nowMs, person ?? null),
+        prepared(SQL.leave(shard), ...ownedBy(fileId, caller), to, nowMs, person ?? null),
         prepared(SQL.deleteVariants, fileId),
         prepared(SQL.deleteFile, fileId),
         prepared(SQL.findLeft, fileId),
@@ -212,6 +226,27 @@ export function createMovedStore(db: D1Database, shard: number) {
       { to, without = [] }: { readonly to?: number; readonly without?: readonly number[] },
     ): Promise<readonly Moved[]> =>
       (await prepared(SQL.underWay, limit, to ?? null, JSON.stringify(without)).all<Moved>()).results,
+
+    /** The tenant objects to which these files moved by themselves, and those to which tenants moved from here. */
+    async objectsOf(fileIds: readonly string[]): Promise<{
+      readonly notes: readonly { readonly id: string; readonly shard: number }[];
+      readonly departures: readonly number[];
+    }> {
+      const [notes, departures] = await db.batch([
+        prepared(SQL.notedObjects, JSON.stringify(fileIds)),
+        prepared(SQL.departedObjects),
+      ]);
+      return {
+        notes: (notes?.results ?? []) as { id: string; shard: number }[],
+        departures: ((departures?.results ?? []) as { shard: number }[]).map((object) => object.shard),
+      };
+    },
+
+    /** The tenant objects through which these files came here. */
+    passed: async (fileIds: readonly string[]): Promise<readonly number[]> => {
+      const { results } = await prepared(SQL.passedObjects, JSON.stringify(fileIds)).all<{ shard: number }>();
+      return results.map((object) => object.shard).filter((object) => object !== shard);
+    },
 
     /**
      * Deletes the notes about files, so that none can arrive again. Runs before another shard deletes their last rows.

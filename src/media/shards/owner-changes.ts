@@ -5,6 +5,7 @@ import { describeError, type Log } from "../../platform/runtime/log.ts";
 import { mapInParallel } from "../../platform/runtime/parallel.ts";
 import { randomId, type Random } from "../../platform/runtime/random.ts";
 import { SHARDS_AT_ONCE, type Placement } from "../../platform/storage/shards.ts";
+import { isTenantObject, type OfShards } from "../../platform/storage/tenant-objects.ts";
 import type { Closing, NamedClient, OwnerStore } from "./owner-store.ts";
 
 /**
@@ -33,7 +34,8 @@ export interface OwnerChanges {
   changeClient<T>(change: ClientChange, write: (before: ClientBefore) => Promise<T>): Promise<T>;
   /** Runs `write`, which removes a tenant. */
   removeTenant<T>(tenant: string, write: () => Promise<T>): Promise<T>;
-  sweep(nowMs: number): Promise<void>;
+  /** Ends the changes that broke off, and that one of these shards knows. */
+  sweep(nowMs: number, shards: readonly number[]): Promise<void>;
 }
 
 export interface ClientChange {
@@ -47,13 +49,20 @@ export type ClientBefore = NamedClient | "absent" | "any";
 /** Port to the directory. */
 export interface DirectoryOwners {
   client(id: string): Promise<NamedClient | undefined>;
+  /** The tenant objects in which a client of this name may have rows. */
+  objectsOf(name: string): Promise<readonly number[]>;
+  /** Adds the objects of a name to those of another name. */
+  inherit(name: string, from: string): Promise<void>;
   /** Tells whether a client has this name. */
   isNamed(name: string): Promise<boolean>;
 }
 
 export interface OwnerChangeDeps {
-  /** By shard; none on a platform of one database. */
-  readonly stores: readonly OwnerStore[];
+  readonly stores: OfShards<OwnerStore>;
+  /** True: the platform has one database. */
+  readonly isOne: boolean;
+  /** True: the platform has tenant objects. */
+  readonly hasObjects: boolean;
   readonly owners: DirectoryOwners;
   readonly placement: Placement;
   readonly clock: Clock;
@@ -66,9 +75,22 @@ export interface OwnerChangeDeps {
  */
 const LEFT_MS = 600_000;
 
-export function createOwnerChanges({ stores, owners, placement, clock, random, log }: OwnerChangeDeps): OwnerChanges {
+export function createOwnerChanges(deps: OwnerChangeDeps): OwnerChanges {
+  const { stores, isOne, hasObjects, owners, placement, clock, random, log } = deps;
   const inEach = <R>(some: readonly OwnerStore[], ask: (store: OwnerStore) => Promise<R>): Promise<readonly R[]> =>
     mapInParallel(some, SHARDS_AT_ONCE, ask);
+  const [directory, ...others] = stores.listed;
+
+  /** The shards where a client of this name may have rows, without the directory. */
+  async function othersOf(name: string): Promise<readonly OwnerStore[]> {
+    const objects = hasObjects ? await owners.objectsOf(name) : [];
+    return [...others, ...objects.map((object) => stores.at(object))];
+  }
+  /** The shards that a closing may have closed. `also`: a shard that it certainly closed. */
+  async function closedBy({ kind, name }: Closing, also: number): Promise<readonly OwnerStore[]> {
+    if (kind === "client") return [directory!, ...(await othersOf(name))];
+    return isTenantObject(also) ? [...stores.listed, stores.at(also)] : stores.listed;
+  }
 
   const recordOf = async ({ client }: Closing): Promise<NamedClient | undefined> =>
     client === null ? undefined : owners.client(client);
@@ -76,19 +98,19 @@ export function createOwnerChanges({ stores, owners, placement, clock, random, l
     kind === "tenant" || (now?.name === name && now.tenant === tenant);
 
   /** Ends a closing in each shard: carries the change out if the directory has it, else reopens the owner. */
-  async function end(closing: Closing): Promise<void> {
+  async function end(closing: Closing, also: number): Promise<void> {
     const now = await recordOf(closing);
+    const isDone = !isSame(closing, now);
+    if (isDone && now !== undefined && now.name !== closing.name) await owners.inherit(now.name, closing.name);
     const failures: unknown[] = [];
-    await inEach(stores, (store) =>
-      (isSame(closing, now) ? store.open(closing) : store.end(closing, now)).catch((thrown: unknown) =>
-        failures.push(thrown),
-      ),
+    await inEach(await closedBy(closing, also), (store) =>
+      (isDone ? store.end(closing, now) : store.open(closing)).catch((thrown: unknown) => failures.push(thrown)),
     );
     throwTogether(failures);
   }
 
-  async function reopen(closing: Closing): Promise<void> {
-    await inEach(stores, (store) => store.open(closing));
+  async function reopen(closing: Closing, also: number): Promise<void> {
+    await inEach(await closedBy(closing, also), (store) => store.open(closing));
   }
 
   /**
@@ -97,36 +119,43 @@ export function createOwnerChanges({ stores, owners, placement, clock, random, l
    * so nothing is in it that a client made which took the name after this look.
    */
   async function clearName(name: string, id: string): Promise<void> {
-    const rests = await inEach(stores, async (store) => ({ store, rest: await store.rest(name) }));
+    const some = [directory!, ...(await othersOf(name))];
+    const rests = await inEach(some, async (store) => ({ store, rest: await store.rest(name) }));
     if (await owners.isNamed(name)) return;
     // Changes of these clients that broke off come first: a client that gave the name up gets its files.
-    for (const closing of oneOfEach((await inEach(stores, (store) => store.ofClient(name, id))).flat())) {
+    for (const closing of oneOfEach((await inEach(some, (store) => store.ofClient(name, id))).flat())) {
       const now = await recordOf(closing);
-      if (!isSame(closing, now)) await inEach(stores, (store) => store.end(closing, now));
+      if (!isSame(closing, now)) await inEach(await closedBy(closing, 0), (store) => store.end(closing, now));
     }
     await mapInParallel(rests, SHARDS_AT_ONCE, ({ store, rest }) => store.forget(name, rest));
   }
 
-  /** Closes an owner, runs `write`, and ends the closing. `newName`: the name that the client gets. */
+  /**
+   * Closes an owner, runs `write`, and ends the closing. A client is closed in the directory first: from then on, no
+   * tenant object is noted for it. `newName`: the name that the client gets.
+   */
   async function whileClosed<T>(
     closing: Closing,
     onlyTenant: string,
-    some: readonly OwnerStore[],
     newName: string | undefined,
     write: () => Promise<T>,
   ): Promise<T> {
     let isWriting = false;
+    const shard = closing.kind === "client" ? 0 : await placement.shardOf(closing.name, clock.nowMs());
     try {
-      const closed = await inEach(some, (store) => store.close(closing, onlyTenant, clock.nowMs()));
-      if (closed.includes(false))
-        throw new StoreUnavailable(`files of the ${closing.kind} are in the way, or it is being changed`);
+      const closeIn = (store: OwnerStore): Promise<boolean> => store.close(closing, onlyTenant, clock.nowMs());
+      const isClosed =
+        closing.kind === "client"
+          ? (await closeIn(directory!)) && !(await inEach(await othersOf(closing.name), closeIn)).includes(false)
+          : await closeIn(stores.at(shard));
+      if (!isClosed) throw new StoreUnavailable(`files of the ${closing.kind} are in the way, or it is being changed`);
       // A rename that ended before the closing has taken the files along, and this name has no owner any more.
       if (!isSame(closing, await recordOf(closing))) throw new StoreUnavailable("the client is being changed");
       if (newName !== undefined) await clearName(newName, closing.client ?? "");
       isWriting = true;
       return await write();
     } finally {
-      await (isWriting ? end(closing) : reopen(closing)).catch((thrown: unknown) =>
+      await (isWriting ? end(closing, shard) : reopen(closing, shard)).catch((thrown: unknown) =>
         log.error("a change of an owner of files was left to the sweep", {
           ...closing,
           client: closing.client ?? "",
@@ -139,7 +168,7 @@ export function createOwnerChanges({ stores, owners, placement, clock, random, l
 
   return {
     async changeClient({ id, after }, write) {
-      if (stores.length === 0) return write("any");
+      if (isOne) return write("any");
       const before = await owners.client(id);
       if (before === undefined) {
         if (after === undefined) return write("absent");
@@ -150,29 +179,32 @@ export function createOwnerChanges({ stores, owners, placement, clock, random, l
       if (!isRenamed && before.tenant === after?.tenant) return write(before);
       const closing = { kind: "client", ...before, client: id, change: randomId(random) } as const;
       const newName = isRenamed ? after?.name : undefined;
-      return whileClosed(closing, isRenamed ? "" : before.tenant, stores, newName, () => write(before));
+      return whileClosed(closing, isRenamed ? "" : before.tenant, newName, () => write(before));
     },
 
     async removeTenant(tenant, write) {
-      if (stores.length === 0) return write();
+      if (isOne) return write();
       // The isolate's copy of the place may be old.
       placement.forget(tenant);
-      const shard = await placement.shardOf(tenant, clock.nowMs());
       const closing = { kind: "tenant", name: tenant, client: null, tenant: null, change: randomId(random) } as const;
-      return whileClosed(closing, "", [stores[shard]!], undefined, write);
+      return whileClosed(closing, "", undefined, write);
     },
 
     // A shard that does not answer holds up neither the others nor other changes.
-    async sweep(nowMs) {
+    async sweep(nowMs, shards) {
       const failures: unknown[] = [];
-      const left = await inEach(stores, (store) =>
-        store.begunBefore(nowMs - LEFT_MS).catch((thrown: unknown) => {
-          failures.push(thrown);
-          return [];
-        }),
-      );
-      for (const closing of oneOfEach(left.flat()))
-        await end(closing).catch((thrown: unknown) => failures.push(thrown));
+      const left = await mapInParallel(shards, SHARDS_AT_ONCE, async (shard) => {
+        const begun = await stores
+          .at(shard)
+          .begunBefore(nowMs - LEFT_MS)
+          .catch((thrown: unknown) => {
+            failures.push(thrown);
+            return [];
+          });
+        return begun.map((closing) => [closing.change, { closing, shard }] as const);
+      });
+      for (const { closing, shard } of new Map(left.flat()).values())
+        await end(closing, shard).catch((thrown: unknown) => failures.push(thrown));
       throwTogether(failures);
     },
   };

@@ -52,6 +52,7 @@ const SQL = {
     ON CONFLICT DO NOTHING`,
   isClosed: `SELECT 1 FROM closing WHERE kind = ?1 AND name = ?2 AND change = ?3`,
   open: `DELETE FROM closing WHERE kind = ?1 AND name = ?2 AND change = ?3`,
+  clients: `SELECT client FROM owner UNION SELECT client FROM requester`,
   begunBefore: `${CLOSING} WHERE begun_at <= ?1 ORDER BY begun_at LIMIT 100`,
   ofClient: `${CLOSING} WHERE kind = 'client' AND (name = ?1 OR client = ?2)`,
   rest: `SELECT json_array(${listOf(pendingOf("?1"))}, ${listOf("SELECT id FROM requester WHERE client = ?1")},
@@ -159,6 +160,10 @@ export function createOwnerStore(db: D1Database, isDirectory: boolean) {
       const sqls = [...(isDirectory ? [] : ofShard), `${SQL.deleteLeaving} AND ${isRest(2)}`];
       await db.batch(sqls.map((sql) => prepared(sql, name, rest)));
     },
+
+    /** The names of all clients that have rows here. */
+    clients: async (): Promise<readonly string[]> =>
+      (await db.prepare(SQL.clients).all<{ client: string }>()).results.map(({ client }) => client),
 
     begunBefore: async (ms: number): Promise<readonly Closing[]> =>
       (await prepared(SQL.begunBefore, ms).all<Closing>()).results,

@@ -7,7 +7,8 @@ import { throwTogether } from "../../platform/runtime/attempt-each.ts";
 import { inParallel } from "../../platform/runtime/parallel.ts";
 import { SHARDS_AT_ONCE } from "../../platform/storage/shards.ts";
 import { inParts } from "../model/parts.ts";
-import type { Moved, MovedStore } from "./moved-store.ts";
+import type { HomeDeps } from "./at-home.ts";
+import type { Moved } from "./moved-store.ts";
 
 /**
  * The files of a tenant lie in its shard. A pending file has no tenant yet: it lies in the shard of the tenant that its
@@ -26,10 +27,7 @@ import type { Moved, MovedStore } from "./moved-store.ts";
  * - The file's id keeps the number of its first shard. A request that does not find it there follows `moved_file`.
  * - Bytes in R2 belong to no shard.
  */
-export interface RelocationDeps extends TenantAccess {
-  /** By shard. */
-  readonly moved: readonly MovedStore[];
-}
+export interface RelocationDeps extends TenantAccess, HomeDeps {}
 
 /** More moves than a file can have in practice. */
 const MOST_HOPS = 8;
@@ -37,31 +35,36 @@ const MOST_HOPS = 8;
 const MOST_LOOKS = 64;
 
 /** The shard in a file's id; the directory if the id has no such shard. */
-export function firstPlace({ moved }: Pick<RelocationDeps, "moved">, fileId: string): number {
+export async function firstPlace({ placement }: Pick<HomeDeps, "placement">, fileId: string): Promise<number> {
   const shard = shardOfId(fileId);
-  return shard < moved.length ? shard : 0;
+  return (await placement.exists(shard)) ? shard : 0;
 }
 
 /** Our choice: characters of one call, since a value of D1 has at most 2 MB. */
 const ARRIVE_CHARS = 500_000;
 
 /** Makes sure that a file has arrived, and returns its shard. */
-export async function arriveAt(deps: RelocationDeps, from: number, place: Moved, nowMs: number): Promise<number> {
+export async function arriveAt(
+  deps: Pick<HomeDeps, "moved">,
+  from: number,
+  place: Moved,
+  nowMs: number,
+): Promise<number> {
   if (place.row !== null) await arriveAll(deps, from, place.shard, [place], nowMs);
   return place.shard;
 }
 
 /** Lets files arrive that left a shard, all for the same one. */
 export async function arriveAll(
-  { moved }: RelocationDeps,
+  { moved }: Pick<HomeDeps, "moved">,
   from: number,
   to: number,
   places: readonly Moved[],
   nowMs: number,
 ): Promise<void> {
   for (const some of inParts(places, ARRIVE_CHARS, ({ row }) => row?.length ?? 0)) {
-    await moved[to]!.arrive(some, nowMs);
-    await moved[from]!.arrived(some);
+    await moved.at(to).arrive(some, nowMs);
+    await moved.at(from).arrived(some);
   }
 }
 
@@ -99,11 +102,11 @@ export async function look<T>(
     skipped.push(...way.slice(0, -1));
     return way.at(-1)!;
   };
-  let shard = await broughtFrom(firstPlace(deps, fileId));
+  let shard = await broughtFrom(await firstPlace(deps, fileId));
   for (let looks = 0, hops = 0; looks < MOST_LOOKS && hops < MOST_HOPS; looks++) {
     const found = await run(shard);
     if (!isMissing(found)) return found;
-    const { place, others, changing } = await deps.moved[shard]!.whereabouts(fileId);
+    const { place, others, changing } = await deps.moved.at(shard).whereabouts(fileId);
     if (changing !== undefined && changing === client)
       throw new StoreUnavailable("the client of the file is being changed");
     for (const { shard: other, departures } of others)
@@ -143,7 +146,7 @@ export async function bringTo(
   const caller = callerOf(principal, visibility, principal.tenant);
   const person = await personOf(deps, principal, nowMs);
   for (let shard = from; way.length <= MOST_HOPS && shard !== home; way.push(shard)) {
-    const place = await deps.moved[shard]!.leave(fileId, caller, person, home, nowMs);
+    const place = await deps.moved.at(shard).leave(fileId, caller, person, home, nowMs);
     if (place === undefined) break;
     shard = await arriveAt(deps, shard, place, nowMs);
   }
@@ -151,19 +154,20 @@ export async function bringTo(
 }
 
 /**
- * Lets files arrive whose move broke off. A file that is just arriving arrives twice, which does no harm. A shard that
- * fails holds up only the files that move to it: a page that they may have filled is read again without them.
+ * Lets files arrive whose move from one of these shards broke off. A file that is just arriving arrives twice, which
+ * does no harm. A shard that fails holds up only the files that move to it: a page that they may have filled is read
+ * again without them.
  */
-export async function finishMoves(deps: RelocationDeps, nowMs: number): Promise<void> {
-  if (deps.moved.length === 1) return;
+export async function finishMoves(deps: HomeDeps, from: readonly number[], nowMs: number): Promise<void> {
+  if (deps.isOne) return;
   const failures: unknown[] = [];
-  await inParallel([...deps.moved.entries()], SHARDS_AT_ONCE, async ([from, store]) => {
+  await inParallel(from, SHARDS_AT_ONCE, async (here) => {
     const failed: number[] = [];
     const finishPage = async (): Promise<void> => {
-      const places = await store.underWay(LIMITS.sweepRows, { without: failed });
+      const places = await deps.moved.at(here).underWay(LIMITS.sweepRows, { without: failed });
       const before = failed.length;
       for (const [to, there] of Map.groupBy(places, ({ shard }) => shard))
-        await arriveAll(deps, from, to, there, nowMs).catch((thrown: unknown) => {
+        await arriveAll(deps, here, to, there, nowMs).catch((thrown: unknown) => {
           failures.push(thrown);
           failed.push(to);
         });

@@ -15,12 +15,14 @@ import type {
  *
  * Each call gets a new stub, since a stub is broken after its object has restarted. As with D1, a call that only reads
  * is repeated once if the object was restarting. A call that writes is not, since it may have been carried out.
+ *
+ * `wakes`: see `ObjectDatabase`.
  */
-export function objectDatabase(stub: () => ObjectDatabase): D1Database {
+export function objectDatabase(stub: () => ObjectDatabase, wakes?: number): D1Database {
   const database: Executing = {
     async execute(statements) {
       const sent = statements.map(({ sql, values }) => ({ sql, values }));
-      const answer = await withSchema(stub, sent);
+      const answer = await withSchema(stub, sent, wakes);
       if (answer.kind !== "done")
         throw new Error(`D1_ERROR: ${answer.kind === "failed" ? answer.message : "the object takes no migrations"}`);
       return answer.results.map((result) => toD1(result, answer.sizeBytes));
@@ -99,8 +101,13 @@ function toD1(
 /** Converts bytes to an array of numbers, as D1 returns them. */
 const fromSql = (value: SqlValue): unknown => (value instanceof ArrayBuffer ? [...new Uint8Array(value)] : value);
 
-async function withSchema(stub: () => ObjectDatabase, statements: readonly SentStatement[]): Promise<ObjectAnswer> {
-  const execute = (): Promise<ObjectAnswer> => again(statements, () => stub().execute(NEWEST_MIGRATION, statements));
+async function withSchema(
+  stub: () => ObjectDatabase,
+  statements: readonly SentStatement[],
+  wakes: number | undefined,
+): Promise<ObjectAnswer> {
+  const execute = (): Promise<ObjectAnswer> =>
+    again(statements, () => stub().execute(NEWEST_MIGRATION, statements, wakes));
   const answer = await execute();
   if (answer.kind !== "older") return answer;
   const fault = await stub().migrate(await readMigrations());

@@ -10,10 +10,21 @@
  * schema works with it, as it does in D1.
  */
 export interface ObjectDatabase {
-  /** `newest`: the name of the migration that the statements need. */
-  execute(newest: string, statements: readonly SentStatement[]): Promise<ObjectAnswer>;
+  /**
+   * `newest`: the name of the migration that the statements need. `wakes`: the number of a tenant object, which gets an
+   * alarm if the statements change rows.
+   */
+  execute(newest: string, statements: readonly SentStatement[], wakes?: number): Promise<ObjectAnswer>;
   /** Applies those of a release's migrations that are missing, in order. Answers with the error if one failed. */
   migrate(migrations: readonly Migration[]): Promise<string | undefined>;
+}
+
+/** A tenant object (tenant-objects.ts). Its alarm sends the job that sweeps it. */
+export interface WakingObject {
+  /**
+   * Ends a sweep: sets the alarm to the time in ms that this query selects as `dueAt`. NULL: the next change sets it.
+   */
+  rest(dueSql: string): Promise<void>;
 }
 
 export type SqlValue = SqlStorageValue;

@@ -1,5 +1,8 @@
-/** Maximum number of shards, since an id has one byte for the number of its shard. */
-export const MOST_SHARDS = 256;
+/**
+ * Maximum number of shards of a deployment. A file's id has a byte for the number. The other 16 values of that byte are
+ * those of tenant objects (tenant-objects.ts).
+ */
+export const MOST_SHARDS = 240;
 
 /** Cloudflare's location hints for an object. */
 export const LOCATION_HINTS = ["wnam", "enam", "sam", "weur", "eeur", "apac", "oc", "afr", "me"] as const;

@@ -69,4 +69,6 @@ export interface Placement {
   shardOf(tenant: string, nowMs: number): Promise<number>;
   /** Drops the cached place of a tenant that has moved. */
   forget(tenant: string): void;
+  /** Tells whether a shard of the deployment or a tenant's object has this number. */
+  exists(shard: number): Promise<boolean>;
 }

@@ -82,7 +82,7 @@ const withOthers =
     return {
       ...context,
       blobs: { ...blobs, listPage: between(blobs.listPage), head: between(blobs.head) },
-      expected: { page: between(expected.page), named: between(expected.named) },
+      expected: { ...expected, page: between(expected.page), named: between(expected.named) },
     };
   };
 
@@ -127,7 +127,7 @@ const happens =
     return {
       ...context,
       blobs: { ...blobs, listPage: then("list", blobs.listPage), head: then("head", blobs.head) },
-      expected: { page: then("page", expected.page), named: then("named", expected.named) },
+      expected: { ...expected, page: then("page", expected.page), named: then("named", expected.named) },
     };
   };
 

@@ -3,6 +3,7 @@ import { env } from "cloudflare:workers";
 import { createAuditLog } from "../../../src/admin/audit/audit-log.ts";
 import { createBlobStore } from "../../../src/media/blobs/blob-store.ts";
 import { createExpectedStore } from "../../../src/media/consistency/expected-store.ts";
+import { expectedOfAll } from "../../../src/media/shards/every-shard.ts";
 import { createRepairStore } from "../../../src/media/consistency/repair-store.ts";
 import { createRunStore, type KeptFinding } from "../../../src/media/consistency/run-store.ts";
 import { createRestorePointStore } from "../../../src/restore/restore-point-store.ts";
@@ -41,8 +42,9 @@ export function runner(
     random: systemRandom,
     blobs: createBlobStore(given.bucket ?? env.MEDIA),
     queue: createJobQueue((given.queue ?? keeping)(messages), noTracing, 0),
-    expected: createExpectedStore(db),
+    expected: expectedOfAll([createExpectedStore(db)], undefined),
     rows: createRepairStore(db),
+    objects: undefined,
     runs: createRunStore(db),
     deadWork: createDeadWorkStore(db),
     audit: createAuditLog({ db, log: heardLog, operatorClientId: BY.actor, wait: async () => {} }),

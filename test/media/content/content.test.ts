@@ -9,6 +9,7 @@ import { stored, uploaded, type StoredFile } from "../support/stored-file.ts";
 import { expectJson } from "../../support/platform/call.ts";
 import { directoryWith } from "../../support/directory.ts";
 import { shardsOf } from "../../../src/platform/storage/shards.ts";
+import { inShards } from "../../support/shards.ts";
 
 const app = mediaApp();
 const as = principal();
@@ -360,44 +361,47 @@ describe("content without storage", () => {
 });
 
 describe("the cost", () => {
-  it("is one D1 round trip for a fetch and one R2 operation more for content; upload and commit stay within theirs", async () => {
-    const { env: counted, tally, reset } = counting(env);
-    // edge-cache.test.ts counts the cost of copies.
-    const costed = mediaApp({ shards: shardsOf(counted), bucket: counted.MEDIA, edgeCache: undefined });
-    const cost = async (work: () => Promise<Response>) => {
-      reset();
-      await (await work()).text();
-      return { d1: tally.d1RoundTrips, statements: tally.d1Statements, r2: tally.r2Operations };
-    };
-    const [link, direct] = [await privateLink(), await publicLink()];
-    const etag = { "if-none-match": open.etag };
-    expect(await cost(() => costed.call(secret.path, { as }))).toEqual({ d1: 1, statements: 1, r2: {} });
-    expect(await cost(() => costed.call(`${secret.path}?clip=1x1&fallback=true`, { as }))).toEqual({
-      d1: 1,
-      statements: 1,
-      r2: {},
-    });
-    expect(await cost(() => costed.call(open.path))).toEqual({ d1: 1, statements: 1, r2: {} });
-    expect(await cost(() => costed.call(open.path, { headers: etag }))).toEqual({ d1: 1, statements: 1, r2: {} });
-    expect(await cost(() => costed.call(link))).toEqual({ d1: 1, statements: 1, r2: { get: 1 } });
-    expect(await cost(() => costed.call(direct, { headers: { range: "bytes=0-1" } }))).toEqual({
-      d1: 1,
-      statements: 1,
-      r2: { get: 1 },
-    });
-    expect(await cost(() => costed.call(direct, { headers: etag }))).toEqual({ d1: 1, statements: 1, r2: {} });
-    expect(await cost(() => costed.call(direct, { method: "HEAD" }))).toEqual({ d1: 1, statements: 1, r2: {} });
-    expect(await cost(() => costed.call(link.replace("expires=1", "expires=2")))).toEqual({
-      d1: 0,
-      statements: 0,
-      r2: {},
-    });
-    for (const path of ["/media/v2/content/robots.txt", "/media/v2/public/files/wp-login.php"])
-      expect([await cost(() => costed.call(path)), (await costed.call(path)).status]).toEqual([
-        { d1: 0, statements: 0, r2: {} },
-        404,
-      ]);
-  });
+  inShards(
+    "is one D1 round trip for a fetch and one R2 operation more for content; upload and commit stay within theirs",
+    async () => {
+      const { env: counted, tally, reset } = counting(env);
+      // edge-cache.test.ts counts the cost of copies.
+      const costed = mediaApp({ shards: shardsOf(counted), bucket: counted.MEDIA, edgeCache: undefined });
+      const cost = async (work: () => Promise<Response>) => {
+        reset();
+        await (await work()).text();
+        return { d1: tally.d1RoundTrips, statements: tally.d1Statements, r2: tally.r2Operations };
+      };
+      const [link, direct] = [await privateLink(), await publicLink()];
+      const etag = { "if-none-match": open.etag };
+      expect(await cost(() => costed.call(secret.path, { as }))).toEqual({ d1: 1, statements: 1, r2: {} });
+      expect(await cost(() => costed.call(`${secret.path}?clip=1x1&fallback=true`, { as }))).toEqual({
+        d1: 1,
+        statements: 1,
+        r2: {},
+      });
+      expect(await cost(() => costed.call(open.path))).toEqual({ d1: 1, statements: 1, r2: {} });
+      expect(await cost(() => costed.call(open.path, { headers: etag }))).toEqual({ d1: 1, statements: 1, r2: {} });
+      expect(await cost(() => costed.call(link))).toEqual({ d1: 1, statements: 1, r2: { get: 1 } });
+      expect(await cost(() => costed.call(direct, { headers: { range: "bytes=0-1" } }))).toEqual({
+        d1: 1,
+        statements: 1,
+        r2: { get: 1 },
+      });
+      expect(await cost(() => costed.call(direct, { headers: etag }))).toEqual({ d1: 1, statements: 1, r2: {} });
+      expect(await cost(() => costed.call(direct, { method: "HEAD" }))).toEqual({ d1: 1, statements: 1, r2: {} });
+      expect(await cost(() => costed.call(link.replace("expires=1", "expires=2")))).toEqual({
+        d1: 0,
+        statements: 0,
+        r2: {},
+      });
+      for (const path of ["/media/v2/content/robots.txt", "/media/v2/public/files/wp-login.php"])
+        expect([await cost(() => costed.call(path)), (await costed.call(path)).status]).toEqual([
+          { d1: 0, statements: 0, r2: {} },
+          404,
+        ]);
+    },
+  );
 
   it("of a fetch is three rows by index, however many files are stored", async () => {
     const picture = await encodePng(gradient(8, 8));

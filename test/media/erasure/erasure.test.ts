@@ -13,7 +13,7 @@ import { expectProblem } from "../support/problem.ts";
 import { collection, stored, uploaded } from "../support/stored-file.ts";
 import { expectJson } from "../../support/platform/call.ts";
 import { shardsOf } from "../../../src/platform/storage/shards.ts";
-import { everywhere, shardDb } from "../../support/shards.ts";
+import { everywhere, inShards, shardDb } from "../../support/shards.ts";
 import { itAtNight } from "../../support/model-runs.ts";
 
 const app = mediaApp();
@@ -137,7 +137,7 @@ describe("deleting a file", () => {
 });
 
 describe("deleting all files", () => {
-  it("takes nothing that was created after it, even if its answer was lost and it is repeated", async () => {
+  inShards("takes nothing that was created after it, even if its answer was lost and it is repeated", async () => {
     const as = principal({ tenant: IN_DIRECTORY });
     await stored(app, PICTURE, { as });
     const later: string[] = [];
@@ -480,7 +480,7 @@ describe("reports", () => {
 });
 
 describe("the verification", () => {
-  it("finds late bytes, deletes them and counts them once", async () => {
+  inShards("finds late bytes, deletes them and counts them once", async () => {
     const as = principal();
     const file = await stored(app, PICTURE, { as });
     const location = (await app.call(file.path, { as, method: "DELETE" })).headers.get("location")!;
@@ -497,7 +497,7 @@ describe("the verification", () => {
     expect(await rowsOf(file.id)).toEqual([]);
   });
 
-  it("asks for the places that rows name, those of renditions too, and lists nothing", async () => {
+  inShards("asks for the places that rows name, those of renditions too, and lists nothing", async () => {
     const { env: counted, tally, reset } = counting(env);
     const counter = mediaApp({ bucket: counted.MEDIA });
     const as = principal();

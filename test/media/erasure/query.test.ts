@@ -7,7 +7,7 @@ import { principal } from "../support/principal.ts";
 import { expectProblem } from "../support/problem.ts";
 import { collection } from "../support/stored-file.ts";
 import { expectJson } from "../../support/platform/call.ts";
-import { everywhere } from "../../support/shards.ts";
+import { everywhere, inShards } from "../../support/shards.ts";
 
 const app = mediaApp();
 
@@ -26,41 +26,44 @@ describe("deleting by query", () => {
   // shows: media/states-of-a-file/committed-delete-by-query
   // shows: media/endpoints/delete-p-with-q
   // shows: media/query-rules-for-q/key-value
-  it("returns 204 and removes the files that match all terms, of the caller's client, tenant and visibility only", async () => {
-    const as = principal();
-    const red = '{"color":"red","order":{"id":7}}';
-    const matching = await insertCommitted(as, 3, red);
-    const others = [
-      ...(await insertCommitted(as, 2, '{"color":"red","order":{"id":8}}')),
-      ...(await insertCommitted(as, 2, '{"color":"blue","order":{"id":7}}')),
-      ...(await insertCommitted(as, 1, red, "public")),
-      ...(await insertCommitted({ ...as, tenant: "globex" }, 1, red)),
-      ...(await insertCommitted(principal(), 1, red)),
-    ];
-    for (const id of matching) await env.MEDIA.put(`blob/${id}`, "12345");
-    const answer = await deleteBy('color:red order.id:"7"', as);
-    expect([answer.status, await answer.text()]).toEqual([204, ""]);
-    for (const id of matching) expect((await app.call(`${collection()}/${id}/metadata`, { as })).status).toBe(404);
-    await app.settle();
-    expect(await allFiles(matching)).toEqual({ removed: 3, bytes: [] });
-    expect(await left(others)).toBe(others.length);
-    expect(await indexRows(matching)).toBe(0);
-    expect(await indexRows(others)).toBeGreaterThan(others.length);
-    const report = await reportAt(app, as, answer.headers.get("location")!);
-    expect(report).toMatchObject({
-      kind: "query",
-      state: "deleted",
-      files: { requested: 3, deleted: 3, verified: 0 },
-      bytes: { requested: 15, deleted: 15 },
-    });
-    // The query may name a person.
-    expect(JSON.stringify(report)).not.toContain("red");
-    const usage = await everywhere
-      .prepare("SELECT files, bytes FROM owner WHERE client = ? AND tenant = 'acme' AND visibility = 'private'")
-      .bind(as.clientName)
-      .first();
-    expect(usage).toEqual({ files: 4, bytes: 20 });
-  });
+  inShards(
+    "returns 204 and removes the files that match all terms, of the caller's client, tenant and visibility only",
+    async () => {
+      const as = principal();
+      const red = '{"color":"red","order":{"id":7}}';
+      const matching = await insertCommitted(as, 3, red);
+      const others = [
+        ...(await insertCommitted(as, 2, '{"color":"red","order":{"id":8}}')),
+        ...(await insertCommitted(as, 2, '{"color":"blue","order":{"id":7}}')),
+        ...(await insertCommitted(as, 1, red, "public")),
+        ...(await insertCommitted({ ...as, tenant: "globex" }, 1, red)),
+        ...(await insertCommitted(principal(), 1, red)),
+      ];
+      for (const id of matching) await env.MEDIA.put(`blob/${id}`, "12345");
+      const answer = await deleteBy('color:red order.id:"7"', as);
+      expect([answer.status, await answer.text()]).toEqual([204, ""]);
+      for (const id of matching) expect((await app.call(`${collection()}/${id}/metadata`, { as })).status).toBe(404);
+      await app.settle();
+      expect(await allFiles(matching)).toEqual({ removed: 3, bytes: [] });
+      expect(await left(others)).toBe(others.length);
+      expect(await indexRows(matching)).toBe(0);
+      expect(await indexRows(others)).toBeGreaterThan(others.length);
+      const report = await reportAt(app, as, answer.headers.get("location")!);
+      expect(report).toMatchObject({
+        kind: "query",
+        state: "deleted",
+        files: { requested: 3, deleted: 3, verified: 0 },
+        bytes: { requested: 15, deleted: 15 },
+      });
+      // The query may name a person.
+      expect(JSON.stringify(report)).not.toContain("red");
+      const usage = await everywhere
+        .prepare("SELECT files, bytes FROM owner WHERE client = ? AND tenant = 'acme' AND visibility = 'private'")
+        .bind(as.clientName)
+        .first();
+      expect(usage).toEqual({ files: 4, bytes: 20 });
+    },
+  );
 
   it("returns 204 if nothing matches, or there are no files", async () => {
     const as = principal();

@@ -10,7 +10,7 @@ import { principal } from "../support/principal.ts";
 import { expectProblem } from "../support/problem.ts";
 import { collection, stored, uploaded } from "../support/stored-file.ts";
 import { expectJson } from "../../support/platform/call.ts";
-import { everywhere } from "../../support/shards.ts";
+import { everywhere, inShards } from "../../support/shards.ts";
 
 const app = mediaApp();
 const PICTURE = await encodePng(gradient(64, 48));
@@ -30,7 +30,7 @@ describe("creating a file", () => {
   // shows: media/shapes/file-id
   // shows: media/upload-and-immutability/uploadlink-commitlink
   // shows: media/upload-and-immutability/the-row-before-the-link
-  it("returns an id with its time and database, and absolute links, after the row is written", async () => {
+  inShards("returns an id with its time and database, and absolute links, after the row is written", async () => {
     const as = principal();
     for (const visibility of ["private", "public"] as const) {
       const root = collection(visibility);

@@ -15,7 +15,7 @@ import { expectProblem } from "../support/problem.ts";
 import { stored, uploaded } from "../support/stored-file.ts";
 import { chunked } from "../support/upload-bodies.ts";
 import { shardsOf } from "../../../src/platform/storage/shards.ts";
-import { everywhere } from "../../support/shards.ts";
+import { everywhere, inShards } from "../../support/shards.ts";
 import { itAtNight } from "../../support/model-runs.ts";
 
 const app = mediaApp();
@@ -288,7 +288,7 @@ describe("a quota", () => {
       expect((await send(slow.uploadLink, chunked(LENGTH))).status).toBe(200);
     });
 
-    it("take 1 round trip, and 1 more for each part if there is a quota of bytes", async () => {
+    inShards("take 1 round trip, and 1 more for each part if there is a quota of bytes", async () => {
       const { env: counted, tally, reset } = counting(env);
       const on = mediaApp({ shards: shardsOf(counted), bucket: counted.MEDIA });
       for (const [quota, roundTrips] of [

@@ -31,7 +31,10 @@ function platformOf(count: number, counted: Counted, name: string): MediaApp {
   );
   // Tenants are spread evenly, as new tenants are.
   const shardOf = async (tenant: string) => Number(tenant.split("x")[1]) % count;
-  return mediaApp({ shards: shards as unknown as Shards, placement: { shardOf, forget() {} } });
+  return mediaApp({
+    shards: shards as unknown as Shards,
+    placement: { shardOf, exists: async (shard) => shard < count, forget() {} },
+  });
 }
 
 const TENANTS = 16;

@@ -1,6 +1,8 @@
 import { env } from "cloudflare:workers";
 import type { MediaJob } from "../../../src/media/model/job.ts";
 import { guardDatabase } from "../../../src/platform/storage/database.ts";
+import type { TenantObjects } from "../../../src/platform/storage/tenant-objects.ts";
+import { testObjects } from "../../support/shards.ts";
 import { shardsOf, type Shards } from "../../../src/platform/storage/shards.ts";
 
 /**
@@ -15,6 +17,10 @@ const LATE_MS = 6;
 /** The real database and bucket, and a queue that stores its messages. Calls fail as planned for the step. */
 export class FaultyBindings {
   readonly shards: Shards = faultyShards((run) => this.#meet(run));
+  readonly objects: TenantObjects = {
+    ...testObjects,
+    at: (number) => ({ number, db: faultyDatabase((run) => this.#meet(run), testObjects.at(number).db) }),
+  };
   readonly db: D1Database = this.shards[0].db;
   readonly bucket: R2Bucket = this.#faultyBucket();
   readonly queue: Queue<MediaJob> = this.#faultyQueue();

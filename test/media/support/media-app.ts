@@ -11,6 +11,7 @@ import { createRestorePointStore } from "../../../src/restore/restore-point-stor
 import type { MediaDeps } from "../../../src/media/media-deps.ts";
 import { createMedia, type Media } from "../../../src/media/service.ts";
 import { createDirectoryOwners } from "../../../src/shards/directory-store.ts";
+import { createTenantObjectStore } from "../../../src/shards/tenant-object-store.ts";
 import { shardsOf, type Shards } from "../../../src/platform/storage/shards.ts";
 import { noMeter } from "../../../src/platform/ports/metrics.ts";
 import { noTracing } from "../../../src/platform/ports/tracing.ts";
@@ -20,7 +21,9 @@ import { systemRandom } from "../../../src/platform/runtime/random.ts";
 import { sealer } from "../../support/sealer.ts";
 import { heardLog } from "../../support/runtime/heard-log.ts";
 import { noteRequest } from "../../support/secrets.ts";
-import { testPlacement } from "./placement.ts";
+import { OBJECT_SWEEP } from "../../../src/platform/storage/tenant-objects.ts";
+import { isOwn, testObjects, usedObjects } from "../../support/shards.ts";
+import { OBJECTS, testPlacement } from "./placement.ts";
 
 /**
  * The media service alone, behind the real HTTP layer, on the real database, bucket and Images binding. Simulated are
@@ -79,7 +82,13 @@ export function mediaApp(
   const homes = new Map<string, string>();
   const apart = new Set<string>();
   const clock = { nowMs: START_MS };
-  const media = createMedia({
+  const hasObjects = isOwn && shards.length > 1;
+  const reports = createTenantObjectStore(env.DB);
+  const inOrder = async (after: number, limit: number) =>
+    OBJECTS.filter((number) => number > after)
+      .slice(0, limit)
+      .map((number) => ({ number }));
+  const made = createMedia({
     names,
     log: heardLog,
     meter: noMeter,
@@ -90,7 +99,12 @@ export function mediaApp(
     audit: createAuditLog({ db: env.DB, log: heardLog, operatorClientId: "plat.operator", wait: async () => {} }),
     heldFrom: createRestorePointStore(env.DB).heldFrom,
     shards,
-    placement: shards.length === 1 ? { shardOf: async () => 0, forget() {} } : testPlacement,
+    objects: hasObjects ? testObjects : undefined,
+    objectReports: hasObjects ? { ...reports, page: inOrder } : reports,
+    placement:
+      shards.length === 1
+        ? { shardOf: async () => 0, exists: async (shard) => shard === 0, forget() {} }
+        : testPlacement,
     owners: createDirectoryOwners(env.DB),
     bucket: env.MEDIA,
     images: env.IMAGES,
@@ -111,6 +125,26 @@ export function mediaApp(
     s3: undefined,
     ...overrides,
   });
+  const objects = overrides.objects ?? (hasObjects ? testObjects : undefined);
+  /** A sweep of the cron, and the sweeps that the alarms of tenant objects ask for. */
+  const media: Media = {
+    ...made,
+    async sweep(nowMs) {
+      await made.sweep(nowMs);
+      if (objects === undefined) return;
+      const messages = [...usedObjects].map((shard) => ({
+        id: String(shard),
+        timestamp: new Date(nowMs),
+        attempts: 1,
+        body: { ...OBJECT_SWEEP, shard },
+      }));
+      const batch = createMessageBatch("plinth-media-jobs", messages);
+      const before = clock.nowMs;
+      clock.nowMs = nowMs;
+      await made.consume(batch, () => {});
+      clock.nowMs = before;
+    },
+  };
   const app = new Hono();
   const services: readonly Service[] = [
     { name: "media", base: "/media/v2", routes: media.routes, crossOrigin: true },

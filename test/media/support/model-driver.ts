@@ -1,6 +1,8 @@
 import { env } from "cloudflare:workers";
 import { createHash } from "node:crypto";
 import { expect } from "vitest";
+import { FIRST_TENANT_OBJECT } from "../../../src/platform/storage/tenant-objects.ts";
+import { createTenantObjectStore } from "../../../src/shards/tenant-object-store.ts";
 import type { MediaJob, VariantJob } from "../../../src/media/model/job.ts";
 import { encodePng, gradient, PNG_SIGNATURE, quarters } from "../../support/images.ts";
 import { FaultyBindings } from "./faults.ts";
@@ -20,7 +22,7 @@ import { mediaApp, START_MS, type MediaApp, type Settled } from "./media-app.ts"
 import { principal } from "./principal.ts";
 import { collection } from "./stored-file.ts";
 import { keptPlacement, MovingTenants, placeTenants } from "./moving-tenants.ts";
-import { everywhere } from "../../support/shards.ts";
+import { everywhere, isOwn } from "../../support/shards.ts";
 
 /** Contents to upload: two images, and a text. */
 export const CONTENTS: readonly (Content & { readonly data: Uint8Array<ArrayBuffer> })[] = [
@@ -45,8 +47,12 @@ export interface Shown {
   readonly erasures: readonly string[];
 }
 
-/** Where the files of tenants lie at first. */
-const PLACES: Readonly<Record<string, number>> = Object.fromEntries(TENANTS.map((tenant, at) => [tenant, at % 4]));
+/** Where the files of tenants lie at first: one has an object of its own. */
+const PLACES: Readonly<Record<(typeof TENANTS)[number], number>> = {
+  acme: isOwn ? FIRST_TENANT_OBJECT + 1 : 0,
+  globex: FIRST_TENANT_OBJECT,
+  initech: 2,
+};
 
 const TABLES = [
   "moved_file",
@@ -78,9 +84,10 @@ export class Driver {
   #next: string | undefined;
 
   constructor() {
-    const { shards, bucket, queue: jobs } = this.bindings;
-    this.app = mediaApp({ shards, bucket, jobs, placement: keptPlacement() });
-    this.moving = new MovingTenants(this.app.media, shards, this.app.clock);
+    const { shards, objects, bucket, queue: jobs } = this.bindings;
+    const objectReports = createTenantObjectStore(env.DB);
+    this.app = mediaApp({ shards, objects, objectReports, bucket, jobs, placement: keptPlacement() });
+    this.moving = new MovingTenants(this.app.media, shards, this.app.clock, objects);
     this.app.clock.nowMs = START_MS;
     for (const { client, home } of CALLERS) this.app.homes.set(this.#nameOf(client), home);
     for (const { client, tenant, tenantExplicit, reaches } of CALLERS)

@@ -2,10 +2,12 @@ import { env } from "cloudflare:workers";
 import { createMedia } from "../../../src/media/service.ts";
 import { shardsOf, type Placement, type Shards } from "../../../src/platform/storage/shards.ts";
 import { systemRandom } from "../../../src/platform/runtime/random.ts";
-import { createMoves, type FileMover, type Moves } from "../../../src/shards/moves.ts";
+import { FIRST_TENANT_OBJECT, type TenantObjects } from "../../../src/platform/storage/tenant-objects.ts";
+import { createMoves, type FileMover, type Moves, type Target } from "../../../src/shards/moves.ts";
 import { createMoveStore, type MoveStore } from "../../../src/shards/move-store.ts";
 import { createPlacement } from "../../../src/shards/placement.ts";
 import { createPlacementStore } from "../../../src/shards/placement-store.ts";
+import { createTenantObjectStore } from "../../../src/shards/tenant-object-store.ts";
 import { heardLog } from "../../support/runtime/heard-log.ts";
 import { ownIsolate } from "../../support/runtime/own-isolate.ts";
 import { everywhere } from "../../support/shards.ts";
@@ -25,7 +27,12 @@ export const MOVE_TABLES = [
 
 /** Copies of places as an isolate has them, which are old after a move. */
 export const keptPlacement = (): Placement =>
-  createPlacement(createPlacementStore(env.DB), shardsOf(env).length, ownIsolate);
+  createPlacement({
+    store: createPlacementStore(env.DB),
+    shards: shardsOf(env).length,
+    objects: { place() {}, store: createTenantObjectStore(env.DB) },
+    isolate: ownIsolate,
+  });
 
 /** Tenants of the directory whose files lie in these shards; each again in its own. */
 export async function placeTenants(places: Readonly<Record<string, number>>): Promise<void> {
@@ -37,6 +44,11 @@ export async function placeTenants(places: Readonly<Record<string, number>>): Pr
     env.DB.prepare(
       `INSERT INTO tenant (id, organization, name, created_at) SELECT value ->> 'tenant', 'moving', '', 0
        FROM json_each(?) WHERE true ON CONFLICT DO NOTHING`,
+    ).bind(given),
+    env.DB.prepare("DELETE FROM tenant_object"),
+    env.DB.prepare(
+      `INSERT INTO tenant_object (number, tenant) SELECT value ->> 'shard', value ->> 'tenant' FROM json_each(?)
+       WHERE value ->> 'shard' >= ${FIRST_TENANT_OBJECT}`,
     ).bind(given),
     env.DB.prepare(
       `INSERT INTO tenant_shard (tenant, shard) SELECT value ->> 'tenant', value ->> 'shard' FROM json_each(?) WHERE true
@@ -54,7 +66,7 @@ export class MovingTenants {
   #left = Infinity;
   #begun = 0;
 
-  constructor(media: Media, shards: Shards, clock: { nowMs: number }) {
+  constructor(media: Media, shards: Shards, clock: { nowMs: number }, objects?: TenantObjects) {
     const dying = <T extends object>(real: T): T =>
       new Proxy(real, {
         get: (target, name) => {
@@ -68,6 +80,8 @@ export class MovingTenants {
     const { db } = shards[0];
     this.#moves = createMoves({
       shards,
+      objects: objects && { ...objects, setting: { for: "asked", near: undefined } },
+      objectStore: createTenantObjectStore(db),
       store: dying<MoveStore>(createMoveStore(db)),
       places: createPlacementStore(db),
       mover: dying<FileMover>(media.mover),
@@ -78,7 +92,7 @@ export class MovingTenants {
     });
   }
 
-  async begin(tenant: string, to: number, nowMs: number): Promise<void> {
+  async begin(tenant: string, to: Target, nowMs: number): Promise<void> {
     this.#left = Infinity;
     // Ids of moves grow with the time, which may stand still in a test.
     await this.#moves.begin(tenant, to, nowMs + this.#begun++, () => env.DB.prepare("SELECT 1")).catch(() => undefined);

@@ -10,6 +10,7 @@ import { principal } from "../support/principal.ts";
 import { expectProblem } from "../support/problem.ts";
 import { collection } from "../support/stored-file.ts";
 import { expectJson } from "../../support/platform/call.ts";
+import { inShards } from "../../support/shards.ts";
 
 const app = mediaApp({ maxUploadBytes: 6 * 1024 * 1024 });
 const PICTURE = await encodePng(gradient(64, 48));
@@ -116,7 +117,7 @@ describe("a file in one request", () => {
     expect(await statesOf(as.clientName)).toEqual([]);
   });
 
-  it("leaves nothing if its bytes differ from the announced ones, or the quota has no space", async () => {
+  inShards("leaves nothing if its bytes differ from the announced ones, or the quota has no space", async () => {
     const as = principal({ tenant: await makeTenant() });
     const digest = { ...TEXT, "content-md5": "1B2M2Y8AsgTpgAmY7PhCfg==" };
     const wrong = await app.call(collection(), { as, method: "POST", body: "hello", headers: digest });

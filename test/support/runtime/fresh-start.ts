@@ -9,7 +9,7 @@ import { reuseRsaKeys } from "./rsa-keys.ts";
 import { lowerPasswordCost } from "./password-cost.ts";
 
 /** The state that all files of a runtime share. */
-const runtime = globalThis as { schema?: string };
+const runtime = globalThis as { schema?: string; usedObjects?: Set<number> };
 
 const given = env as typeof env & { readonly TEST_MIGRATIONS: D1Migration[] };
 
@@ -76,14 +76,23 @@ const literal = (value: string | number | null): string =>
  * sleeping objects may stay: each file has its own names, and metrics-support.ts empties those of the metrics. To wake
  * them all would take longer with each file, because emptied objects stay listed.
  */
-const wakeWhatAllShare = (): Promise<unknown> =>
+const wakeWhatAllShare = async (): Promise<unknown> =>
   Promise.all([
     ...databases().map(({ db }) => db.prepare("SELECT 1").run()),
-    ...objectShards().map((number) => pinged(shardObjectName(number))),
+    ...[...objectShards(), ...(await tenantObjects())].map((number) => pinged(shardObjectName(number))),
     env.MEDIA.head("any"),
     env.BACKUP?.head("any"),
     caches.default.match("https://any.example/"),
   ]);
+
+/** The tenant objects of the last file. The next file uses their numbers again. */
+async function tenantObjects(): Promise<readonly number[]> {
+  if (runtime.schema === undefined) return [];
+  const { results } = await env.DB.prepare("SELECT number FROM tenant_object").all<{ number: number }>();
+  const numbers = [...results.map(({ number }) => number), ...(runtime.usedObjects ?? [])];
+  runtime.usedObjects?.clear();
+  return numbers;
+}
 
 /** Pings an object. An object that still runs the modules of the previous file ends at the first call. */
 async function pinged(name: string): Promise<void> {

@@ -1,0 +1,33 @@
+import * as z from "zod/mini";
+import { invalidCursor, pageLinks, pageOf, type RowRange } from "../../http/input/paging.ts";
+import { defineRoute, json, type Route } from "../../http/route.ts";
+import { tenantId } from "../model/fields.ts";
+
+/** The port to the table of tenant objects. */
+export interface TenantObjectList {
+  list(
+    after: number,
+    tenant: string | undefined,
+    range: RowRange,
+  ): Promise<readonly { readonly number: number; readonly reportedAt: number }[]>;
+}
+
+/** The objects of tenants' own, by number. What an object stores is as its last sweep found it. */
+export const tenantObjectRoutes = (objects: TenantObjectList): readonly Route[] => [
+  defineRoute({
+    method: "GET",
+    path: "/tenant-objects",
+    summary: "List the tenants with an object of their own, and what each object stores",
+    operation: "listTenantObjects",
+    query: z.object({ tenant: z.optional(tenantId) }),
+    paged: true,
+    async handle({ query: { tenant }, paging, url }) {
+      const [after = 0] = paging.cursor ?? [];
+      if (typeof after !== "number") return invalidCursor();
+      const read = (from: number, range: RowRange) => objects.list(from, tenant, range);
+      const found = await pageOf(paging, { after, beginning: 0, read, keyOf: ({ number }) => [number] });
+      const shown = found.items.map(({ reportedAt, ...object }) => ({ ...object, reportedAt: reportedAt || null }));
+      return json(200, shown, { link: pageLinks(url, paging, found), "cache-control": "no-store" });
+    },
+  }),
+];

@@ -1,0 +1,26 @@
+import { LIMITS } from "../model/limits.ts";
+
+/** SQL: each kind of work of media/sweep.ts, of moves that broke off and of changes of owners has its query here. */
+const DUE = [
+  ...["pending", "committed", "removed"].map(
+    (state) => `SELECT min(due_at) FROM file WHERE state = '${state}' AND due_at IS NOT NULL`,
+  ),
+  `SELECT min(created_at) + ${LIMITS.uncommittedTtlMs} FROM file INDEXED BY file_pending
+    WHERE state = 'pending' AND due_at IS NULL`,
+  `SELECT min(due_at) FROM variant WHERE due_at IS NOT NULL`,
+  `SELECT min(due_at) FROM erasure WHERE due_at IS NOT NULL`,
+  `SELECT requested_at + ${LIMITS.erasureKeptMs} FROM erasure WHERE due_at IS NULL ORDER BY id LIMIT 1`,
+  `SELECT min(moved_at) FROM moved_file WHERE row IS NOT NULL`,
+  `SELECT min(begun_at) FROM closing`,
+  `SELECT min(failed_at) + ${LIMITS.deadWork.keptMs} FROM dead_work`,
+];
+
+/** Later than every time. */
+const NEVER = Number.MAX_SAFE_INTEGER;
+
+/**
+ * SQL: the earliest time at which the sweep of a database has something to do, as `dueAt`; NULL: nothing will be due.
+ * An alarm of a tenant object comes then (platform/storage/tenant-objects.ts). It may be early, never late.
+ */
+export const NEXT_DUE = `SELECT nullif(min(${DUE.map((query) => `coalesce((${query}), ${NEVER})`).join(", ")}), ${NEVER})
+  AS dueAt`;

@@ -1,0 +1,107 @@
+import type { LocationHint } from "../platform/storage/object-shards.ts";
+import { FIRST_TENANT_OBJECT, MOST_NUMBERS } from "../platform/storage/tenant-objects.ts";
+
+/** The directory's table of tenant objects (platform/storage/tenant-objects.ts). A number is never used again. */
+export type TenantObjectStore = ReturnType<typeof createTenantObjectStore>;
+
+export interface TenantObject {
+  readonly number: number;
+  readonly tenant: string;
+  readonly near: LocationHint | null;
+}
+
+/** The result of an object's last sweep: committed files, their bytes, and the size of its database. */
+export interface ObjectReport {
+  readonly files: number;
+  readonly bytes: number;
+  readonly databaseBytes: number;
+}
+
+interface NearQuota {
+  readonly tenant: string;
+  readonly files: number;
+  readonly bytes: number;
+  readonly mostFiles: number | null;
+  readonly mostBytes: number | null;
+}
+
+const NEXT = `coalesce(max(number), ${FIRST_TENANT_OBJECT - 1}) + 1`;
+const ALLOT = `INSERT INTO tenant_object (number, tenant, near) SELECT ${NEXT}, ?1, ?2 FROM tenant_object`;
+const CONFLICT = `HAVING ${NEXT} < ${MOST_NUMBERS} ON CONFLICT (tenant) DO NOTHING`;
+/** SQL: the tenant does not exist, and had no place before. */
+const IS_NEW = `NOT EXISTS (SELECT 1 FROM tenant WHERE id = ?1) AND NOT EXISTS (SELECT 1 FROM tenant_shard WHERE tenant = ?1)`;
+
+export const TENANT_OBJECT_SQL = {
+  allot: `${ALLOT} WHERE true ${CONFLICT}`,
+  // The condition is beside the aggregate, which has a row even of an empty table.
+  allotNew: `${ALLOT} WHERE true HAVING ${NEXT} < ${MOST_NUMBERS} AND ${IS_NEW} ON CONFLICT (tenant) DO NOTHING`,
+  placeNew: `INSERT INTO tenant_shard (tenant, shard) SELECT tenant, number FROM tenant_object
+    WHERE tenant = ?1 AND ${IS_NEW} ON CONFLICT DO NOTHING`,
+  ofTenant: `SELECT number, tenant, near FROM tenant_object WHERE tenant = ?1`,
+  ofNumber: `SELECT number, tenant, near FROM tenant_object WHERE number = ?1`,
+  page: `SELECT number, tenant, near FROM tenant_object WHERE number > ?1 ORDER BY number LIMIT ?2`,
+  ofTenants: `SELECT number FROM tenant_object WHERE tenant IN (SELECT value FROM json_each(?1))
+    ORDER BY number LIMIT ?2`,
+  list: `SELECT number, tenant, near, files, bytes, database_bytes AS databaseBytes, reported_at AS reportedAt
+    FROM tenant_object WHERE number > ?1 AND (?2 IS NULL OR tenant = ?2) ORDER BY number LIMIT ?3 OFFSET ?4`,
+  report: `UPDATE tenant_object SET files = ?2, bytes = ?3, database_bytes = ?4, reported_at = ?5
+    WHERE number = ?1 AND (files, bytes, database_bytes) IS NOT (?2, ?3, ?4)`,
+  sums: `SELECT count(*) AS objects, coalesce(sum(files), 0) AS files, coalesce(sum(bytes), 0) AS bytes,
+    coalesce(sum(database_bytes), 0) AS databaseBytes FROM tenant_object`,
+  byTenant: `SELECT tenant, files, bytes FROM tenant_object WHERE tenant >= ?1 AND tenant < ?2 AND files > 0`,
+  nearQuota: `SELECT page.tenant, files, bytes, quota_files AS mostFiles, quota_bytes AS mostBytes
+    FROM (SELECT tenant, files, bytes FROM tenant_object WHERE number > 0 ORDER BY number LIMIT ?2) AS page
+      CROSS JOIN tenant ON tenant.id = page.tenant
+    WHERE files >= ?1 * quota_files OR bytes >= ?1 * quota_bytes LIMIT ?3`,
+} as const;
+
+export const createTenantObjectStore = (db: D1Database) => ({
+  /** Gives a tenant an object, or returns the one that it has. Undefined: all numbers are used. */
+  async allot(tenant: string, near: LocationHint | undefined): Promise<TenantObject | undefined> {
+    const [, found] = await db.batch<TenantObject>([
+      db.prepare(TENANT_OBJECT_SQL.allot).bind(tenant, near ?? null),
+      db.prepare(TENANT_OBJECT_SQL.ofTenant).bind(tenant),
+    ]);
+    return found?.results[0];
+  },
+  /** Gives a new tenant an object. The statements must run before the tenant's row is written. */
+  placeStatements: (tenant: string, near: LocationHint | undefined): readonly D1PreparedStatement[] => [
+    db.prepare(TENANT_OBJECT_SQL.allotNew).bind(tenant, near ?? null),
+    db.prepare(TENANT_OBJECT_SQL.placeNew).bind(tenant),
+  ],
+  find: async (number: number): Promise<TenantObject | undefined> =>
+    (await db.prepare(TENANT_OBJECT_SQL.ofNumber).bind(number).first<TenantObject>()) ?? undefined,
+  /** Returns objects with a larger number than `after`, in order. */
+  page: async (after: number, limit: number): Promise<readonly TenantObject[]> =>
+    (await db.prepare(TENANT_OBJECT_SQL.page).bind(after, limit).all<TenantObject>()).results,
+  /** Returns objects with their reports, of one tenant if given. `reportedAt` is 0 before the first report. */
+  async list(after: number, tenant: string | undefined, { skip, limit }: { skip: number; limit: number }) {
+    const statement = db.prepare(TENANT_OBJECT_SQL.list).bind(after, tenant ?? null, limit, skip);
+    return (await statement.all<TenantObject & ObjectReport & { reportedAt: number }>()).results;
+  },
+  /** Returns the objects of these tenants, or of all tenants, up to `limit`. */
+  async ofTenants(tenants: readonly string[] | undefined, limit: number): Promise<readonly number[]> {
+    const some =
+      tenants === undefined
+        ? db.prepare(TENANT_OBJECT_SQL.page).bind(0, limit)
+        : db.prepare(TENANT_OBJECT_SQL.ofTenants).bind(JSON.stringify(tenants), limit);
+    return (await some.all<{ number: number }>()).results.map(({ number }) => number);
+  },
+  report: async (number: number, { files, bytes, databaseBytes }: ObjectReport, nowMs: number): Promise<void> =>
+    void (await db.prepare(TENANT_OBJECT_SQL.report).bind(number, files, bytes, databaseBytes, nowMs).run()),
+  /** Sums the reports of all objects. */
+  sums: async (): Promise<ObjectReport & { readonly objects: number }> =>
+    (await db.prepare(TENANT_OBJECT_SQL.sums).first<ObjectReport & { objects: number }>())!,
+  async nearQuota(share: number, among: number, limit: number) {
+    const statement = db.prepare(TENANT_OBJECT_SQL.nearQuota).bind(share, among, limit);
+    return (await statement.all<NearQuota>()).results;
+  },
+  /** Returns what tenants with files and an id of at least `from` and below `before` store, as reported. */
+  byTenant: async (from: string, before: string) =>
+    (
+      await db
+        .prepare(TENANT_OBJECT_SQL.byTenant)
+        .bind(from, before)
+        .all<{ tenant: string; files: number; bytes: number }>()
+    ).results,
+});

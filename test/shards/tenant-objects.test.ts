@@ -1,0 +1,466 @@
+import {
+  createExecutionContext,
+  createMessageBatch,
+  getQueueResult,
+  runDurableObjectAlarm,
+  runInDurableObject,
+} from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import { describe, expect, it } from "vitest";
+import { createDeps } from "../../src/deps.ts";
+import { newFileId, shardOfId } from "../../src/media/model/file.ts";
+import { systemRandom } from "../../src/platform/runtime/random.ts";
+import { shardObjectName } from "../../src/platform/storage/shards.ts";
+import { FIRST_TENANT_OBJECT, MOST_NUMBERS, OBJECT_SWEEP } from "../../src/platform/storage/tenant-objects.ts";
+import { WAKE } from "../../src/shards/shard-database.do.ts";
+import { isolate, type Isolate } from "../support/isolate.ts";
+import { call, expectJson } from "../support/platform/call.ts";
+import { ALL_SCOPES, makeClient, type TestClient } from "../support/platform/clients.ts";
+import { OPERATOR, put } from "../support/platform/operator.ts";
+import { makeTenant, makeTenantIn, placeOf } from "../support/platform/tenants.ts";
+import { tokenFor } from "../support/platform/tokens.ts";
+import { unique } from "../support/platform/unique.ts";
+import { shardDb } from "../support/shards.ts";
+
+const operator = () => tokenFor(OPERATOR);
+const move = async (tenant: string, to: object) =>
+  call(`/admin/v1/tenants/${tenant}/move`, { token: await operator(), json: to });
+const later = async (): Promise<void> => void (await env.DB.exec("UPDATE tenant_move SET due_at = 1 WHERE due_at > 0"));
+const objectAt = (shard: number) => env.SHARD_DATABASE.getByName(shardObjectName(shard));
+const rowsIn = (shard: number, sql: string) =>
+  runInDurableObject(objectAt(shard), (_, { storage }) => storage.sql.exec(sql).toArray());
+
+/** Moves a tenant to an object of its own, and returns the object's number. */
+async function moveHome(tenant: string, near?: string): Promise<number> {
+  await expectJson(await move(tenant, { shard: "own", ...(near === undefined ? {} : { near }) }), 202);
+  return untilMoved(tenant);
+}
+
+/** Waits until the tenant works in its new shard, and returns that. */
+async function untilMoved(tenant: string): Promise<number> {
+  for (let step = 0; step < 50; step++) {
+    const { state, to } = await expectJson(
+      await call(`/admin/v1/tenants/${tenant}/move`, { token: await operator() }),
+      200,
+    );
+    if (state === "cleaning" || state === "done") return to;
+    await scheduler.wait(20);
+  }
+  throw new Error("the move does not end");
+}
+
+/** Makes a tenant with an object of its own. */
+async function tenantAtHome(): Promise<{ tenant: string; home: number }> {
+  const tenant = await makeTenant();
+  return { tenant, home: await moveHome(tenant) };
+}
+
+async function store(client: TestClient, text = "x", visibility: "" | "public/" = ""): Promise<string> {
+  const headers = { "content-type": "text/plain" };
+  const body = new TextEncoder().encode(text);
+  const token = await tokenFor(client);
+  const send = () => call(`/media/v2/${visibility}files`, { token, method: "POST", body, headers });
+  const first = await send();
+  return (await expectJson(first.status === 503 ? await send() : first, 202)).id;
+}
+
+describe("the id of a file", () => {
+  it("names a shard of the deployment or a tenant object", () => {
+    for (const shard of [0, 1, 17, 239, FIRST_TENANT_OBJECT, 241, 65_535, 65_536, MOST_NUMBERS - 1])
+      for (let round = 0; round < 50; round++) {
+        const id = newFileId(Date.now(), systemRandom, shard);
+        expect(id).toMatch(/^[0-9a-f]{24}$/);
+        expect(shardOfId(id)).toBe(shard);
+      }
+    expect(new Set(Array.from({ length: 1_000 }, () => newFileId(0, systemRandom, 300))).size).toBe(1_000);
+  });
+
+  it("leads nowhere, and creates no object, if no tenant has that object", async () => {
+    const { results } = await env.DB.prepare("SELECT max(number) AS last FROM tenant_object").all<{ last: number }>();
+    const unused = Math.max(results[0]!.last ?? 0, FIRST_TENANT_OBJECT) + 7;
+    const id = newFileId(Date.now(), systemRandom, unused);
+    expect((await call(`/media/v2/public/files/${id}`)).status).toBe(404);
+    expect((await call(`/media/v2/content/${id}`)).status).toBe(404);
+    expect(await rowsIn(unused, "SELECT name FROM sqlite_schema WHERE name = 'file'")).toEqual([]);
+  });
+});
+
+describe("an object of a tenant's own", () => {
+  // shows: operator/shards/own-object
+  it("has the tenant's files, their lists, metadata, links and deletions", async () => {
+    const tenant = await makeTenant();
+    const home = await moveHome(tenant, "weur");
+    expect(home).toBeGreaterThanOrEqual(FIRST_TENANT_OBJECT);
+    const client = await makeClient({ tenant });
+    const token = await tokenFor(client);
+    const [own, shared] = [await store(client), await store(client, "y", "public/")];
+    expect([own, shared].map(shardOfId)).toEqual([home, home]);
+    expect(await rowsIn(home, "SELECT count(*) AS n FROM file")).toEqual([{ n: 2 }]);
+    expect(await env.DB.prepare("SELECT 1 FROM file WHERE id = ?").bind(own).first()).toBeNull();
+    expect((await call(`/media/v2/public/files/${shared}`)).status).toBe(302);
+    expect(await (await call(`/media/v2/content/${shared}`)).text()).toBe("y");
+    const json = { color: "red" };
+    expect((await call(`/media/v2/files/${own}/metadata`, { token, method: "PUT", json })).status).toBe(200);
+    expect(await expectJson(await call(`/media/v2/files?q=color:red&tenant=${tenant}`, { token }), 200)).toMatchObject([
+      { id: own },
+    ]);
+    const removed = await call(`/media/v2/files/${own}`, { token, method: "DELETE" });
+    expect(removed.status).toBe(204);
+    expect(shardOfId(removed.headers.get("location")!.split("/").at(-1)!)).toBe(home);
+    expect((await call(`/media/v2/files/${own}`, { token })).status).toBe(404);
+    expect(await env.DB.prepare("SELECT near FROM tenant_object WHERE number = ?").bind(home).first("near")).toBe(
+      "weur",
+    );
+  });
+
+  it("has the tenant's quota and its state when the change is answered", async () => {
+    const { tenant, home } = await tenantAtHome();
+    const client = await makeClient({ tenant });
+    const id = await store(client, "x", "public/");
+    const described = { organization: `${tenant}-org`, name: "x", quota: { files: 1 } };
+    await put(`tenants/${tenant}`, described);
+    expect(await rowsIn(home, "SELECT id, quota_files AS files FROM tenant")).toEqual([{ id: tenant, files: 1 }]);
+    const headers = { "content-type": "text/plain" };
+    const body = new TextEncoder().encode("y");
+    const full = await call("/media/v2/files", { token: await tokenFor(client), method: "POST", body, headers });
+    expect(full.status).toBe(413);
+    await put(`tenants/${tenant}`, { ...described, disabled: true });
+    expect((await call(`/media/v2/content/${id}`)).status).toBe(404);
+  });
+
+  // shows: operator/shards/own-object-move
+  it("takes a tenant with its files, and gives it back: links work all the time", async () => {
+    const tenant = await makeTenantIn(1);
+    const client = await makeClient({ tenant });
+    const [first, secret] = [await store(client, "first", "public/"), await store(client, "secret")];
+    const home = await moveHome(tenant);
+    const second = await store(client, "second", "public/");
+    expect([first, second].map(shardOfId)).toEqual([1, home]);
+    const readAll = async () => {
+      expect(await (await call(`/media/v2/content/${first}`)).text()).toBe("first");
+      expect(await (await call(`/media/v2/content/${second}`)).text()).toBe("second");
+      expect((await call(`/media/v2/files/${secret}`, { token: await tokenFor(client) })).status).toBe(200);
+    };
+    await readAll();
+    await later();
+    await createDeps(env).moves.sweep();
+    await readAll();
+    expect(await shardDb(1).prepare("SELECT 1 FROM file WHERE id = ?").bind(first).first()).toBeNull();
+    await expectJson(await move(tenant, { shard: 2 }), 202);
+    await untilMoved(tenant);
+    await readAll();
+    await later();
+    await createDeps(env).moves.sweep();
+    await readAll();
+    expect(await placeOf(tenant)).toBe(2);
+    expect(await moveHome(tenant)).toBe(home);
+    await readAll();
+  });
+
+  it("is refused beyond 32 tenants with files that left a shard, and for a tenant without files never", async () => {
+    const tenant = await makeTenantIn(1);
+    const client = await makeClient({ tenant });
+    await shardDb(1).prepare("DELETE FROM departed_to").run();
+    const many = Array.from({ length: 32 }, (_, at) => 100_000 + at);
+    const insert = shardDb(1).prepare("INSERT INTO departed_to (shard) SELECT value FROM json_each(?)");
+    await insert.bind(JSON.stringify(many)).run();
+    const empty = await makeTenantIn(1);
+    await moveHome(empty);
+    expect(await shardDb(1).prepare("SELECT count(*) AS n FROM departed_to").first("n")).toBe(32);
+    await store(client);
+    expect((await expectJson(await move(tenant, { shard: "own" }), 409)).details[0].type).toBe("crowded");
+    await shardDb(1).prepare("DELETE FROM departed_to WHERE shard >= 100000").run();
+    await moveHome(tenant);
+  });
+
+  it("is refused where the deployment has none, and a place without it", async () => {
+    const tenant = await makeTenant();
+    const asked = async (own: Isolate, json: object) => {
+      const headers = { authorization: `Bearer ${await operator()}`, "content-type": "application/json" };
+      const init = { method: "POST", headers, body: JSON.stringify(json) };
+      return own.fetch(`/admin/v1/tenants/${tenant}/move`, init);
+    };
+    expect((await asked(isolate({ TENANT_OBJECTS: "" }), { shard: "own" })).status).toBe(400);
+    for (const wrong of [
+      { shard: 2, near: "weur" },
+      { shard: "own", near: "mars" },
+      { shard: "other" },
+      { shard: 240 },
+    ])
+      expect((await asked(isolate(), wrong)).status).toBe(400);
+  });
+
+  it("is that of each new tenant, if the setting says so; a tenant of the same name gets it again", async () => {
+    const own = isolate({ TENANT_OBJECTS: "new:apac" });
+    const [tenant, organization] = [unique("t"), unique("o")];
+    const send = async (path: string, method: string, json?: object) => {
+      const headers = { authorization: `Bearer ${await operator()}`, "content-type": "application/json" };
+      const body = json === undefined ? {} : { body: JSON.stringify(json) };
+      return (await own.fetch(`/admin/v1/${path}`, { method, headers, ...body })).status;
+    };
+    await put(`organizations/${organization}`, { name: "x" });
+    expect(await send(`tenants/${tenant}`, "PUT", { organization, name: "x" })).toBe(201);
+    const place = await placeOf(tenant);
+    expect(place).toBeGreaterThanOrEqual(FIRST_TENANT_OBJECT);
+    const near = env.DB.prepare("SELECT near FROM tenant_object WHERE tenant = ?").bind(tenant);
+    expect(await near.first("near")).toBe("apac");
+    expect(await rowsIn(place!, "SELECT id FROM tenant")).toEqual([{ id: tenant }]);
+    expect(await send(`tenants/${tenant}`, "DELETE")).toBe(204);
+    expect(await send(`tenants/${tenant}`, "PUT", { organization, name: "y" })).toBe(201);
+    expect(await placeOf(tenant)).toBe(place);
+    expect(await send(`tenants/${await makeTenantIn(2)}`, "PUT", { organization, name: "z" })).toBe(200);
+  });
+});
+
+describe("the sweep of a tenant object", () => {
+  const sweep = async (shard: number): Promise<void> => {
+    const body = { ...OBJECT_SWEEP, shard };
+    const batch = createMessageBatch("plinth-media-jobs", [{ id: "1", timestamp: new Date(), attempts: 1, body }]);
+    await createDeps(env).media.consume(batch, () => {});
+    const { explicitAcks } = await getQueueResult(batch, createExecutionContext());
+    expect(explicitAcks).toEqual(["1"]);
+  };
+  const alarmOf = (shard: number) => runInDurableObject(objectAt(shard), (_, { storage }) => storage.getAlarm());
+
+  // shows: operator/shards/own-object-sweep
+  it("comes after a change, expires what is due, reports to the directory, and sleeps until something is due", async () => {
+    const { tenant, home } = await tenantAtHome();
+    const client = await makeClient({ tenant });
+    await sweep(home);
+    expect(await alarmOf(home)).toBeNull();
+    const id = await store(client, "four");
+    const soon = await alarmOf(home);
+    expect(soon! - Date.now()).toBeGreaterThan(200_000);
+    expect(soon! - Date.now()).toBeLessThanOrEqual(WAKE.afterMs);
+    const { media } = createDeps(env);
+    expect((await media.storedByTenant(tenant, `${tenant}~`)).filter((one) => one.tenant === tenant)).toEqual([]);
+    await sweep(home);
+    expect(await media.storedByTenant(tenant, `${tenant}~`)).toEqual([{ tenant, files: 1, bytes: 4 }]);
+    expect(await alarmOf(home)).toBeNull();
+    const before = await media.stored();
+
+    const token = await tokenFor(client);
+    const pending = await expectJson(
+      await call("/media/v2/files", { token, json: { "Content-Type": "text/plain" } }),
+      200,
+    );
+    await sweep(home);
+    const day = 24 * 3_600_000;
+    expect((await alarmOf(home))! - Date.now()).toBeGreaterThan(day - 60_000);
+    await runInDurableObject(objectAt(home), (_, { storage }) => {
+      storage.sql.exec(
+        "UPDATE file SET created_at = created_at - ?, id = '00' || substr(id, 3) WHERE id = ?",
+        2 * day,
+        pending.id,
+      );
+    });
+    await sweep(home);
+    expect(await rowsIn(home, "SELECT state FROM file ORDER BY state")).toEqual([
+      { state: "committed" },
+      { state: "removed" },
+    ]);
+    expect((await call(`/media/v2/files/${id}`, { token, method: "DELETE" })).status).toBe(204);
+    await sweep(home);
+    const after = await media.stored();
+    expect([before.files - after.files, before.bytes - after.bytes]).toEqual([1, 4]);
+  });
+
+  it("is asked for by the alarm, again and again until a sweep ends", async () => {
+    const { tenant, home } = await tenantAtHome();
+    await store(await makeClient({ tenant }));
+    await runDurableObjectAlarm(objectAt(home));
+    const again = await alarmOf(home);
+    expect(again! - Date.now()).toBeGreaterThan(WAKE.againMs - 60_000);
+    await expect
+      .poll(async () => env.DB.prepare("SELECT files FROM tenant_object WHERE number = ?").bind(home).first("files"))
+      .toBe(1);
+  });
+
+  it("is not needed to read: an object that is only read has no alarm", async () => {
+    const { tenant, home } = await tenantAtHome();
+    const client = await makeClient({ tenant });
+    await sweep(home);
+    await expectJson(await call(`/media/v2/files?tenant=${tenant}`, { token: await tokenFor(client) }), 200);
+    expect(await alarmOf(home)).toBeNull();
+  });
+});
+
+describe("a client with files in tenant objects", () => {
+  const described = (tenant: string, name: string) => ({
+    tenant,
+    confidential: true,
+    grantTypes: ["client_credentials"],
+    scopes: ALL_SCOPES,
+    name,
+  });
+  const pendingOf = async (client: TestClient) =>
+    expectJson(
+      await call("/media/v2/files", { token: await tokenFor(client), json: { "Content-Type": "text/plain" } }),
+      200,
+    );
+
+  // shows: operator/shards/own-object-clients
+  it("takes its pending files along when it is renamed; the next one of the name finds nothing", async () => {
+    const { tenant, home } = await tenantAtHome();
+    const client = await makeClient({ tenant });
+    const file = await pendingOf(client);
+    const name = `${unique("n")}.renamed`;
+    await put(`clients/${client.clientId}`, described(tenant, name));
+    expect(await rowsIn(home, "SELECT client FROM owner")).toEqual([{ client: name }]);
+    expect(await rowsIn(home, "SELECT * FROM closing")).toEqual([]);
+    const next = await makeClient({ tenant, name: client.clientId });
+    const commit = async (as: TestClient) => call(file.commitLink, { token: await tokenFor(as), method: "POST" });
+    expect(
+      (await call(file.uploadLink, { method: "PUT", body: "x", headers: { "content-type": "text/plain" } })).status,
+    ).toBe(200);
+    expect((await commit(next)).status).toBe(404);
+    expect((await commit(client)).status).toBe(202);
+    const noted = env.DB.prepare("SELECT count(*) AS n FROM client_object WHERE client = ? AND number = ?");
+    expect(await noted.bind(name, home).first("n")).toBe(1);
+  });
+
+  it("cannot be renamed or removed while a file is committed there, and is gone there after its removal", async () => {
+    const { tenant, home } = await tenantAtHome();
+    const client = await makeClient({ tenant });
+    const id = await store(client);
+    const token = await operator();
+    const path = `clients/${client.clientId}`;
+    const remove = () => call(`/admin/v1/${path}`, { token, method: "DELETE" });
+    const renamed = await call(`/admin/v1/${path}`, {
+      token,
+      method: "PUT",
+      json: described(tenant, `${tenant}.${unique("n")}`),
+    });
+    expect([renamed.status, (await remove()).status]).toEqual([409, 409]);
+    expect((await call(`/admin/v1/tenants/${tenant}`, { token, method: "DELETE" })).status).toBe(409);
+    expect((await call(`/media/v2/files/${id}`, { token: await tokenFor(client), method: "DELETE" })).status).toBe(204);
+    await pendingOf(client);
+    expect((await remove()).status).toBe(204);
+    expect(await rowsIn(home, "SELECT client FROM owner WHERE erasure_id IS NULL AND tenant = ''")).toEqual([]);
+    expect(await rowsIn(home, "SELECT client FROM requester")).toEqual([]);
+  });
+
+  it("is noted again by the sweep of the object, after a restore of the directory to an earlier time", async () => {
+    const { tenant, home } = await tenantAtHome();
+    const client = await makeClient({ tenant });
+    await pendingOf(client);
+    const noted = env.DB.prepare("SELECT count(*) AS n FROM client_object WHERE number = ?").bind(home);
+    expect(await noted.first("n")).toBe(1);
+    await env.DB.prepare("DELETE FROM client_object WHERE number = ?").bind(home).run();
+    const body = { ...OBJECT_SWEEP, shard: home };
+    const batch = createMessageBatch("plinth-media-jobs", [{ id: "1", timestamp: new Date(), attempts: 1, body }]);
+    await createDeps(env).media.consume(batch, () => {});
+    expect(await noted.first("n")).toBe(1);
+  });
+
+  it("writes nothing in a new object while it is being changed: 503", async () => {
+    const { tenant, home } = await tenantAtHome();
+    const client = await makeClient({ tenant });
+    const closing =
+      "INSERT INTO closing (kind, name, client, tenant, change, begun_at) VALUES ('client', ?1, ?1, ?2, 'c', 0)";
+    await env.DB.prepare(closing).bind(client.clientId, tenant).run();
+    const token = await tokenFor(client);
+    const create = () => call("/media/v2/files", { token, json: { "Content-Type": "text/plain" } });
+    expect((await create()).status).toBe(503);
+    expect(await rowsIn(home, "SELECT client FROM owner")).toEqual([]);
+    await env.DB.prepare("DELETE FROM closing").run();
+    expect((await create()).status).toBe(200);
+  });
+
+  it("changes everywhere although the change breaks off before an object: its sweep ends it", async () => {
+    const { tenant, home } = await tenantAtHome();
+    const client = await makeClient({ tenant });
+    await pendingOf(client);
+    const name = `${unique("n")}.renamed`;
+    const insert =
+      "INSERT INTO closing (kind, name, client, tenant, change, begun_at) VALUES ('client', ?, ?, ?, 'c', 1)";
+    await runInDurableObject(objectAt(home), (_, { storage }) => {
+      storage.sql.exec(insert, client.clientId, client.clientId, tenant);
+    });
+    await env.DB.prepare("UPDATE client SET name = ? WHERE id = ?").bind(name, client.clientId).run();
+    const body = { ...OBJECT_SWEEP, shard: home };
+    const batch = createMessageBatch("plinth-media-jobs", [{ id: "1", timestamp: new Date(), attempts: 1, body }]);
+    await createDeps(env).media.consume(batch, () => {});
+    expect(await rowsIn(home, "SELECT client FROM owner")).toEqual([{ client: name }]);
+    expect(await rowsIn(home, "SELECT * FROM closing")).toEqual([]);
+  });
+});
+
+describe("the operator", () => {
+  it("lists tenant objects, a page at a time, or that of one tenant; nobody else does", async () => {
+    const [one, other] = [await tenantAtHome(), await tenantAtHome()];
+    const token = await operator();
+    const list = async (query: string) => call(`/admin/v1/tenant-objects${query}`, { token });
+    const { databaseBytes, ...shown } = (await expectJson(await list(`?tenant=${one.tenant}`), 200))[0];
+    expect(shown).toEqual({ number: one.home, tenant: one.tenant, near: null, files: 0, bytes: 0, reportedAt: null });
+    expect(databaseBytes).toBe(0);
+    expect(await expectJson(await list("?tenant=nosuch"), 200)).toEqual([]);
+    const numbers: number[] = [];
+    for (let path: string | undefined = "/admin/v1/tenant-objects?pageSize=2"; path !== undefined;) {
+      const page = await call(path, { token });
+      numbers.push(...(await expectJson<{ number: number }[]>(page, 200)).map(({ number }) => number));
+      path = /<([^>]*)>; rel="next"/.exec(page.headers.get("link") ?? "")?.[1];
+    }
+    expect(numbers).toEqual(numbers.toSorted((a, b) => a - b));
+    expect(numbers).toEqual(expect.arrayContaining([one.home, other.home]));
+    expect((await list("?cursor=WyJ4Il0")).status).toBe(400);
+    const stranger = await makeClient();
+    expect((await call("/admin/v1/tenant-objects", { token: await tokenFor(stranger) })).status).toBe(403);
+  });
+
+  it("finds files of tenant objects by name, with or without the tenant", async () => {
+    const { tenant } = await tenantAtHome();
+    const client = await makeClient({ tenant });
+    const id = await store(client);
+    const token = await tokenFor(client);
+    const name = unique("Plan");
+    const json = { name };
+    expect((await call(`/media/v2/files/${id}/metadata`, { token, method: "PUT", json })).status).toBe(200);
+    for (const query of [`q=${name}`, `q=${name}&tenant=${tenant}`])
+      expect(await expectJson(await call(`/admin/v1/files?${query}`, { token: await operator() }), 200)).toMatchObject({
+        files: [{ id, tenant, name }],
+        more: false,
+      });
+  });
+
+  // shows: operator/shards/own-object-comparison
+  it("compares R2 with tenant objects: orphans, missing bytes and variants, and repairs them", async () => {
+    const { tenant, home } = await tenantAtHome();
+    const { tenant: other, home: otherHome } = await tenantAtHome();
+    const client = await makeClient({ tenant });
+    const good = await store(client, "good");
+    const came = await store(await makeClient({ tenant: other }), "came");
+    const moved = await makeTenantIn(2);
+    const left = await store(await makeClient({ tenant: moved }), "left");
+    await moveHome(moved);
+    await later();
+    await createDeps(env).moves.sweep();
+    const lost = await store(client, "lost");
+    await env.MEDIA.delete(`blob/${lost}`);
+    const orphans = [newFileId(0, systemRandom, home), newFileId(0, systemRandom, otherHome)].map((id) => `blob/${id}`);
+    for (const key of orphans) await env.MEDIA.put(key, "whose?");
+    const found = async () => {
+      const { media } = createDeps(env);
+      const atMs = Date.now() + 3_600_000;
+      const run = await media.consistency.start({ actor: "x", requestId: "r", nowMs: atMs });
+      if (!run.ok) throw new Error("a repair runs");
+      const { id } = run.value;
+      for (let step = 0; step < 200; step++) {
+        if ((await media.consistency.find(id))!.state !== "running") break;
+        await media.consistency.step(id, atMs);
+      }
+      const findings = await media.consistency.findings(id, 0, 100, 0);
+      return { id, media, atMs, kinds: findings.map(({ kind, key }) => `${kind} ${key}`).toSorted() };
+    };
+    const first = await found();
+    expect(first.kinds).toEqual(
+      [`missing_bytes blob/${lost}`, ...orphans.map((key) => `orphan_object ${key}`)].toSorted(),
+    );
+    await first.media.consistency.repair(first.id, { actor: "x", requestId: "r", nowMs: first.atMs });
+    for (let step = 0; step < 50; step++) await first.media.consistency.step(first.id, first.atMs);
+    expect((await found()).kinds).toEqual([]);
+    expect(await rowsIn(home, `SELECT state FROM file WHERE id = '${lost}'`)).toEqual([{ state: "removed" }]);
+    for (const id of [good, came, left]) expect(await env.MEDIA.head(`blob/${id}`)).not.toBeNull();
+    for (const key of orphans) expect(await env.MEDIA.head(key)).toBeNull();
+  });
+});
