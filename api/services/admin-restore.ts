@@ -123,15 +123,16 @@ export const RESTORE_ENTRIES: Readonly<Record<string, Entry>> = {
     tag: TAGS.upkeep,
     about:
       "Of a shard that is an object; one that is a database goes back by `wrangler d1 time-travel`. All shards and the " +
-      "directory must go back to the same time. Cloudflare keeps 30 days.",
-    parameters: { shard: { text: "The number of the shard.", example: "4" } },
+      "directory must go back to the same time. The number of a tenant's own object takes the files of this tenant back. " +
+      "Cloudflare keeps 30 days.",
+    parameters: { shard: { text: "The number of the shard, or of a tenant's own object.", example: "4" } },
     body: {
       fields: { to: TO },
       example: { to: { timeMs: TIME } },
     },
     answers: RESTORED,
     errors: {
-      404: "The shard is no object.",
+      404: "The shard is no object, or no tenant has an object of this number.",
       409: NOT_RESTORED,
     },
   },

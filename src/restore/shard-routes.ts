@@ -6,10 +6,10 @@ import type { AuditTrail } from "../platform/ports/audit.ts";
 import type { PrepareOutcome, RestoreTo } from "../platform/storage/object-restore.ts";
 import { answerAudited, maintenanceOff, noPast, restoreTo } from "./past.ts";
 
-/** Port to the shards. Undefined: the shard is not an object. */
+/** Port to the shards. Undefined: there is no such object. */
 export type RestoreShard = (shard: number, to: RestoreTo) => Promise<PrepareOutcome | undefined>;
 
-/** Restores a shard that is an object. Cloudflare's tools can restore only D1 databases. */
+/** Restores a shard that is an object, or a tenant object. Cloudflare's tools can restore only D1 databases. */
 export const shardRoutes = (
   restoreShard: RestoreShard,
   audit: Pick<AuditTrail, "statement">,
@@ -20,7 +20,7 @@ export const shardRoutes = (
     path: "/shards/{shard}/restore",
     summary: "Restore a shard that is an object to an earlier time",
     operation: "restoreShard",
-    params: z.object({ shard: matching(/^[0-9]{1,3}$/) }),
+    params: z.object({ shard: matching(/^[0-9]{1,6}$/) }),
     body: jsonBody(z.strictObject({ to: restoreTo })),
     async handle(call) {
       const { shard } = call.params;

@@ -1,12 +1,16 @@
 import type { ObjectShards } from "../platform/storage/object-shards.ts";
 import type { PrepareOutcome, Restorable, RestoreTo } from "../platform/storage/object-restore.ts";
+import { isTenantObject } from "../platform/storage/tenant-objects.ts";
 import { shardObjectName, type ObjectNamespace } from "../platform/storage/shards.ts";
 
-/** Restores a shard that is a Durable Object to an earlier time. Undefined: the shard is not an object. */
+/**
+ * Restores a shard that is a Durable Object, or a tenant object, to an earlier time. `exists`: a tenant has the tenant
+ * object of this number. Undefined: there is no such object.
+ */
 export const createRestoreShard =
-  (objects: ObjectNamespace, shards: ObjectShards) =>
+  (objects: ObjectNamespace, shards: ObjectShards, exists: (number: number) => Promise<boolean>) =>
   async (shard: number, to: RestoreTo): Promise<PrepareOutcome | undefined> => {
-    if (!shards.has(shard)) return undefined;
+    if (!(isTenantObject(shard) ? await exists(shard) : shards.has(shard))) return undefined;
     const stub = () => objects.getByName(shardObjectName(shard)) as Restorable;
     const prepared = await stub().prepareRestore(to);
     if (prepared.kind === "impossible") return prepared;

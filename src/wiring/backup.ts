@@ -35,7 +35,7 @@ export function wireRestore(env: Env, base: Base, { events, shards, adminRoutes 
     bucket: env.MEDIA,
     events: events.check,
     isMaintained: config.maintenance,
-    restoreShard: createRestoreShard(env.SHARD_DATABASE, config.objectShards),
+    restoreShard: createRestoreShard(env.SHARD_DATABASE, config.objectShards, shards.placement.exists),
     copyTenants: shards.copies.copyAll,
     erase: eraseBy(adminRoutes),
   });

@@ -7,6 +7,8 @@ import { createRestoreShard } from "../../src/shards/restore.ts";
 import { isolate } from "../support/isolate.ts";
 import { expectJson } from "../support/platform/call.ts";
 import { OPERATOR } from "../support/platform/operator.ts";
+import { moveToOwnObject } from "../support/platform/own-objects.ts";
+import { makeTenant } from "../support/platform/tenants.ts";
 import { tokenFor } from "../support/platform/tokens.ts";
 import { shardDb } from "../support/shards.ts";
 
@@ -38,7 +40,8 @@ it("a shard that is an object goes back to an earlier time, and its callers go o
       return "now";
     };
   });
-  const restoreShard = createRestoreShard(env.SHARD_DATABASE, new Map([[SHARD, undefined]]));
+  const { exists } = createDeps(env).shards.placement;
+  const restoreShard = createRestoreShard(env.SHARD_DATABASE, new Map([[SHARD, undefined]]), exists);
   expect(await restoreShard(SHARD, { timeMs: 1 })).toEqual({ kind: "prepared", undo: "now" });
   expect(await organizations()).toEqual(["before"]);
   await add("later");
@@ -46,11 +49,21 @@ it("a shard that is an object goes back to an earlier time, and its callers go o
   expect(await restoreShard(1, { timeMs: 1 })).toBeUndefined();
 });
 
+// shows: operator/shards/past-of-one-tenant
+it("a tenant's own object goes back alone, if a tenant has an object of this number", async () => {
+  const maintained = { MAINTENANCE: "true" };
+  const home = await moveToOwnObject(await makeTenant());
+  expect(await restore(String(home + 1), maintained)).toMatchObject({ status: 404 });
+  // This is the answer of an object on a machine of one's own.
+  expect(await restore(String(home), maintained)).toMatchObject({ status: 409, details: [{ type: "no_past" }] });
+});
+
 it("only in maintenance, only an object, and a machine of one's own says that it keeps no past", async () => {
   const maintained = { MAINTENANCE: "true" };
   expect(await restore("3", {})).toMatchObject({ status: 409, details: [{ type: "maintenance_off" }] });
   expect(await restore("0", maintained)).toMatchObject({ status: 404 });
   expect(await restore("9", maintained)).toMatchObject({ status: 404 });
+  expect(await restore("131071", maintained)).toMatchObject({ status: 404 });
   expect(await restore("3", maintained)).toMatchObject({ status: 409, details: [{ type: "no_past" }] });
   expect(createDeps(env).restore.routes.map(({ operation }) => operation)).toContain("restoreShard");
 });
