@@ -25,9 +25,10 @@ import type { JobKind, JobOptions } from "./model/job.ts";
 import type { BackupDeps } from "./model/ports.ts";
 import type { Stage } from "./model/stage.ts";
 import { backupRoutes } from "./routes.ts";
-import { backupStages, type StageDeps } from "./stages/backup.ts";
+import { backupStages } from "./stages/backup.ts";
 import { removeStages } from "./stages/remove.ts";
 import { restoreStages } from "./stages/restore.ts";
+import type { StageDeps } from "./stages/stage-deps.ts";
 import { verifyStages } from "./stages/verify.ts";
 
 export interface Backups {

@@ -32,7 +32,7 @@ export interface RestoreDeps {
   readonly isMaintained: boolean;
   readonly restoreShard: RestoreShard;
   /** Copies the records of tenants from the restored directory to their shards. */
-  readonly copyTenants: () => Promise<void>;
+  readonly copyTenants: (nowMs: number) => Promise<void>;
   /** Removes the subject of a row of the audit log, with the rights of the caller. */
   erase(subject: string, call: Operated, madeUntilMs: number): ReturnType<ReplayDeps["erase"]>;
 }
@@ -72,7 +72,7 @@ export function createRestore(deps: RestoreDeps): Restore {
           const reason = `to ${new Date(body.restoredTo).toISOString()}`;
           const row = audit.statement("always", { ...record, action: "restore", outcome: "done", reason });
           const marked = await store.mark(randomId(random), body.restoredTo, nowMs, row);
-          await deps.copyTenants();
+          await deps.copyTenants(nowMs);
           return json(200, toJson(marked));
         },
       }),

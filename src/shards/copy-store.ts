@@ -20,6 +20,4 @@ export const createCopyStore = (db: D1Database) => ({
     const listed = JSON.stringify(copies);
     await db.batch([db.prepare(ORGANIZATION), db.prepare(VERSIONS).bind(listed), db.prepare(TENANTS).bind(listed)]);
   },
-  /** Deletes the versions of all copies, so that the shard accepts the next copy of each tenant, even an older one. */
-  forget: async (): Promise<void> => void (await db.prepare(`DELETE FROM tenant_copy`).run()),
 });

@@ -46,7 +46,7 @@ const SQL = {
     WHERE tenant = value ->> 'tenant' AND copied < value ->> 'version' AND shard = value ->> 'shard'`,
   settleFirst: `UPDATE tenant_shard SET copied = version WHERE copied < version AND tenant > '' AND +shard = 0
     AND NOT ${MOVES}`,
-  copyAgain: `UPDATE tenant_shard SET copied = 0 WHERE shard <> 0`,
+  copyAgain: `UPDATE tenant_shard SET copied = 0, version = max(version + 1, ?1) WHERE shard <> 0`,
 } as const;
 
 export function createPlacementStore(db: D1Database) {
@@ -79,7 +79,7 @@ export function createPlacementStore(db: D1Database) {
     copied: async (copies: readonly DueCopy[]): Promise<void> =>
       void (await db.prepare(SQL.copied).bind(JSON.stringify(copies)).run()),
 
-    /** Makes every copy due. */
-    copyAgain: async (): Promise<void> => void (await db.prepare(SQL.copyAgain).run()),
+    /** Makes every copy due, with a version that is newer than any before, even than those of a restored shard. */
+    copyAgain: async (nowMs: number): Promise<void> => void (await db.prepare(SQL.copyAgain).bind(nowMs).run()),
   };
 }

@@ -8,6 +8,8 @@ import type { DueCopy, PlacementStore } from "./placement-store.ts";
 
 /** Our choice: copies that are read at once, and written by a few statements for each shard. */
 const PAGE = 500;
+/** Our choice: pages that a request may write. Each copy to a tenant object is a call, and a request has 10,000. */
+const MOST_PAGES = 8;
 
 /**
  * Copies of tenants in their shards:
@@ -24,9 +26,14 @@ export interface TenantCopies {
   /** Writes the copies that are due. */
   sweep(): Promise<void>;
   /**
-   * Writes every copy again. After a restore of the directory or a shard, copies may be older or newer than the record.
+   * Makes every copy due, after a restore of the directory or a shard. Copies may be older or newer than the record
+   * then, so each gets a version that none had before.
    */
-  copyAll(): Promise<void>;
+  copyAgain(nowMs: number): Promise<void>;
+  /** Writes a page of copies that are due. False: none is left. */
+  more(): Promise<boolean>;
+  /** Writes every copy again, up to `MOST_PAGES`: the others by the cron, as after any change. */
+  copyAll(nowMs: number): Promise<void>;
 }
 
 export function createTenantCopies({
@@ -39,7 +46,7 @@ export function createTenantCopies({
   readonly shards: Shards;
   readonly objects: TenantObjects | undefined;
   readonly store: PlacementStore;
-  readonly objectStore: Pick<TenantObjectStore, "page" | "find">;
+  readonly objectStore: Pick<TenantObjectStore, "find">;
   readonly log: Log;
 }): TenantCopies {
   const isOne = shards.length === 1 && objects === undefined;
@@ -49,17 +56,6 @@ export function createTenantCopies({
     // The first copy creates the object, so it must know where.
     if (isTenantObject(number)) objects?.place(number, (await objectStore.find(number))?.near ?? null);
     await copies.at(number).write(some);
-  }
-
-  /** Lets every shard take the next copy of each tenant, even an older one. */
-  async function forgetAll(): Promise<void> {
-    for (const shard of copies.listed.slice(1)) await shard.forget();
-    if (objects === undefined) return;
-    for (let after = 0, page = await objectStore.page(after, PAGE); page.length > 0;) {
-      await inParallel(page, SHARDS_AT_ONCE, ({ number }) => copies.at(number).forget());
-      after = page.at(-1)!.number;
-      page = await objectStore.page(after, PAGE);
-    }
   }
 
   /** Writes copies, those to a shard in one transaction, and records those that all their shards have. */
@@ -84,19 +80,26 @@ export function createTenantCopies({
   }
 
   /**
-   * Writes pages of copies that are due: all, or until a page went well. A shard that fails is not asked again in this
-   * run, so it holds up no other. Throws at the end if one failed.
+   * Writes pages of copies that are due, until so many went well. A shard that fails is not asked again in this run, so
+   * it holds up no other. Throws at the end if one failed. False: none is left.
    */
-  async function writePages({ all }: { readonly all: boolean }): Promise<void> {
+  async function writePages(most: number): Promise<boolean> {
     const failed: Failed = new Map();
-    for (;;) {
+    let isMore = true;
+    for (let pages = 0; isMore && pages < most;) {
       const failures = failed.size;
       const due = await store.due(PAGE, [...failed.keys()]);
       await write(due, failed);
-      if (due.length < PAGE || (!all && failed.size === failures)) break;
+      isMore = due.length === PAGE;
+      if (failed.size === failures) pages++;
     }
     if (failed.size > 0) throw new AggregateError(failed.values(), `no copies of tenants in ${failed.size} shards`);
+    return isMore;
   }
+
+  const copyAgain = async (nowMs: number): Promise<void> => {
+    if (!isOne) await store.copyAgain(nowMs);
+  };
 
   return {
     async copy(tenant) {
@@ -107,13 +110,13 @@ export function createTenantCopies({
       }
     },
     async sweep() {
-      if (!isOne) await writePages({ all: false });
+      if (!isOne) await writePages(1);
     },
-    async copyAll() {
-      if (isOne) return;
-      await forgetAll();
-      await store.copyAgain();
-      await writePages({ all: true });
+    copyAgain,
+    more: async () => !isOne && (await writePages(1)),
+    async copyAll(nowMs) {
+      await copyAgain(nowMs);
+      if (!isOne) await writePages(MOST_PAGES);
     },
   };
 }

@@ -49,7 +49,9 @@ export function wireBackups(env: Env, base: Base, kept: Kept): Backups {
   return createBackups({
     ...base,
     shards: shardsFor("platform"),
-    copyTenants: shards.copies.copyAll,
+    tenantObjects: base.objectsFor("platform"),
+    listObjects: shards.objects.page,
+    copyTenants: { begin: shards.copies.copyAgain, more: shards.copies.more },
     isTenantMoving: async () => (await moves.underWay()).length > 0,
     media: env.MEDIA,
     bucket: env.BACKUP,

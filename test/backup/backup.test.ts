@@ -3,7 +3,7 @@ import { env } from "cloudflare:workers";
 import { beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { backupId } from "../../src/backup/bucket/manifest-store.ts";
 import { LIMITS } from "../../src/backup/model/limits.ts";
-import { placed, TABLES, tablesOfShards } from "../../src/backup/model/tables.ts";
+import { OBJECT_TABLES, placed, TABLES, tablesOfShards } from "../../src/backup/model/tables.ts";
 import type { JobRecord } from "../../src/backup/model/job.ts";
 import type { TopicPlace } from "../../src/backup/stages/topic-walk.ts";
 import { logOf } from "../../src/events/log/client.ts";
@@ -15,13 +15,16 @@ import { makeWorld } from "../http/rights-world.ts";
 import { makeProvider } from "../support/parties/idp/scripted-provider.ts";
 import { casesOf, itAtNight, strideOf } from "../support/model-runs.ts";
 import { call, expectJson } from "../support/platform/call.ts";
+import { makeClient, type TestClient } from "../support/platform/clients.ts";
 import { put, putService } from "../support/platform/operator.ts";
+import { moveToOwnObject, objectDb } from "../support/platform/own-objects.ts";
+import { makeTenant } from "../support/platform/tenants.ts";
 import { tokenFor } from "../support/platform/tokens.ts";
 import { unique } from "../support/platform/unique.ts";
 import { losingAnswers } from "./faults.ts";
 import { COPY, deployment, destroy, everyEvent, everyRow, keysOf, run, type Held } from "./machine.ts";
 import { everywhere } from "../support/shards.ts";
-import { shardsOf } from "../../src/platform/storage/shards.ts";
+import { shardObjectName, shardsOf } from "../../src/platform/storage/shards.ts";
 import { createDeps } from "../../src/deps.ts";
 
 /** Tables in each shard but the directory. */
@@ -85,6 +88,54 @@ const MORE_FILES = [
   `INSERT INTO past_place (tenant, shard) VALUES ('came', 1)`,
 ];
 
+/** Rows of a tenant object of which the story makes none. */
+const MORE_IN_OBJECT = [
+  `INSERT INTO variant (file_id, nonce, type, size, state, created_at, width)
+    SELECT id, 'n', 'crop', '5x5', 'ready', 1, 9007199254740993 FROM file WHERE state = 'committed' LIMIT 1`,
+  `INSERT INTO moved_file (id, shard, hop, moved_at) VALUES ('m', 1, 1, 1)`,
+  `INSERT INTO departed_tenant (tenant, shard) VALUES ('left', 1)`,
+  `INSERT INTO departed_to (shard) VALUES (1)`,
+  `INSERT INTO past_place (tenant, shard) VALUES ('came', 1)`,
+];
+
+/** Tenants with an object of their own: one with files, one with few, and one without. */
+interface OwnTenant {
+  readonly tenant: string;
+  readonly home: number;
+  readonly client: TestClient;
+}
+let own: readonly [OwnTenant, OwnTenant, OwnTenant];
+let red: string;
+
+async function makeOwnTenant(near?: string): Promise<OwnTenant> {
+  const tenant = await makeTenant();
+  const home = await moveToOwnObject(tenant, near);
+  return { tenant, home, client: await makeClient({ tenant }) };
+}
+
+async function storeIn({ client }: OwnTenant, text: string): Promise<string> {
+  const headers = { "content-type": "text/plain" };
+  const body = new TextEncoder().encode(text);
+  const file = await call("/media/v2/files", { token: await tokenFor(client), method: "POST", body, headers });
+  return (await expectJson(file, 202)).id;
+}
+
+/** Fills tenant objects: files, a file with metadata and a variant, a pending file, and a deleted file with its report. */
+async function makeOwn(): Promise<void> {
+  own = [await makeOwnTenant("weur"), await makeOwnTenant(), await makeOwnTenant()];
+  const [first, second] = own;
+  const token = await tokenFor(first.client);
+  red = await storeIn(first, "red");
+  const json = { color: "red" };
+  expect((await call(`/media/v2/files/${red}/metadata`, { token, method: "PUT", json })).status).toBe(200);
+  for (const text of ["one", "two", "three"]) await storeIn(first, text);
+  const removed = await storeIn(first, "gone");
+  expect((await call(`/media/v2/files/${removed}`, { token, method: "DELETE" })).status).toBe(204);
+  expect((await call("/media/v2/files", { token, method: "POST", json: {} })).status).toBe(200);
+  await storeIn(second, "in the second");
+  await objectDb(first.home).batch(MORE_IN_OBJECT.map((sql) => objectDb(first.home).prepare(sql)));
+}
+
 let world: Awaited<ReturnType<typeof makeWorld>>;
 let owned: Awaited<ReturnType<typeof makeOwned>>;
 let before: Held;
@@ -115,6 +166,7 @@ beforeAll(async () => {
   await env.DB.batch(MORE.map((sql) => env.DB.prepare(sql)));
   await env.MEDIA.put("blob/eeee0000000000000000ffff", "12345");
   await everywhere.batch(MORE_FILES.map((sql) => everywhere.prepare(sql)));
+  await makeOwn();
   await createDeps(env).shards.copies.sweep();
   before = await everyRow();
   files = await keysOf(env.MEDIA, "");
@@ -137,6 +189,12 @@ describe("a backup with a copy of the files", () => {
     for (const table of ["session", "session_client", "logout_notice", "authorization_code"])
       expect(before[`${table}@3`]!.length).toBeGreaterThan(0);
     expect(files.length).toBeGreaterThan(2);
+    const ofFirst = OBJECT_TABLES.filter((table) => before[`${table}@${own[0].home}`]!.length === 0);
+    expect(ofFirst).toEqual([]);
+    // A backup reads no other table of a tenant object.
+    for (const { home } of own)
+      for (const table of TABLES.filter((one) => !(OBJECT_TABLES as readonly string[]).includes(one)))
+        expect(before[`${table}@${home}`]).toEqual([]);
   });
 
   // shows: operator/backup/whole
@@ -146,9 +204,11 @@ describe("a backup with a copy of the files", () => {
     const made = await run("backup", whole, { afterStep });
     expect(made).toMatchObject({ state: "done", error: "" });
     // Eight small tables of a shard are read in one step.
-    expect(steps.get("tables")).toBe(Math.ceil((TABLES.length - 3) / 8) + 3 * Math.ceil((SHARD_TABLES - 1) / 8));
+    expect(steps.get("tables")).toBe(3 * Math.ceil((SHARD_TABLES - 1) / 8));
+    expect(steps.get("directory_tables")).toBe(Math.ceil((TABLES.length - 3) / 8));
     const tables = [...TABLES.map((table) => placed(table, 0)), ...tablesOfShards(4)];
-    const rows = tables.reduce((sum, { key }) => sum + before[key]!.length, 0);
+    const ofObjects = own.flatMap(({ home }) => OBJECT_TABLES.map((table) => placed(table, home)));
+    const rows = [...tables, ...ofObjects].reduce((sum, { key }) => sum + before[key]!.length, 0);
     expect(made.counts).toMatchObject({ rows, files: files.length, copiedFiles: files.length, consumers: 1 });
     const verified = await run("verify", whole);
     expect(verified).toMatchObject({ state: "done", error: "", findings: [] });
@@ -186,6 +246,8 @@ describe("a backup with a copy of the files", () => {
   });
 
   itAtNight("takes the events of an earlier backup over, and reads only those behind them", async () => {
+    // A restore copies tenants to their shards again, so their places are new in this backup.
+    await run("backup", newId());
     await publish("later");
     const more = await run("backup", newId());
     expect(more.counts.newParts).toBeLessThan(8);
@@ -294,19 +356,19 @@ describe("a backup with a copy of the files", () => {
   }
 });
 
-describe("a job that is stopped", () => {
-  /** Drops the result of a step once: of each stage's first step and of every seventh one, in a search of each step. */
-  const droppingOnce = () => {
-    const stride = strideOf(7);
-    const seen = new Set<string>();
-    return ({ stage, position }: { stage: string; position: string }): boolean => {
-      const isFirst = !seen.has(stage);
-      const isRepeat = seen.has(`${stage} ${position}`);
-      seen.add(stage).add(`${stage} ${position}`);
-      return isRepeat || (!isFirst && seen.size % stride !== 0);
-    };
+/** Drops the result of a step once: of each stage's first step and of every seventh one, in a search of each step. */
+const droppingOnce = () => {
+  const stride = strideOf(7);
+  const seen = new Set<string>();
+  return ({ stage, position }: { stage: string; position: string }): boolean => {
+    const isFirst = !seen.has(stage);
+    const isRepeat = seen.has(`${stage} ${position}`);
+    seen.add(stage).add(`${stage} ${position}`);
+    return isRepeat || (!isFirst && seen.size % stride !== 0);
   };
+};
 
+describe("a job that is stopped", () => {
   // shows: operator/backup/stopped-at-any-point
   it("after a step, before the step is stored, ends as if it had not been", async () => {
     const id = newId();
@@ -398,6 +460,147 @@ describe("a restore", () => {
   });
 });
 
+describe("tenants with objects of their own", () => {
+  const restoredFrom = async (id: string): Promise<JobRecord> => {
+    await destroy();
+    return run("restore", id);
+  };
+
+  // shows: operator/backup/tenant-objects
+  it("have everything again after a restore: files, their index, reports and the right to use them", async () => {
+    expect(await restoredFrom(whole)).toMatchObject({ state: "done", error: "", findings: [] });
+    await expectEverything();
+    const [first, second, third] = own;
+    const token = await tokenFor(first.client);
+    const found = `/media/v2/files?q=color:red&tenant=${first.tenant}`;
+    expect(await expectJson(await call(found, { token }), 200)).toMatchObject([{ id: red }]);
+    const { media } = createDeps(env);
+    const used = await Promise.all(own.map(({ tenant }) => media.usage(tenant)));
+    expect(used.map(({ files: count }) => count)).toEqual([4, 1, 0]);
+    const { link } = await expectJson(await call(`/media/v2/files/${red}`, { token }), 200);
+    expect(await (await call(link)).text()).toBe("red");
+    for (const one of [second, third]) {
+      const id = await storeIn(one, "later");
+      expect(await objectDb(one.home).prepare("SELECT state FROM file WHERE id = ?").bind(id).first("state")).toBe(
+        "committed",
+      );
+    }
+    // A new object gets a number that none had.
+    expect((await makeOwnTenant()).home).toBeGreaterThan(third.home);
+    await restoredFrom(whole);
+  });
+
+  it("are made where they were, before anything else calls them", async () => {
+    await destroy();
+    const asked: [string, string | undefined][] = [];
+    const at = (name: string, options?: { locationHint?: string }) => {
+      asked.push([name, options?.locationHint]);
+      return env.SHARD_DATABASE.getByName(name, options as never);
+    };
+    const objects = { getByName: at } as unknown as typeof env.SHARD_DATABASE;
+    await run("restore", whole, { on: deployment({ SHARD_DATABASE: objects }) });
+    const firstOf = (home: number) => asked.find(([name]) => name === shardObjectName(home));
+    expect(own.map(({ home }) => firstOf(home)?.[1])).toEqual(["weur", undefined, undefined]);
+  });
+
+  // shows: operator/backup/tenant-objects-refused
+  it("are refused before the first write by a deployment without such objects, and by objects with rows", async () => {
+    await destroy();
+    const without = deployment({ TENANT_OBJECTS: "" });
+    expect(await run("restore", whole, { on: without })).toMatchObject({
+      state: "failed",
+      error: expect.stringContaining("set TENANT_OBJECTS"),
+    });
+    const { home } = own[1];
+    const organization = "organization (id, name, created_at) VALUES ('', '', 0)";
+    await objectDb(home).prepare(`INSERT INTO ${organization}`).run();
+    expect(await run("restore", whole)).toMatchObject({
+      state: "failed",
+      error: expect.stringContaining(`rows in organization of tenant object ${home}`),
+    });
+    const rows = Object.entries(await everyRow()).filter(([, some]) => some.length > 0);
+    expect(rows.map(([key]) => key)).toEqual([`organization@${home}`]);
+    expect(await restoredFrom(whole)).toMatchObject({ state: "done" });
+    // Nor is a backup made that would lack them.
+    expect(await run("backup", newId(), { on: without })).toMatchObject({
+      state: "failed",
+      error: expect.stringContaining("set TENANT_OBJECTS"),
+    });
+  });
+
+  it("are few parts and few facts in all, and only those of changed objects are new in the next backup", async () => {
+    await run("backup", newId());
+    const made = await run("backup", newId());
+    expect(made.counts.newParts).toBe(0);
+    const keys = Object.keys(made.facts.tables).filter((key) => key.includes("@objects"));
+    expect(keys).toHaveLength(OBJECT_TABLES.length);
+    await objectDb(own[1].home).prepare("UPDATE file SET file_name = 'n'").run();
+    expect((await run("backup", newId())).counts.newParts).toBe(1);
+    await objectDb(own[1].home).prepare("UPDATE file SET file_name = NULL").run();
+  });
+
+  const SIZES = [
+    ["a table fits no page", { pageRows: 2, pageChars: 700, objectTableChars: 1_000 }],
+    ["each block has one object, and a page one row", { tenantObjects: 1, pageRows: 1, rowsPerPart: 1 }],
+  ] as const;
+  it.each(SIZES)("are read and restored whole if %s, though the job stops after each first step", async (_, sizes) => {
+    const usual = { ...LIMITS };
+    Object.assign(LIMITS, sizes);
+    onTestFinished(() => void Object.assign(LIMITS, usual));
+    let large = 0;
+    const id = newId();
+    const made = await run("backup", id, {
+      beforeStore: droppingOnce(),
+      async afterStep({ stage, position }) {
+        if (stage === "tenant_objects" && position.includes("large")) large++;
+      },
+    });
+    expect([made.state, made.error, large > OBJECT_TABLES.length]).toEqual(["done", "", true]);
+    const verified = await run("verify", id);
+    expect(verified).toMatchObject({ findings: [], counts: { rows: made.counts.rows } });
+    await destroy();
+    const restored = await run("restore", id, { beforeStore: droppingOnce() });
+    expect(restored).toMatchObject({ state: "done", error: "", findings: [], counts: { rows: made.counts.rows } });
+    await expectEverything();
+  });
+
+  it("are restored without the rows that refer to something deleted meanwhile, and the job says which", async () => {
+    const usual = { ...LIMITS };
+    Object.assign(LIMITS, { pageRows: 1 });
+    onTestFinished(() => void Object.assign(LIMITS, usual));
+    const { home } = own[0];
+    const id = newId();
+    let isGone = false;
+    const key = (table: (typeof OBJECT_TABLES)[number]) => `${table}@objects`;
+    await run("backup", id, {
+      // Variants are read before the files that they belong to.
+      async afterStep({ stage, facts }) {
+        if (isGone || stage !== "tenant_objects" || !(key("variant") in facts.tables)) return;
+        isGone = true;
+        const db = objectDb(home);
+        await db.batch([
+          db.prepare("DELETE FROM variant"),
+          db.prepare("DELETE FROM attribute"),
+          db.prepare("DELETE FROM file"),
+        ]);
+      },
+    });
+    const restored = await restoredFrom(id);
+    expect(restored.findings).toContainEqual({ kind: "row_dropped", subject: `${key("variant")}: 1` });
+    expect((await everyRow())[`variant@${home}`]).toEqual([]);
+    await restoredFrom(whole);
+  });
+
+  it("have the same columns in a backup, or it fails: a release was deployed while it ran", async () => {
+    const { home } = own[2];
+    const alter = (change: string) => objectDb(home).prepare(`ALTER TABLE past_place ${change}`).run();
+    await alter("ADD COLUMN newer TEXT");
+    const failed = await run("backup", newId());
+    expect(failed).toMatchObject({ state: "failed", error: expect.stringContaining("other columns") });
+    await alter("DROP COLUMN newer");
+  });
+});
+
 describe("a backup that was taken while the platform worked", () => {
   // shows: operator/backup/while-the-platform-works
   it("is restored without the rows that refer to something deleted meanwhile, and says which", async () => {
@@ -410,7 +613,7 @@ describe("a backup that was taken while the platform worked", () => {
     const made = await run("backup", id, {
       // Members and sessions are read before the people that they belong to.
       async afterStep({ stage, facts }) {
-        if (stage !== "tables" || !("tenant_member" in facts.tables) || "user" in facts.tables) return;
+        if (stage !== "directory_tables" || !("tenant_member" in facts.tables) || "user" in facts.tables) return;
         await env.DB.prepare(`DELETE FROM user`).run();
       },
     });
@@ -439,8 +642,8 @@ describe("an empty platform that has worked", () => {
     const held = await everyRow();
     const numbers = await sequences();
     await destroy();
-    const own = `INSERT INTO audit_entry (at, request_id, actor, action, subject, outcome, reason) VALUES (1, '', 'own', '', '', '', '')`;
-    await env.DB.batch([own, own].map((sql) => env.DB.prepare(sql)));
+    const ownRow = `INSERT INTO audit_entry (at, request_id, actor, action, subject, outcome, reason) VALUES (1, '', 'own', '', '', '', '')`;
+    await env.DB.batch([ownRow, ownRow].map((sql) => env.DB.prepare(sql)));
     expect(await run("restore", id)).toMatchObject({ state: "done", error: "", findings: [] });
     const rows = await everyRow();
     expect(rows["audit_entry"]).toEqual(expect.arrayContaining([...held["audit_entry"]!]));
@@ -530,7 +733,7 @@ describe("a table that is larger than its share of a page", () => {
     const id = newId();
     const made = await run("backup", id, {
       async afterStep({ stage, position }) {
-        const { after, isAlone } = stage === "tables" && position !== "" ? JSON.parse(position) : {};
+        const { after, isAlone } = stage === "directory_tables" && position !== "" ? JSON.parse(position) : {};
         if (isAlone === true && after !== "") pages++;
       },
     });

@@ -26,6 +26,7 @@ export function losingAnswers(env: Env): { readonly env: Env; readonly lost: () 
       TOPIC_LOG: namespace("log", env.TOPIC_LOG) as Env["TOPIC_LOG"],
       TOPIC_CONSUMER: namespace("consumer", env.TOPIC_CONSUMER) as Env["TOPIC_CONSUMER"],
       PUSH_SUBSCRIPTION: namespace("push", env.PUSH_SUBSCRIPTION) as Env["PUSH_SUBSCRIPTION"],
+      SHARD_DATABASE: namespace("shard", env.SHARD_DATABASE) as Env["SHARD_DATABASE"],
       METRICS_STORE: namespace("metrics", env.METRICS_STORE) as Env["METRICS_STORE"],
     },
     lost: () => seen.size,

@@ -13,7 +13,9 @@ import { shardsOf, type TopicAddress } from "../../src/events/model/topic.ts";
 import { PLATFORM_PLACE, tenantStoreNames } from "../../src/metrics/model/places.ts";
 import { createLog } from "../../src/platform/runtime/log.ts";
 import { unique } from "../support/platform/unique.ts";
-import { shardsOf as databasesOf } from "../../src/platform/storage/shards.ts";
+import { isTenantObject } from "../../src/platform/storage/tenant-objects.ts";
+import { objectDb } from "../support/platform/own-objects.ts";
+import { shardsOf as databasesOf, type Shard } from "../../src/platform/storage/shards.ts";
 
 export const COPY: JobOptions = { bytes: "copy", eventsSince: null, keep: null };
 
@@ -62,18 +64,37 @@ export async function run(
 /** The rows of each table. */
 export type Held = Readonly<Record<string, readonly string[]>>;
 
+/** The tenant objects that a directory of this file ever had. */
+const objectsSeen = new Set<number>();
+
+/** Returns all databases: shards and tenant objects. */
+async function everyDatabase(): Promise<readonly Shard[]> {
+  const { results } = await env.DB.prepare("SELECT number FROM tenant_object").all<{ number: number }>();
+  for (const { number } of results) objectsSeen.add(number);
+  return [...databasesOf(env), ...[...objectsSeen].map((number) => ({ number, db: objectDb(number) }))];
+}
+
+/** A restore copies each tenant to its shard again, so the copy has another version. */
+const withoutVersion = (row: Record<string, unknown>): Record<string, unknown> => {
+  const { version, copied, ...rest } = row;
+  return version === undefined ? row : { ...rest, isCopied: copied === version };
+};
+
 /** All rows of all tables that are backed up, and of the indexes that are made again; no notes of restores. */
 export async function everyRow(): Promise<Held> {
   const derived = ["attribute", "reservation"];
   const tables = [...TABLES, ...derived];
   const held: Record<string, readonly string[]> = {};
-  for (const { number, db } of databasesOf(env)) {
+  for (const { number, db } of await everyDatabase()) {
     const answers = await db.batch<Record<string, unknown>>(
       tables.map((table) => db.prepare(`SELECT * FROM "${table}"`)),
     );
+    // An object that only another platform of this file had.
+    if (isTenantObject(number) && answers.every(({ results }) => results.length === 0)) continue;
     for (const [at, table] of tables.entries()) {
       const rows = answers[at]!.results.filter(({ subject }) => subject !== "restore-point");
-      held[placed(table as Table, number).key] = rows.map((row) => JSON.stringify(row)).toSorted();
+      const shown = table === "tenant_shard" ? rows.map(withoutVersion) : rows;
+      held[placed(table as Table, number).key] = shown.map((row) => JSON.stringify(row)).toSorted();
     }
   }
   return held;
@@ -112,7 +133,7 @@ export async function destroy(): Promise<void> {
     ...[...derived, ...TABLES.toReversed()].map((table) => `DELETE FROM "${table}"`),
     `DELETE FROM sqlite_sequence WHERE name <> 'd1_migrations'`,
   ];
-  for (const { db } of databasesOf(env)) await db.batch(deletions.map((sql) => db.prepare(sql)));
+  for (const { db } of await everyDatabase()) await db.batch(deletions.map((sql) => db.prepare(sql)));
   await empty(env.MEDIA);
 }
 

@@ -36,7 +36,7 @@ describe("the operator's backups", () => {
     const begun = await call("/admin/v1/backups", { method: "POST", token, json: { bytes: "copy", keep: 3 } });
     const { backup, id } = await expectJson(begun, 202);
     expect(new URL(begun.headers.get("location")!).pathname).toBe("/admin/v1/backup-job");
-    expect(await ended()).toMatchObject({ id, backup, kind: "backup", state: "done", error: "", stagesDone: 13 });
+    expect(await ended()).toMatchObject({ id, backup, kind: "backup", state: "done", error: "", stagesDone: 15 });
     const [listed] = await expectJson(await call("/admin/v1/backups", { token }), 200);
     expect(listed).toMatchObject({ id: backup, bytes: "copy", platform: "plat", sealKeys: ["t1"] });
     expect(await expectJson(await call(`/admin/v1/backups/${backup}`, { token }), 200)).toEqual(listed);

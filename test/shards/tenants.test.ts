@@ -107,7 +107,7 @@ describe("a change of a tenant", () => {
       });
       const silenced = vi.spyOn(console, "error").mockReturnValue();
       const own = createDeps({ ...env, [shardBinding(1)]: down });
-      await expect(own.shards.copies[how]()).rejects.toThrow("no copies of tenants in 1 shards");
+      await expect(own.shards.copies[how](Date.now())).rejects.toThrow("no copies of tenants in 1 shards");
       silenced.mockRestore();
       expect([await copyOf(3, tenant), asked]).toMatchObject([{ files: 6 }, 1]);
       // Once it is up again, its copies are written too.
@@ -118,6 +118,19 @@ describe("a change of a tenant", () => {
       await shardDb(1).prepare("DELETE FROM tenant WHERE id BETWEEN '0' AND '0~'").run();
     },
   );
+
+  it("is copied by the cron, if more are due after a restore than a request may write", async () => {
+    const most = 4_000;
+    const many = `WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT ${most + 200})`;
+    await env.DB.prepare(`${many} INSERT INTO tenant_shard (tenant, shard) SELECT '0' || i, 1 FROM n`).run();
+    const { copies } = createDeps(env).shards;
+    await copies.copyAll(Date.now());
+    expect((await createPlacementStore(env.DB).due(most)).length).toBeGreaterThanOrEqual(200);
+    await copies.sweep();
+    expect(await createPlacementStore(env.DB).due(10)).toEqual([]);
+    await env.DB.prepare("DELETE FROM tenant_shard WHERE tenant BETWEEN '0' AND '0~'").run();
+    await shardDb(1).prepare("DELETE FROM tenant WHERE id BETWEEN '0' AND '0~'").run();
+  });
 
   it("is not undone by an older copy that comes late", async () => {
     const tenant = await makeTenantIn(1, { subscribed: false });
@@ -137,7 +150,7 @@ describe("a change of a tenant", () => {
       shardDb(1).prepare("UPDATE tenant SET quota_files = 1 WHERE id = ?").bind(tenant),
       shardDb(1).prepare("UPDATE tenant_copy SET version = 99 WHERE tenant = ?").bind(tenant),
     ]);
-    await createDeps(env).shards.copies.copyAll();
+    await createDeps(env).shards.copies.copyAll(Date.now());
     expect(await copyOf(1, tenant)).toMatchObject({ files: 9 });
   });
 });

@@ -14,6 +14,12 @@ export interface DumpedRow {
   readonly text: string;
 }
 
+export interface DumpedPage {
+  readonly columns: readonly string[];
+  readonly rows: readonly DumpedRow[];
+  readonly atEnd: boolean;
+}
+
 export type DumpStore = ReturnType<typeof createDumpStore>;
 
 const quoted = (name: string): string => `"${name.replaceAll('"', '""')}"`;
@@ -38,16 +44,15 @@ export function createDumpStore(db: D1Database) {
   return {
     /**
      * Reads as many rows as fit into a page: of one table after a key, at least one if there is one; or the first rows
-     * of several tables, each of which gets its share of the page. `atEnd`: no row follows.
+     * of several tables, each of which gets its share of the page, or up to `most`. `atEnd`: no row follows.
      */
     async pages(
       tables: readonly Table[],
       after: string,
-    ): Promise<
-      readonly { readonly columns: readonly string[]; readonly rows: readonly DumpedRow[]; readonly atEnd: boolean }[]
-    > {
+      most = { rows: LIMITS.pageRows / tables.length, chars: LIMITS.pageChars / tables.length },
+    ): Promise<readonly DumpedPage[]> {
       const shapes = await shapesOf(tables);
-      const [rows, chars] = [LIMITS.pageRows / tables.length, LIMITS.pageChars / tables.length].map(Math.floor);
+      const [rows, chars] = [most.rows, most.chars].map(Math.floor);
       const answers = await db.batch<DumpedRow & { found: number }>(
         tables.map((table, at) => db.prepare(pageOf(table, shapes[at]!, after)).bind(after, rows, chars)),
       );

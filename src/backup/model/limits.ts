@@ -7,6 +7,10 @@ export const LIMITS = {
   tablesAtOnce: 8,
   /** Characters of the rows that are bound to one statement. D1 accepts 2 MB. */
   bindChars: 900_000,
+  /** Tenant objects of one step. The rows of a table in them are in parts of their own. */
+  tenantObjects: 32,
+  /** Characters of a table of a tenant object that is read with others. Six objects are read at once. */
+  objectTableChars: 500_000,
   /** On average one row in so many ends a part. A new row then changes one part, and not all that follow. */
   rowsPerPart: 256,
   /** Parts that one index part lists. */

@@ -2,7 +2,9 @@ import type { Log } from "../../platform/runtime/log.ts";
 import type { Clock } from "../../platform/runtime/clock.ts";
 import type { Random } from "../../platform/runtime/random.ts";
 import type { AuditTrail } from "../../platform/ports/audit.ts";
+import type { LocationHint } from "../../platform/storage/object-shards.ts";
 import type { Shards } from "../../platform/storage/shards.ts";
+import type { TenantObjects } from "../../platform/storage/tenant-objects.ts";
 
 /** A topic, with the fields of its row that name its objects. */
 export interface TopicAddress {
@@ -105,10 +107,27 @@ export interface Restored {
   readonly actor: string;
 }
 
+/** A tenant object that the directory lists. */
+export interface ListedObject {
+  readonly number: number;
+  readonly near: LocationHint | null;
+}
+
+/** Port to the copies of tenants in their shards and objects. */
+export interface CopyTenants {
+  /** Makes every copy due. */
+  begin(nowMs: number): Promise<void>;
+  /** Writes some copies that are due. False: none is left. */
+  more(): Promise<boolean>;
+}
+
 export interface BackupDeps {
   readonly shards: Shards;
-  /** Copies the records of tenants to their shards. */
-  readonly copyTenants: () => Promise<void>;
+  /** Undefined: the deployment has no tenant objects. */
+  readonly tenantObjects: Pick<TenantObjects, "at" | "place"> | undefined;
+  /** The tenant objects that the directory lists after a number, in order. */
+  readonly listObjects: (after: number, limit: number) => Promise<readonly ListedObject[]>;
+  readonly copyTenants: CopyTenants;
   /** True while a tenant moves. A backup reads one shard after the other, so no tenant may move meanwhile. */
   readonly isTenantMoving: () => Promise<boolean>;
   readonly media: R2Bucket;

@@ -1,4 +1,4 @@
-/** Tables of files. Every shard has rows in them. */
+/** Tables of files. Every shard has rows in them, and every tenant object. */
 const FILE_TABLES = [
   "owner",
   "file",
@@ -26,6 +26,9 @@ export const TABLES = [
   "organization",
   "tenant",
   "tenant_shard",
+  // Read after all tenant objects, so that the backup lists each of them, and each client that has rows in one.
+  "tenant_object",
+  "client_object",
   "user",
   "totp",
   "recovery_code",
@@ -86,6 +89,15 @@ const SHARD_TABLES = [
   ...FILE_TABLES,
 ] as const satisfies readonly Table[];
 
+/**
+ * The tables with rows in tenant objects, in the same order. There may be very many such objects, so a backup has one
+ * table for all of them, `file@objects`, whose first column is the number of the object.
+ */
+export const OBJECT_TABLES = ["organization", "tenant", ...FILE_TABLES] as const satisfies readonly Table[];
+const OF_OBJECTS = "objects";
+export const OBJECT_COLUMN = "object number";
+export const keyOfObjects = (table: Table): string => `${table}@${OF_OBJECTS}`;
+
 /** A table of one of the databases. `key` names it in a backup: `file` of the directory, `file@1` of shard 1. */
 export interface PlacedTable {
   readonly table: Table;
@@ -99,9 +111,9 @@ export const placed = (table: Table, shard: number): PlacedTable => ({
   key: shard === 0 ? table : `${table}@${shard}`,
 });
 
-/** The shard in the key of a table. */
+/** The shard in the key of a table; 0 for a table of tenant objects, whose columns are those of the directory. */
 export const shardOfKey = (key: string): number => Number(/@(\d+)$/.exec(key)?.[1] ?? 0);
-export const isTable = (key: string, table: Table): boolean => key.replace(/@\d+$/, "") === table;
+export const tableOfKey = (key: string): Table => key.split("@")[0] as Table;
 
 /** The tables of the shards other than the directory. `count`: all databases of the platform, with the directory. */
 export const tablesOfShards = (count: number): readonly PlacedTable[] =>
@@ -147,7 +159,7 @@ export const OBJECTS: Readonly<Record<string, string>> = {
   LoginAttempts: "Wrong passwords of a day: the count begins again.",
   GuessCounter: "Guesses of an hour or a day: the count begins again.",
   BackupJob: "The job itself.",
-  ShardDatabase: "A shard: its tables are backed up like those of another one.",
+  ShardDatabase: "A shard or a tenant object: its tables are backed up.",
 };
 
 /** Tables with rows on an empty platform: the first token makes a key, and each change by an operator an audit row. */

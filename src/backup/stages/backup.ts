@@ -1,21 +1,15 @@
 import { createDumpStore, type DumpStore } from "../database/dump-store.ts";
-import { FORMAT, type ManifestStore } from "../bucket/manifest-store.ts";
-import type { PartStore } from "../bucket/part-store.ts";
-import { BYTES_PREFIXES, type FileCopies } from "../files/file-copies.ts";
+import { FORMAT } from "../bucket/manifest-store.ts";
+import { BYTES_PREFIXES } from "../files/file-copies.ts";
 import { LIMITS } from "../model/limits.ts";
 import { SECTIONS, type Part } from "../model/part.ts";
-import type { BackupDeps } from "../model/ports.ts";
 import type { Stage } from "../model/stage.ts";
 import { placed, TABLES, tablesOfShards, type Table } from "../model/tables.ts";
 import { readIndex } from "./index-parts.ts";
 import { dumpObjects } from "./object-stage.ts";
+import { dumpTenantObjects } from "./tenant-object-dump.ts";
+import type { StageDeps } from "./stage-deps.ts";
 import { countsOf, dumpTables, writeParts } from "./table-stage.ts";
-
-export interface StageDeps extends BackupDeps {
-  readonly parts: PartStore;
-  readonly manifests: ManifestStore;
-  readonly copies: FileCopies;
-}
 
 /**
  * Tables that are read before the objects of topics. So each waiting event is in the outbox or in a log, and the
@@ -30,14 +24,27 @@ export function backupStages(deps: StageDeps): readonly Stage[] {
   const inDirectory = (tables: readonly Table[]) => tables.map((table) => placed(table, 0));
   const all = [...inDirectory(TABLES), ...tablesOfShards(dumps.length)];
   const ofShards = all.filter(({ table, shard }) => shard > 0 && BEFORE_OBJECTS.includes(table));
-  // In the opposite order of a restore (model/tables.ts): files before the tenants that they belong to.
+  // In the opposite order of a restore (model/tables.ts): files before the tenants that they belong to. The directory
+  // is last, so it lists every tenant object that was read.
   const rest = all.filter(({ table }) => !BEFORE_OBJECTS.includes(table)).toReversed();
   return [
     earlierBackup(deps),
     dumpTables("first_tables", [...ofShards, ...inDirectory(BEFORE_OBJECTS)], dumps, parts),
     dumpObjects(deps.objects, parts),
     dumpMetrics(deps),
-    dumpTables("tables", rest, dumps, parts),
+    dumpTables(
+      "tables",
+      rest.filter(({ shard }) => shard > 0),
+      dumps,
+      parts,
+    ),
+    dumpTenantObjects(deps),
+    dumpTables(
+      "directory_tables",
+      rest.filter(({ shard }) => shard === 0),
+      dumps,
+      parts,
+    ),
     {
       name: "sequences",
       step: async () => ({ next: undefined, facts: { sequences: await sequencesOf(dumps) } }),

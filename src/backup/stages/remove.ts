@@ -2,7 +2,7 @@ import { PART_PREFIX } from "../bucket/part-store.ts";
 import { COPY_PREFIX, type FileLine } from "../files/file-copies.ts";
 import { SECTIONS } from "../model/part.ts";
 import type { Stage } from "../model/stage.ts";
-import type { StageDeps } from "./backup.ts";
+import type { StageDeps } from "./stage-deps.ts";
 import { readIndex } from "./index-parts.ts";
 import { readPart } from "./topic-walk.ts";
 

@@ -1,8 +1,7 @@
 import { mapInParallel } from "../../platform/runtime/parallel.ts";
 import { createLoadStore, type LoadStore } from "../database/load-store.ts";
-import type { Finding } from "../model/job.ts";
 import { LIMITS } from "../model/limits.ts";
-import { logSection, SECTIONS, tableSection } from "../model/part.ts";
+import { logSection, SECTIONS } from "../model/part.ts";
 import type {
   ConsumerPage,
   EventsPage,
@@ -13,10 +12,13 @@ import type {
   StorePage,
   TopicAddress,
 } from "../model/ports.ts";
-import { Refused, type JobLists, type NumberedPart, type Stage } from "../model/stage.ts";
-import { placed, shardOfKey, TABLES, tablesOfShards, type PlacedTable, type Table } from "../model/tables.ts";
-import type { StageDeps } from "./backup.ts";
+import { Refused, type NumberedPart, type Stage } from "../model/stage.ts";
+import { OBJECT_COLUMN, shardOfKey, tableOfKey, TABLES, tablesOfShards, type Table } from "../model/tables.ts";
+import type { StageDeps } from "./stage-deps.ts";
+import { inEachDatabase } from "./each-database.ts";
 import { filesAt } from "./file-lines.ts";
+import { countTables, loadSequences, loadTables } from "./load-tables.ts";
+import { checkObjects, countObjectTables, loadObjectTables, refuseWithoutObjects } from "./tenant-object-load.ts";
 import { createTopicWalk, FIRST_TOPIC, readPart, type TopicPlace } from "./topic-walk.ts";
 import { loadIndex, usableManifest } from "./verify.ts";
 
@@ -33,16 +35,19 @@ export function restoreStages(deps: StageDeps): readonly Stage[] {
   const stages = [
     checkTarget(deps, loads),
     loadIndex(deps),
+    checkObjects(deps),
     loadSequences(loads),
     loadTables(deps, loads),
+    loadObjectTables(deps),
     countTables(loads),
-    inEachShard("owners", loads, async (load, _, position) => {
+    countObjectTables(deps),
+    inEachDatabase("owners", deps, loads, async (load, _, position) => {
       const last = await load.countOwners(position === "" ? 0 : Number(position));
       return last === undefined ? undefined : String(last);
     }),
-    inEachShard("settle", loads, async (load) => (await load.settle(), undefined)),
-    { name: "tenants", step: async () => (await deps.copyTenants(), { next: undefined }) },
-    inEachShard("metadata_index", loads, async (load, shard, position) => {
+    inEachDatabase("settle", deps, loads, async (load) => (await load.settle(), undefined)),
+    copyTenants(deps),
+    inEachDatabase("metadata_index", deps, loads, async (load, shard, position) => {
       const ids = await load.filesAfter(position, LIMITS.indexedFiles);
       if (ids.length > 0) await deps.reindexFiles(shard, ids);
       return ids.length < LIMITS.indexedFiles ? undefined : ids.at(-1);
@@ -70,6 +75,17 @@ export function restoreStages(deps: StageDeps): readonly Stage[] {
   return stages.map((stage) => whileMaintained(deps, stage));
 }
 
+const copyTenants = ({ copyTenants: copies }: StageDeps): Stage => ({
+  name: "tenants",
+  async step({ position, job }) {
+    if (position === "") {
+      await copies.begin(job.startedAt);
+      return { next: "begun" };
+    }
+    return { next: (await copies.more()) ? "begun" : undefined };
+  },
+});
+
 function whileMaintained({ isMaintained }: StageDeps, { name, step }: Stage): Stage {
   return {
     name,
@@ -88,6 +104,7 @@ function checkTarget(deps: StageDeps, loads: readonly LoadStore[]): Stage {
       const shards = 1 + Math.max(...Object.keys(manifest.tables).map(shardOfKey));
       if (shards > loads.length)
         throw new Refused(`The backup is of ${shards} databases, and ${loads.length} are bound here: set shards.`);
+      refuseWithoutObjects(deps, manifest);
       const filled = (
         await mapInParallel([...loads.entries()], LIMITS.parallel, ([shard, load]) => load.filled(tablesIn(shard)))
       ).flat();
@@ -99,8 +116,8 @@ function checkTarget(deps: StageDeps, loads: readonly LoadStore[]): Stage {
         load.columns(tablesIn(shard)),
       );
       for (const [key, { columns }] of Object.entries(manifest.tables)) {
-        const known = ours[shardOfKey(key)]!.get(key.split("@")[0] as Table) ?? [];
-        const unknown = columns.filter((column) => !known.includes(column));
+        const known = ours[shardOfKey(key)]!.get(tableOfKey(key)) ?? [];
+        const unknown = columns.filter((column) => column !== OBJECT_COLUMN && !known.includes(column));
         if (unknown.length > 0)
           throw new Refused(
             `The backup has columns that this schema lacks: ${unknown.map((column) => `${key}.${column}`).join(", ")}. ` +
@@ -113,143 +130,8 @@ function checkTarget(deps: StageDeps, loads: readonly LoadStore[]): Stage {
   };
 }
 
-const loadSequences = (loads: readonly LoadStore[]): Stage => ({
-  name: "sequences",
-  async step({ job }) {
-    for (const [shard, load] of loads.entries()) {
-      const own = Object.entries(job.facts.sequences).filter(([key]) => shardOfKey(key) === shard);
-      await load.raiseSequences(Object.fromEntries(own.map(([key, last]) => [key.split("@")[0]!, last])));
-    }
-    return { next: undefined };
-  },
-});
-
-/** All tables of a backup, each after the tables that its rows refer to. */
-const tablesOf = (loads: readonly LoadStore[]): readonly PlacedTable[] => [
-  ...TABLES.map((table) => placed(table, 0)),
-  ...tablesOfShards(loads.length),
-];
 const tablesIn = (shard: number): readonly Table[] =>
   shard === 0 ? TABLES : tablesOfShards(2).map(({ table }) => table);
-
-/** A stage that runs in one shard after the other. `step` returns the next position there; undefined: the end. */
-function inEachShard(
-  name: string,
-  loads: readonly LoadStore[],
-  step: (load: LoadStore, shard: number, position: string) => Promise<string | undefined>,
-): Stage {
-  return {
-    name,
-    async step({ position }) {
-      const at =
-        position === "" ? { shard: 0, position: "" } : (JSON.parse(position) as { shard: number; position: string });
-      const load = loads[at.shard];
-      if (load === undefined) return { next: undefined };
-      const next = await step(load, at.shard, at.position);
-      const following = next === undefined ? { shard: at.shard + 1, position: "" } : { ...at, position: next };
-      return { next: following.shard === loads.length ? undefined : JSON.stringify(following) };
-    },
-  };
-}
-
-/** Loads one table after the other, some parts in each step. Tables without rows have no part, and take no step. */
-function loadTables({ parts }: StageDeps, loads: readonly LoadStore[]): Stage {
-  const tables = tablesOf(loads);
-  return {
-    name: "tables",
-    async step({ position, lists, job }) {
-      const at: PartPlace = position === "" ? { table: 0, part: 0 } : (JSON.parse(position) as PartPlace);
-      const found = partsAtOnce(tables, lists, at);
-      const last = found.at(-1);
-      if (last === undefined) return { next: undefined };
-      const loaded = await Promise.all(
-        found.map(async ({ at: { table: index }, part }) => {
-          const { table, key } = tables[index]!;
-          const { columns } = job.facts.tables[key] ?? { columns: [] };
-          return { table, columns, rows: await readPart(parts, part.digest) };
-        }),
-      );
-      await loads[tables[last.at.table]!.shard]!.load(loaded);
-      const next: PartPlace = { ...last.at, part: last.at.part + 1 };
-      return { next: JSON.stringify(next), counts: { rows: loaded.reduce((sum, { rows }) => sum + rows.length, 0) } };
-    },
-  };
-}
-
-/** The next parts of the tables of one shard, which are a page in all; at least one, if there is one. */
-function partsAtOnce(tables: readonly PlacedTable[], lists: JobLists, from: PartPlace): readonly FoundPart[] {
-  const found: FoundPart[] = [];
-  let bytes = 0;
-  for (let at = from; found.length < LIMITS.tablesAtOnce;) {
-    const next = findPart(tables, lists, at);
-    if (next === undefined) break;
-    bytes += next.part.bytes;
-    const isFirst = found[0] === undefined;
-    if (!isFirst && (bytes > LIMITS.pageChars || tables[next.at.table]!.shard !== tables[found[0]!.at.table]!.shard))
-      break;
-    found.push(next);
-    at = { ...next.at, part: next.at.part + 1 };
-  }
-  return found;
-}
-
-interface FoundPart {
-  readonly at: PartPlace;
-  readonly part: NumberedPart;
-}
-
-/** The number of a table, and that of a part in the list. */
-interface PartPlace {
-  readonly table: number;
-  readonly part: number;
-}
-
-/** Finds the next part of the tables. Undefined: there is none. */
-function findPart(
-  tables: readonly PlacedTable[],
-  lists: JobLists,
-  { table, part: from }: PartPlace,
-): FoundPart | undefined {
-  for (const [ahead, { key }] of tables.slice(table).entries()) {
-    const [part] = lists.partsOf(tableSection(key), ahead === 0 ? from : 0, 1);
-    if (part !== undefined) return { at: { table: table + ahead, part: part.number }, part };
-  }
-  return undefined;
-}
-
-/**
- * Reports rows that were left out. This platform's own rows do not count: their numbers follow those of the backup. A
- * step counts tables of one shard.
- */
-const countTables = (loads: readonly LoadStore[]): Stage => ({
-  name: "totals",
-  async step({ position, job }) {
-    const at = position === "" ? 0 : Number(position);
-    const wanted = (key: string): number => job.facts.tables[key]?.rows ?? 0;
-    const some = countedAtOnce(tablesOf(loads).slice(at), wanted);
-    const load = loads[some[0]?.shard ?? 0];
-    if (some.length === 0 || load === undefined) return { next: undefined };
-    const there = await load.counts(some.map(({ table, key }) => ({ table, last: job.facts.sequences[key] })));
-    const dropped = some
-      .map(({ key }, index) => ({ key, rows: wanted(key) - there[index]! }))
-      .filter(({ rows }) => rows > 0);
-    return {
-      next: String(at + some.length),
-      counts: { rows: -dropped.reduce((sum, { rows }) => sum + rows, 0) },
-      findings: dropped.map(({ key, rows }): Finding => ({ kind: "row_dropped", subject: `${key}: ${rows}` })),
-    };
-  },
-});
-
-/** The first tables, of one shard and of a limited number of rows in all; at least one. */
-function countedAtOnce(tables: readonly PlacedTable[], rowsOf: (key: string) => number): readonly PlacedTable[] {
-  let rows = 0;
-  const end = tables.findIndex(({ key, shard }, index) => {
-    rows += rowsOf(key);
-    return shard !== tables[0]!.shard || (index > 0 && rows > LIMITS.countedRows);
-  });
-  return end === -1 ? tables : tables.slice(0, end);
-}
 
 interface LogPlace extends TopicPlace {
   readonly shard: number;

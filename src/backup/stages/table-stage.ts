@@ -1,12 +1,12 @@
 import { splitLines, type Line, type PartStore } from "../bucket/part-store.ts";
 import type { DumpStore } from "../database/dump-store.ts";
-import type { TableFacts } from "../model/job.ts";
+import type { Facts, TableFacts } from "../model/job.ts";
 import { LIMITS } from "../model/limits.ts";
 import { tableSection, type Part } from "../model/part.ts";
-import type { Stage } from "../model/stage.ts";
+import type { Stage, StepResult } from "../model/stage.ts";
 import type { PlacedTable } from "../model/tables.ts";
 
-interface TablePlace {
+export interface TablePlace {
   readonly at: number;
   /** The key of the last row that was read; empty: none was. */
   readonly after: string;
@@ -25,40 +25,57 @@ export function dumpTables(
   return {
     name,
     async step({ position, job }) {
-      const { at, after, isAlone = after !== "" } = readPosition(position);
-      const some = isAlone ? tables.slice(at, at + 1) : readAtOnce(tables.slice(at));
-      if (some.length === 0) return { next: undefined };
-      const pages = await dumps[some[0]!.shard]!.pages(
-        some.map(({ table }) => table),
-        after,
-      );
-      const larger = isAlone ? -1 : pages.findIndex(({ atEnd }) => !atEnd);
-      const read = larger === -1 ? pages : pages.slice(0, larger);
-      const facts: Record<string, TableFacts> = { ...job.facts.tables };
-      const done: Part[] = [];
-      const counts = { rows: 0, parts: 0, partBytes: 0, newParts: 0 };
-      let next: TablePlace = { at: at + read.length, after: "", ...(larger !== -1 && { isAlone: true }) };
-      for (const [index, { columns, rows, atEnd }] of read.entries()) {
-        const { key } = some[index]!;
-        const written = await writeParts(parts, tableSection(key), rows, atEnd);
-        facts[key] = { columns, rows: (facts[key]?.rows ?? 0) + written.lines };
-        done.push(...written.parts);
-        counts.rows += written.lines;
-        for (const what of ["parts", "partBytes", "newParts"] as const) counts[what] += written.counts[what];
-        if (!written.isAll || !atEnd) next = { at, after: written.lastKey, isAlone: true };
-      }
-      return {
-        next: next.at === tables.length ? undefined : JSON.stringify(next),
-        parts: done,
-        counts,
-        facts: { tables: facts },
-      };
+      const place = position === "" ? FIRST_TABLE : (JSON.parse(position) as TablePlace);
+      const dumped = await dumpPage(tables, ({ shard }) => dumps[shard]!, place, parts, job.facts.tables);
+      return { ...dumped, next: dumped.next && JSON.stringify(dumped.next) };
     },
   };
 }
 
-const readPosition = (position: string): TablePlace =>
-  position === "" ? { at: 0, after: "" } : (JSON.parse(position) as TablePlace);
+export const FIRST_TABLE: TablePlace = { at: 0, after: "" };
+
+/** Reads on from a place. `known`: the facts so far. */
+export async function dumpPage(
+  tables: readonly PlacedTable[],
+  dumpOf: (table: PlacedTable) => Pick<DumpStore, "pages">,
+  { at, after, isAlone = after !== "" }: TablePlace,
+  parts: PartStore,
+  known: Facts["tables"],
+): Promise<Omit<StepResult, "next"> & { readonly next: TablePlace | undefined }> {
+  const some = isAlone ? tables.slice(at, at + 1) : readAtOnce(tables.slice(at));
+  if (some.length === 0) return { next: undefined };
+  const pages = await dumpOf(some[0]!).pages(
+    some.map(({ table }) => table),
+    after,
+  );
+  const larger = isAlone ? -1 : pages.findIndex(({ atEnd }) => !atEnd);
+  const read = larger === -1 ? pages : pages.slice(0, larger);
+  const done = collected(known);
+  let next: TablePlace = { at: at + read.length, after: "", ...(larger !== -1 && { isAlone: true }) };
+  for (const [index, { columns, rows, atEnd }] of read.entries()) {
+    const { key } = some[index]!;
+    const written = await writeParts(parts, tableSection(key), rows, atEnd);
+    done.add(key, columns, written);
+    if (!written.isAll || !atEnd) next = { at, after: written.lastKey, isAlone: true };
+  }
+  return { ...done.result(), next: next.at === tables.length ? undefined : next };
+}
+
+/** Collects the parts of tables, and what a step reports about them. */
+export function collected(known: Facts["tables"]) {
+  const facts: Record<string, TableFacts> = { ...known };
+  const parts: Part[] = [];
+  const counts = { rows: 0, parts: 0, partBytes: 0, newParts: 0 };
+  return {
+    add(key: string, columns: readonly string[], written: Awaited<ReturnType<typeof writeParts>>): void {
+      facts[key] = { columns, rows: (facts[key]?.rows ?? 0) + written.lines };
+      parts.push(...written.parts);
+      counts.rows += written.lines;
+      for (const what of ["parts", "partBytes", "newParts"] as const) counts[what] += written.counts[what];
+    },
+    result: () => ({ parts, counts, facts: { tables: facts } }),
+  };
+}
 
 /** The first tables, of one shard. */
 function readAtOnce(tables: readonly PlacedTable[]): readonly PlacedTable[] {

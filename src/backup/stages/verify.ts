@@ -3,8 +3,8 @@ import type { Finding, JobRecord } from "../model/job.ts";
 import { LIMITS } from "../model/limits.ts";
 import { SECTIONS, tableSection, type Part } from "../model/part.ts";
 import { Refused, type Stage } from "../model/stage.ts";
-import { isTable } from "../model/tables.ts";
-import type { StageDeps } from "./backup.ts";
+import { tableOfKey } from "../model/tables.ts";
+import type { StageDeps } from "./stage-deps.ts";
 import { FORMAT, type Manifest } from "../bucket/manifest-store.ts";
 import { filesAt } from "./file-lines.ts";
 import { readIndex } from "./index-parts.ts";
@@ -142,7 +142,7 @@ function compareFiles({ parts }: StageDeps): Stage {
       if (incarnation !== undefined && !lists.isMarked(`topic/${incarnation}`))
         return { next, findings: [{ kind: "topic_unknown", subject: part.section }] };
       const [, table = ""] = /^table:(.*)$/.exec(part.section) ?? [];
-      if (!isTable(table, "file")) return { next };
+      if (tableOfKey(table) !== "file") return { next };
       const read = await parts.read(part.digest);
       const columns = job.facts.tables[table]?.columns ?? [];
       const keys = read.ok ? read.value.flatMap((line) => pinnedOrMaster(JSON.parse(line) as unknown[], columns)) : [];
