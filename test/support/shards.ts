@@ -46,7 +46,10 @@ export const testObjects: TenantObjects = {
 };
 
 /** The databases of the shards, and the tenant objects in use. */
-const databases = (): readonly Shard[] => [...shardsOf(env), ...[...usedObjects].map((number) => objects.at(number))];
+export const allDatabases = (): readonly Shard[] => [
+  ...shardsOf(env),
+  ...[...usedObjects].map((number) => objects.at(number)),
+];
 
 /** A statement with values, to be run in each database. */
 class Statement {
@@ -68,7 +71,7 @@ class Statement {
 
   // oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- As of a statement of D1.
   async all<T>(): Promise<{ results: T[] }> {
-    const answers = await Promise.all(databases().map(({ db }) => this.in(db).all<T>()));
+    const answers = await Promise.all(allDatabases().map(({ db }) => this.in(db).all<T>()));
     return { results: answers.flatMap(({ results }) => results) };
   }
 
@@ -93,7 +96,7 @@ export const everywhere = {
   // oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- As of a database.
   async batch<T = unknown>(statements: readonly Statement[]): Promise<{ results: T[] }[]> {
     const answers = await Promise.all(
-      databases().map(({ db }) => db.batch<T>(statements.map((statement) => statement.in(db)))),
+      allDatabases().map(({ db }) => db.batch<T>(statements.map((statement) => statement.in(db)))),
     );
     return statements.map((_, at) => ({ results: answers.flatMap((answer) => answer[at]!.results) }));
   },

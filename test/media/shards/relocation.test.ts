@@ -1,5 +1,6 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
+import { shardOfId } from "../../../src/media/model/file.ts";
 import { LIMITS } from "../../../src/media/model/limits.ts";
 import { shardsOf, type Shards } from "../../../src/platform/storage/shards.ts";
 import { createMovedStore } from "../../../src/media/shards/moved-store.ts";
@@ -7,7 +8,7 @@ import { counting } from "../../support/counting.ts";
 import { databaseWith } from "../../support/directory.ts";
 import { encodePng, gradient } from "../../support/images.ts";
 import { runs, strideOf } from "../../support/model-runs.ts";
-import { everywhere, shardDb } from "../../support/shards.ts";
+import { allDatabases, everywhere, inShards, shardDb } from "../../support/shards.ts";
 import { faultAt } from "../support/faults.ts";
 import { keysOf } from "../support/keys-of.ts";
 import { mediaApp, START_MS, type MediaApp } from "../support/media-app.ts";
@@ -25,7 +26,7 @@ const [HERE, THERE] = ["acme", "globex"];
 /** Returns the shards that have a row of this file. */
 async function placesOf(id: string): Promise<number[]> {
   const found = await Promise.all(
-    shardsOf(env).map(async ({ number, db }) => {
+    allDatabases().map(async ({ number, db }) => {
       const row = await db.prepare("SELECT 1 FROM file WHERE id = ?").bind(id).first();
       return row === null ? [] : [number];
     }),
@@ -66,7 +67,7 @@ describe("files of two tenants", () => {
       const file = await stored(app, PICTURE, { as: principal({ tenant }), query: "?clip=4x4", metadata: { a: 1 } });
       const shard = await testPlacement.shardOf(tenant, 0);
       expect(shard).toBeGreaterThan(0);
-      expect([await placesOf(file.id), Number.parseInt(file.id.slice(8, 10), 16)]).toEqual([[shard], shard]);
+      expect([await placesOf(file.id), shardOfId(file.id)]).toEqual([[shard], shard]);
       for (const table of ["variant", "attribute"]) {
         const rows = `SELECT count(*) AS n FROM ${table} WHERE file_id = ?`;
         expect(await shardDb(shard).prepare(rows).bind(file.id).first("n")).toBeGreaterThan(0);
@@ -76,7 +77,7 @@ describe("files of two tenants", () => {
     expect(await testPlacement.shardOf(HERE, 0)).not.toBe(await testPlacement.shardOf(THERE, 0));
   });
 
-  it("cost no more round trips than those of one database", async () => {
+  inShards("cost no more round trips than those of one database", async () => {
     const { env: counted, tally, reset } = counting(env);
     const app = mediaApp({ shards: shardsOf(counted), bucket: counted.MEDIA });
     const as = principal({ tenant: HERE });
@@ -295,23 +296,26 @@ describe("a file that is committed for a tenant of another shard", () => {
     },
   );
 
-  it("arrives by the sweep if its move broke off, and is deleted with its bytes if nobody commits it", async () => {
-    const faults = faultAt();
-    faults.arm(Infinity, "after");
-    const app = mediaApp({ shards: faults.shards });
-    const as = serving(app);
-    const file = await uploaded(app, PICTURE, { as });
-    faults.arm(0, "after");
-    expect((await commitFor(app, file.commitLink, THERE, as)).status).toBe(503);
-    expect(await placesOf(file.id)).toEqual([]);
-    faults.arm(Infinity, "after");
-    await app.media.sweep(START_MS + 120_000);
-    expect(await placesOf(file.id)).toEqual([await testPlacement.shardOf(THERE, 0)]);
-    await finish(app);
-    expect([await placesOf(file.id), await keysOf(file.id)]).toEqual([[], []]);
-  });
+  inShards(
+    "arrives by the sweep if its move broke off, and is deleted with its bytes if nobody commits it",
+    async () => {
+      const faults = faultAt();
+      faults.arm(Infinity, "after");
+      const app = mediaApp({ shards: faults.shards });
+      const as = serving(app);
+      const file = await uploaded(app, PICTURE, { as });
+      faults.arm(0, "after");
+      expect((await commitFor(app, file.commitLink, THERE, as)).status).toBe(503);
+      expect(await placesOf(file.id)).toEqual([]);
+      faults.arm(Infinity, "after");
+      await app.media.sweep(START_MS + 120_000);
+      expect(await placesOf(file.id)).toEqual([await testPlacement.shardOf(THERE, 0)]);
+      await finish(app);
+      expect([await placesOf(file.id), await keysOf(file.id)]).toEqual([[], []]);
+    },
+  );
 
-  it("arrives by the sweep though many files wait for a shard that is down, and those arrive later", async () => {
+  inShards("arrives by the sweep though many files wait for a shard that is down, and those arrive later", async () => {
     const DOWN = 3;
     const faults = faultAt();
     const refuse = () => Promise.reject(new Error("down"));
