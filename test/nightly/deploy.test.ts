@@ -130,7 +130,7 @@ const writeDeployment = (name: string, text: string): void =>
   writeFileSync(join(checkout, "deploy", `${name}.toml`), text);
 const PRODUCTION = `worker = "plinth"\nhost = "${HOST}"\nlocation = "weur"\njurisdiction = "eu"\nrate_limit_ids = 8700\n`;
 
-const WITH_EVENTS = `${PRODUCTION}shards = 3\nplacement = "aws:eu-central-1"\n[object_shards]\n2 = "eeur"\n[vars]\nEVENT_RETENTION_DAYS = 365\n`;
+const WITH_EVENTS = `${PRODUCTION}shards = 3\ntenant_objects = "asked:apac"\nplacement = "aws:eu-central-1"\n[object_shards]\n2 = "eeur"\n[vars]\nEVENT_RETENTION_DAYS = 365\n`;
 
 const onlyDatabase = () => [...account.databases.values()][0]!;
 const bindings = (worker = "plinth"): any[] => account.workers.get(worker)!.versions.at(-1)!.bindings;
@@ -146,7 +146,8 @@ describe("a deployment's file", () => {
     [PRODUCTION.replace('"weur"', '"paris"'), "location: "],
     [PRODUCTION.replace('"eu"', '"mars"'), "jurisdiction: "],
     [`${PRODUCTION}placement = "Frankfurt"`, "placement: must be smart, or a region such as aws:eu-central-1"],
-    [`${PRODUCTION}shards = 257`, "shards: must be at most 256"],
+    [`${PRODUCTION}shards = 241`, "shards: must be at most 240"],
+    [`${PRODUCTION}tenant_objects = "weur"`, "tenant_objects: must be asked or new, a colon, and a place: auto, wnam"],
     [`${PRODUCTION}[object_shards]\n1 = "weur"`, "object_shards names shard 1. Of 1 shards, 0 is the directory"],
     [`${PRODUCTION}shards = 3\n[object_shards]\n0 = "weur"`, "an object can be 1 to 2."],
     [`${PRODUCTION}shards = 3\n[object_shards]\n2 = "paris"`, "object_shards.2: "],
@@ -545,11 +546,15 @@ describe("a deployment", () => {
     writeDeployment("production", `${other}[vars]\nPLATFORM = "acme"\n`);
     const fewer = await deploy(["production", ...atPlatform()], GIVEN);
     expect(fewer.output).toContain("The platform has 3 shards, and the file says 1: a shard cannot be taken away.");
+    expect(fewer.output).toContain('their files would be gone. Set tenant_objects = "asked:apac".');
     writeDeployment("production", `${other}shards = 3\n[object_shards]\n1 = "auto"\n[vars]\nPLATFORM = "acme"\n`);
     const swapped = await deploy(["production", ...atPlatform()], GIVEN);
     expect(swapped.output).toContain("Shard 1 is a database, and the file says object");
     expect(swapped.output).toContain("Shard 2 is an object, and the file says database");
-    writeDeployment("production", `${other}shards = 3\n[object_shards]\n2 = "eeur"\n[vars]\nPLATFORM = "acme"\n`);
+    writeDeployment(
+      "production",
+      `${other}shards = 3\ntenant_objects = "new:auto"\n[object_shards]\n2 = "eeur"\n[vars]\nPLATFORM = "acme"\n`,
+    );
     const { code, output } = await deploy(["production", ...atPlatform()], GIVEN);
     expect(output).toContain("~ EVENT_RETENTION_DAYS: 365 → 7");
     expect(output).toContain("- host plinth.example.com");
@@ -696,6 +701,7 @@ describe("a deployment", () => {
     it.each([
       ["a database", without("SHARD_01"), "does not know shard 1, the database "],
       ["an object", withTexts({ OBJECT_SHARDS: "" }), "does not know shard 2, an object"],
+      ["objects of tenants", withTexts({ TENANT_OBJECTS: "" }), "does not know objects of tenants"],
       [
         "a database that is another one there",
         (all: any[]) => all.map((one) => (one.name === "DB" ? { ...one, id: randomUUID() } : one)),
@@ -773,6 +779,7 @@ describe("a deployment", () => {
     it.each([
       ["a class of objects", without("GuessCounter"), "New classes of objects take no canary"],
       ["a shard", without("SHARD_01"), "New shards take no canary (1)"],
+      ["objects of tenants", withTexts({ TENANT_OBJECTS: "" }), "The first tenant_objects takes no canary"],
     ])("takes no canary beside a version that lacks %s", async (_, change, words) => {
       share([upload("0.0.9", change), 100]);
       const output = await nothingChanges(deploy(["production", "--yes", "--canary", "10"], GIVEN));

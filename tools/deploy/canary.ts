@@ -45,6 +45,10 @@ export function checkCanary(deployment: Deployment, running: RunningVersion | un
     throw new UserError("A first deployment has nothing to stand beside. Deploy it without --canary.");
   if (newClasses(running).length > 0)
     throw new UserError("\nNothing was changed. New classes of objects take no canary: deploy without --canary.");
+  if ((running.vars["TENANT_OBJECTS"] ?? "") === "" && deployment.vars["TENANT_OBJECTS"] !== "")
+    throw new UserError(
+      "\nNothing was changed. The first tenant_objects takes no canary: the running version would not find the files in them. Deploy without --canary.",
+    );
   const shards = newShards(deployment, running);
   if (shards.length > 0)
     throw new UserError(

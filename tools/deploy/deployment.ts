@@ -12,6 +12,7 @@ import {
   type LocationHint,
   type ObjectShards,
 } from "../../src/platform/storage/object-shards.ts";
+import { parseTenantObjects } from "../../src/platform/storage/tenant-objects.ts";
 import { readWranglerConfig } from "../../scripts/lib/local/wrangler-config.ts";
 
 /**
@@ -71,6 +72,13 @@ const file = z.strictObject({
   placement: z.string().regex(PLACEMENT, "must be smart, or a region such as aws:eu-central-1").optional(),
   shards: z.int().min(1).max(MOST_SHARDS, `must be at most ${MOST_SHARDS}`).default(1),
   object_shards: z.record(z.string(), z.enum([ANY_PLACE, ...LOCATION_HINTS])).default({}),
+  tenant_objects: z
+    .string()
+    .refine(
+      (text) => parseTenantObjects(text) !== undefined,
+      `must be asked or new, a colon, and a place: ${[ANY_PLACE, ...LOCATION_HINTS].join(", ")}`,
+    )
+    .optional(),
   operator: z.email("must be an e-mail address").optional(),
   rate_limit_ids: z.int().min(1).max(2_000_000_000),
   vars: z.record(z.string(), z.union([z.string(), z.number(), z.boolean()])).default({}),
@@ -84,6 +92,7 @@ const FIELDS = {
   JURISDICTION: "jurisdiction",
   LOCATION_HINT: "location",
   OBJECT_SHARDS: "object_shards",
+  TENANT_OBJECTS: "tenant_objects",
 } as const;
 
 const shardDatabase = (worker: string, shard: number): string => `${worker}-shard-${String(shard).padStart(2, "0")}`;
@@ -117,6 +126,7 @@ export function parseDeployment(name: string, text: string): Deployment {
     JURISDICTION: jurisdiction ?? "",
     LOCATION_HINT: location ?? "",
     OBJECT_SHARDS: formatObjectShards(objectShards),
+    TENANT_OBJECTS: given.data.tenant_objects ?? "",
   });
   if (vars["R2_S3_ENDPOINT"]) vars["R2_BUCKET"] ||= `${worker}-media`;
   checkS3Jurisdiction(name, vars["R2_S3_ENDPOINT"] ?? "", jurisdiction);
@@ -215,6 +225,9 @@ host = "${main}"
 
 # How many databases the files of tenants lie in. More can follow, fewer cannot.
 # shards = 1
+
+# The tenants with an object of their own, and where it lies: asked:<place>, or new:<place> for every new tenant.
+# tenant_objects = "asked:${ANY_PLACE}"
 
 # The first person who operates it in the console. Each deployment prints a link for them until it is used.
 ${operator === undefined ? "# " : ""}operator = "${operator ?? "ada@example.com"}"

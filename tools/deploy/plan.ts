@@ -87,6 +87,11 @@ function shards({ databases, vars }: Deployment, { worker: running }: Found): Pa
         `Shard ${shard} is an object, and the file says database: its files would be gone. Add it to object_shards.`,
       );
   }
+  const tenants = [running?.vars["TENANT_OBJECTS"] ?? "", vars["TENANT_OBJECTS"] ?? ""] as const;
+  if (tenants[0] !== "" && tenants[1] === "")
+    refusals.push(
+      `The platform has objects of tenants, and the file says none: their files would be gone. Set tenant_objects = "${tenants[0]}".`,
+    );
   const made = [...objects].filter(([shard]) => !before.has(shard));
   return {
     changes: made.map(

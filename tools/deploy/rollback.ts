@@ -85,6 +85,10 @@ export function planRollback(running: readonly RunningVersion[], back: Version):
       refusals.add(
         `The platform has objects of class ${lost.join(", ")}, which version ${back.id} does not know. ${NO_WAY_BACK}`,
       );
+    if ((one.vars["TENANT_OBJECTS"] ?? "") !== "" && (back.vars["TENANT_OBJECTS"] ?? "") === "")
+      refusals.add(
+        `Version ${back.id} does not know objects of tenants: it would not find the files in them. ${OTHER_WAY}`,
+      );
     for (const [shard, place] of shardsOf(one))
       if (shardsOf(back).get(shard) !== place)
         refusals.add(
