@@ -50,6 +50,8 @@ const SQL = {
         AND attribute.value = key_set.digest))`,
   removeVariants: `DELETE FROM variant WHERE file_id IN (${HIDDEN}) AND ${COMING}`,
   removeFiles: `DELETE FROM file WHERE id IN (${HIDDEN}) AND ${COMING}`,
+  // A file that ends before its tenant has moved needs no note here. Only `notes` writes this time.
+  removeNotes: `DELETE FROM moved_file WHERE moved_at = 0 AND id IN (SELECT value FROM json_each(?4)) AND ${COMING}`,
   // An operator's change of a client (shards/owner-changes.ts) and this exclude each other.
   owners: `INSERT INTO owner (client, tenant, visibility, erasure_id)
     SELECT DISTINCT ${field("row.client")}, ?1, ${field("row.visibility")}, ?5 || ${field("ownerId")}
@@ -131,6 +133,7 @@ export function createComingStore(db: D1Database, shard: number) {
         prepared(SQL.removeKeySets, ...named),
         prepared(SQL.removeVariants, ...named),
         prepared(SQL.removeFiles, ...named),
+        prepared(SQL.removeNotes, ...named),
         prepared(SQL.owners, ...here, mark),
         prepared(SQL.files, ...here, mark),
         prepared(SQL.variants, ...here, mark),
