@@ -61,7 +61,12 @@ export const METRICS = {
   d1_failures: { kind: "counter", unit: "1", help: "Round trips to D1 that failed." },
   d1_rows_read: { kind: "counter", unit: "1", help: "Rows that D1 read, as it bills them." },
   d1_rows_written: { kind: "counter", unit: "1", help: "Rows that D1 wrote, as it bills them." },
-  shard_round_trips: { kind: "counter", unit: "1", label: "shard", help: "Round trips to D1, by shard; 0: `DB`." },
+  shard_round_trips: {
+    kind: "counter",
+    unit: "1",
+    label: "shard",
+    help: "Round trips to D1, by shard; 0: `DB`, 240: all objects of tenants.",
+  },
   stored_files: { kind: "peak", unit: "1", isHourly: true, help: "The most files stored, counted in D1 once an hour." },
   stored_bytes: {
     kind: "peak",
