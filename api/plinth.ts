@@ -1445,6 +1445,16 @@ export type TenantObject = {
     /** When a sweep last found another size; null: never. In milliseconds since 1970. */
     reportedAt: number | null;
 };
+export type TenantObjectSums = {
+    /** Objects of tenants, those of removed tenants too. */
+    objects: number;
+    /** Committed files in them. */
+    files: number;
+    /** Their bytes in the bucket. */
+    bytes: number;
+    /** The size of their databases. */
+    databaseBytes: number;
+};
 export type Comparison = {
     /** The comparison's id. */
     id: string;
@@ -8654,6 +8664,38 @@ export function listTenantObjects({ tenant, pageNumber, pageSize, cursor }: {
         pageSize,
         cursor
     }))}`, {
+        ...opts
+    });
+}
+/**
+ * Count the tenants with an object of their own, and what all of these objects store
+ */
+export function sumTenantObjects(opts?: Oazapfts.RequestOpts) {
+    return oazapfts.fetchJson<{
+        status: 200;
+        data: TenantObjectSums;
+    } | {
+        status: 401;
+        data: Error;
+    } | {
+        status: 403;
+        data: Error;
+    } | {
+        status: 406;
+        data: Error;
+    } | {
+        status: 414;
+        data: Error;
+    } | {
+        status: 429;
+        data: Error;
+    } | {
+        status: 500;
+        data: Error;
+    } | {
+        status: 503;
+        data: Error;
+    }>("/admin/v1/tenant-objects/sum", {
         ...opts
     });
 }

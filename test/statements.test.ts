@@ -493,6 +493,7 @@ async function pushEvents(
   await deps.events.reseal();
   await admin("seal-keys", "GET");
   await admin("shards", "GET");
+  for (const part of ["", "?tenant=acme", "/sum"]) await admin(`tenant-objects${part}`, "GET");
 
   await send(topic, "DELETE", access);
 }

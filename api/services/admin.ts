@@ -210,6 +210,15 @@ export const admin: ServiceEntries = {
         reportedAt: 1_763_000_000_000,
       },
     },
+    TenantObjectSums: {
+      schema: obj({
+        objects: int("Objects of tenants, those of removed tenants too."),
+        files: int("Committed files in them."),
+        bytes: int("Their bytes in the bucket."),
+        databaseBytes: int("The size of their databases."),
+      }),
+      example: { objects: 310, files: 120_400, bytes: 86_211_304_000, databaseBytes: 741_350_200 },
+    },
     TenantMove: {
       schema: obj({
         tenant: str("The tenant."),
@@ -796,6 +805,12 @@ export const admin: ServiceEntries = {
       about: "An object is swept within five minutes after a change, and reports what it stores then.",
       parameters: { tenant: { text: "Only that of this tenant.", example: "acmeshop" } },
       answers: { 200: { text: "A page of objects, by number.", json: list(ref("TenantObject")), headers: ["Link"] } },
+    },
+    "GET /tenant-objects/sum": {
+      id: "sumTenantObjects",
+      tag: TAGS.upkeep,
+      about: "It adds what the last sweep of each object found, and asks no object.",
+      answers: { 200: { text: "The sums.", json: ref("TenantObjectSums") } },
     },
     "POST /tenants/{id}/move": {
       id: "moveTenant",

@@ -5,7 +5,7 @@ import * as api from "../../api/plinth.ts";
 import { UserError } from "../../scripts/lib/user-error.ts";
 import type { Command, Invocation } from "../command-line/command.ts";
 import { LOCATION_HINTS } from "../../src/platform/storage/object-shards.ts";
-import { rowsOf } from "../client/admin-client.ts";
+import { find, rowsOf } from "../client/admin-client.ts";
 import { printRows } from "../command-line/listing.ts";
 import { pagedListCommand } from "../command-line/patterns.ts";
 import { printRecord, sayDone } from "../command-line/print.ts";
@@ -40,12 +40,19 @@ const status: Command = {
     "SIZE is that of the database, which holds 10 GB; STORED is what its files have in the bucket; PUSH counts " +
       "push subscriptions. TRIPS/HOUR counts the last hour: a database answers 500 to 1,000 a second. Without ANSWER " +
       "MS it does not answer, and SIZE is what was measured last. Exit code 1 if one does not answer.",
+    "If tenants have objects of their own, the last line has their sums, as of their last sweeps.",
   ],
   examples: ["shard status", "shard status --json"],
   async run({ options, io, client }) {
-    const shards = await ok(api.listShards((await client()).opts));
+    const { opts } = await client();
+    const shards = await ok(api.listShards(opts));
     if (options.has("json")) await io.out(`${toJson(shards, 2)}\n`);
-    else await printRows(shards.map(toRow), { io, asJson: false, columns: COLUMNS, limit: Infinity, nouns: "shards" });
+    else {
+      await printRows(shards.map(toRow), { io, asJson: false, columns: COLUMNS, limit: Infinity, nouns: "shards" });
+      // An older platform has no such sums.
+      const sums = await find(ok(api.sumTenantObjects(opts)));
+      if (sums !== undefined && sums.objects > 0) await io.out(`\n${inWords(sums)}\n`);
+    }
     return shards.some(({ answerMs }) => answerMs === null) ? 1 : 0;
   },
 };
@@ -56,6 +63,9 @@ const toRow = (shard: api.Shard): Row => ({
   stored: shard.storedBytes === null ? "" : formatBytes(shard.storedBytes),
 });
 
+const inWords = ({ objects: count, files, bytes, databaseBytes }: api.TenantObjectSums): string =>
+  `Objects of tenants: ${count}, size ${formatBytes(databaseBytes)}, files ${files}, stored ${formatBytes(bytes)}`;
+
 const OBJECT_COLUMNS: readonly Column<ObjectRow>[] = [
   "number",
   "tenant",
@@ -65,9 +75,9 @@ const OBJECT_COLUMNS: readonly Column<ObjectRow>[] = [
   "size",
   "reportedAt",
 ];
-type ObjectRow = api.TenantObject & { readonly size: string; readonly stored: string };
+type ObjectRow = api.TenantObject & { readonly size?: string; readonly stored?: string };
 
-const objects: Command = pagedListCommand({
+const objects: Command = pagedListCommand<ObjectRow>({
   words: ["shard", "objects"],
   summary: "List the tenants with an object of their own, and what each object stores.",
   options: [{ flag: "tenant", value: "<tenant>", help: "only that of this tenant" }],
@@ -80,10 +90,11 @@ const objects: Command = pagedListCommand({
   nouns: "objects of tenants",
   rows({ options }) {
     const tenant = options.value("tenant");
+    const asJson = options.has("json");
     return async function* ({ opts }, page) {
       const found = rowsOf((query) => api.listTenantObjects(query, opts), { tenant, ...page });
       for await (const one of found)
-        yield { ...one, size: formatBytes(one.databaseBytes), stored: formatBytes(one.bytes) };
+        yield asJson ? one : { ...one, size: formatBytes(one.databaseBytes), stored: formatBytes(one.bytes) };
     };
   },
 });

@@ -543,6 +543,7 @@ describe("actions", () => {
     expect(rows[0]!["SIZE"]).toMatch(/^\d+\.\d (KB|MB)$/);
     for (const { PUSH } of rows) expect(PUSH).toMatch(/^\d+$/);
     expect(rows.filter(({ NEXT }) => NEXT === "yes")).toHaveLength(1);
+    expect((await done("shard status")).out).not.toContain("Objects of tenants");
   });
 
   test("media-consistency starts, awaits, shows, repairs and lists comparisons", async () => {
@@ -623,10 +624,12 @@ describe("actions", () => {
     const moved = await run("tenant move far --shard own --near apac --wait --json", quick);
     const { to } = moved.json() as { to: number };
     expect([moved.code, to >= 240]).toEqual([0, true]);
-    expect((await done("shard objects --tenant far --json")).json()).toMatchObject([
-      { number: to, tenant: "far", near: "apac", files: 0 },
-    ]);
-    expect((await done("shard objects")).out).toContain("far");
+    const [object, ...others] = (await done("shard objects --tenant far --json")).json() as object[];
+    expect(object).toMatchObject({ number: to, tenant: "far", near: "apac", files: 0 });
+    expect([others, object]).toEqual([[], expect.not.objectContaining({ size: expect.anything() })]);
+    expect(tableOf((await done("shard objects")).out)).toMatchObject([{ TENANT: "far", NEAR: "apac", FILES: "0" }]);
+    expect((await done("shard status")).out).toMatch(/\n\nObjects of tenants: 1, size .*, files 0, stored 0 bytes\n$/);
+    expect((await done("shard status --json")).json()).toHaveLength(5);
     expect((await done("shard objects --tenant demo")).err).toContain("There are no objects of tenants.");
   });
 

@@ -408,6 +408,21 @@ describe("the operator", () => {
     expect((await call("/admin/v1/tenant-objects", { token: await tokenFor(stranger) })).status).toBe(403);
   });
 
+  it("sums what the last sweeps of all tenant objects found; nobody else does", async () => {
+    const { home } = await tenantAtHome();
+    const sums = async () =>
+      expectJson<Record<string, number>>(await call("/admin/v1/tenant-objects/sum", { token: await operator() }), 200);
+    const before = await sums();
+    const report = "UPDATE tenant_object SET files = 2, bytes = 7, database_bytes = 4096 WHERE number = ?";
+    await env.DB.prepare(report).bind(home).run();
+    const { objects: count, files, bytes, databaseBytes } = await sums();
+    const added = { files: files! - before["files"]!, bytes: bytes! - before["bytes"]! };
+    expect(added).toEqual({ files: 2, bytes: 7 });
+    expect([count, databaseBytes! - before["databaseBytes"]!]).toEqual([before["objects"], 4096]);
+    const token = await tokenFor(await makeClient());
+    expect((await call("/admin/v1/tenant-objects/sum", { token })).status).toBe(403);
+  });
+
   it("finds files of tenant objects by name, with or without the tenant", async () => {
     const { tenant } = await tenantAtHome();
     const client = await makeClient({ tenant });

@@ -10,6 +10,15 @@ export interface TenantObjectList {
     tenant: string | undefined,
     range: RowRange,
   ): Promise<readonly { readonly number: number; readonly reportedAt: number }[]>;
+  /** Sums the reports of all objects. It asks no object. */
+  sums(): Promise<ObjectSums>;
+}
+
+interface ObjectSums {
+  readonly objects: number;
+  readonly files: number;
+  readonly bytes: number;
+  readonly databaseBytes: number;
 }
 
 /** The objects of tenants' own, by number. What an object stores is as its last sweep found it. */
@@ -29,5 +38,12 @@ export const tenantObjectRoutes = (objects: TenantObjectList): readonly Route[] 
       const shown = found.items.map(({ reportedAt, ...object }) => ({ ...object, reportedAt: reportedAt || null }));
       return json(200, shown, { link: pageLinks(url, paging, found), "cache-control": "no-store" });
     },
+  }),
+  defineRoute({
+    method: "GET",
+    path: "/tenant-objects/sum",
+    summary: "Count the tenants with an object of their own, and what all of these objects store",
+    operation: "sumTenantObjects",
+    handle: async () => json(200, { ...(await objects.sums()) }, { "cache-control": "no-store" }),
   }),
 ];

@@ -223,6 +223,7 @@ export const RIGHTS = {
   readAudit: { who: "operator", access: SEE },
   listShards: { who: "operator", access: SEE },
   listTenantObjects: { who: "operator", access: SEE },
+  sumTenantObjects: { who: "operator", access: SEE },
   restoreShard: { who: "operator", access: RUN },
   moveTenant: { who: "operator", access: RUN },
   readMove: { who: "operator", access: SEE },
