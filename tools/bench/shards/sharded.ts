@@ -47,7 +47,9 @@ export async function onShards(
   const port = await freePort("127.0.0.1");
   const given = { PORT: String(port), STATE_DIR: stateDir, OBJECT_SHARDS: formatObjectShards(objectShards) };
   const settings = readSettings({ ...process.env, ...given, LOG_LEVEL: "error" });
-  const server = await serve({ ...settings, shards: shards - objects, isInspected });
+  // The published numbers are of a platform without objects of tenants.
+  const vars = { ...settings.vars, TENANT_OBJECTS: "" };
+  const server = await serve({ ...settings, vars, shards: shards - objects, isInspected });
   try {
     const databases: Database[] = [];
     for (const name of shardBindings(shards - objects)) {
