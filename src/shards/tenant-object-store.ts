@@ -43,7 +43,9 @@ export const TENANT_OBJECT_SQL = {
   ofTenants: `SELECT number FROM tenant_object WHERE tenant IN (SELECT value FROM json_each(?1))
     ORDER BY number LIMIT ?2`,
   list: `SELECT number, tenant, near, files, bytes, database_bytes AS databaseBytes, reported_at AS reportedAt
-    FROM tenant_object WHERE number > ?1 AND (?2 IS NULL OR tenant = ?2) ORDER BY number LIMIT ?3 OFFSET ?4`,
+    FROM tenant_object WHERE number > ?1 ORDER BY number LIMIT ?2 OFFSET ?3`,
+  listOf: `SELECT number, tenant, near, files, bytes, database_bytes AS databaseBytes, reported_at AS reportedAt
+    FROM tenant_object WHERE tenant = ?4 AND number > ?1 LIMIT ?2 OFFSET ?3`,
   report: `UPDATE tenant_object SET files = ?2, bytes = ?3, database_bytes = ?4, reported_at = ?5
     WHERE number = ?1 AND (files, bytes, database_bytes) IS NOT (?2, ?3, ?4)`,
   sums: `SELECT count(*) AS objects, coalesce(sum(files), 0) AS files, coalesce(sum(bytes), 0) AS bytes,
@@ -76,7 +78,10 @@ export const createTenantObjectStore = (db: D1Database) => ({
     (await db.prepare(TENANT_OBJECT_SQL.page).bind(after, limit).all<TenantObject>()).results,
   /** Returns objects with their reports, of one tenant if given. `reportedAt` is 0 before the first report. */
   async list(after: number, tenant: string | undefined, { skip, limit }: { skip: number; limit: number }) {
-    const statement = db.prepare(TENANT_OBJECT_SQL.list).bind(after, tenant ?? null, limit, skip);
+    const statement =
+      tenant === undefined
+        ? db.prepare(TENANT_OBJECT_SQL.list).bind(after, limit, skip)
+        : db.prepare(TENANT_OBJECT_SQL.listOf).bind(after, limit, skip, tenant);
     return (await statement.all<TenantObject & ObjectReport & { reportedAt: number }>()).results;
   },
   /** Returns the objects of these tenants, or of all tenants, up to `limit`. */
