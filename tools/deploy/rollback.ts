@@ -14,10 +14,11 @@ import { findVersion, provenVersions, type RunningVersion, type Version } from "
  * with the same flags. What no flag allows:
  *
  *   other classes of objects ── Cloudflare refuses it, since the old code could not run the new ones
- *   fewer shards             ── the old version would answer without the files of their tenants
+ *   fewer shards, or none that are objects of tenants ── the old version would answer without the files in them
  */
 const NO_WAY_BACK = "The way back is a release that has the old code and the new classes.";
-const OTHER_WAY = "Name a version that has the shard, or deploy a release that repairs the fault.";
+const otherWay = (what: string): string =>
+  `Name a version that has ${what}, or deploy a release that repairs the fault.`;
 
 /** Classes of objects that this release has and the running version lacks. None for a first deployment. */
 export function newClasses(running: FoundWorker | undefined): readonly string[] {
@@ -87,12 +88,12 @@ export function planRollback(running: readonly RunningVersion[], back: Version):
       );
     if ((one.vars["TENANT_OBJECTS"] ?? "") !== "" && (back.vars["TENANT_OBJECTS"] ?? "") === "")
       refusals.add(
-        `Version ${back.id} does not know objects of tenants: it would not find the files in them. ${OTHER_WAY}`,
+        `Version ${back.id} does not know objects of tenants: it would not find the files in them. ${otherWay("tenant_objects")}`,
       );
     for (const [shard, place] of shardsOf(one))
       if (shardsOf(back).get(shard) !== place)
         refusals.add(
-          `Version ${back.id} does not know shard ${shard}, ${place}: it would not find the files of its tenants, and might write new ones elsewhere. ${OTHER_WAY}`,
+          `Version ${back.id} does not know shard ${shard}, ${place}: it would not find the files of its tenants, and might write new ones elsewhere. ${otherWay("the shard")}`,
         );
   }
   return { changes: [...changes], dangers: [...dangers.values()], refusals: [...refusals] };
