@@ -227,9 +227,7 @@ export function createMoves(deps: MovesDeps): Moves {
   /** Gives a tenant an object, or returns the one that it has. */
   async function objectOf(tenant: string, near: LocationHint | undefined): Promise<number | undefined> {
     if (objects === undefined) return undefined;
-    const object = await objectStore.allot(tenant, near ?? objects.setting.near);
-    if (object !== undefined) objects.place(object.number, object.near);
-    return object?.number;
+    return (await objectStore.allot(tenant, near ?? objects.setting.near))?.number;
   }
 
   async function runDue(tenant: string, budget: Budget): Promise<void> {

@@ -4,9 +4,8 @@ import type { LocationHint } from "../platform/storage/object-shards.ts";
 export type PlacementStore = ReturnType<typeof createPlacementStore>;
 
 /** The copy of a tenant that its shard must have. `exists`: 0 after the tenant's removal. */
-export interface DueCopy {
+export interface DueCopy extends Place {
   readonly tenant: string;
-  readonly shard: number;
   /** The other shard of a move that is under way, which may show files of the tenant too; null: no move. */
   readonly otherShard: number | null;
   readonly version: number;
@@ -26,6 +25,7 @@ export interface Place {
 const MOVING = `tenant_move.tenant = tenant_shard.tenant AND tenant_move.state IN ('copying', 'switching', 'opening')`;
 const MOVES = `EXISTS (SELECT 1 FROM tenant_move WHERE ${MOVING})`;
 const DUE = `SELECT tenant_shard.tenant, shard, version,
+    (SELECT near FROM tenant_object WHERE number = shard) AS near,
     (SELECT iif(to_shard = shard, from_shard, to_shard) FROM tenant_move WHERE ${MOVING}) AS otherShard, tenant.id IS NOT NULL AS "exists",
     coalesce(tenant.disabled, 1) AS disabled, quota_files AS quotaFiles, quota_bytes AS quotaBytes
   FROM tenant_shard LEFT JOIN tenant ON tenant.id = tenant_shard.tenant`;

@@ -71,7 +71,7 @@ export function createShardRoom({ shards, objects, isolate, clock, log }: ShardD
   const isOne = shards.length === 1 && objects === undefined;
   const objectStore = createTenantObjectStore(directory.db);
   const numbers = shards.map(({ number }) => number);
-  const copies = createTenantCopies({ shards, objects, store, objectStore, log });
+  const copies = createTenantCopies({ shards, objects, store, log });
   const sizes = createShardSizes({ shards, store: sizeStore, clock, log });
   const placement = createPlacement({
     store,

@@ -1,9 +1,8 @@
 import { describeError, type Log } from "../platform/runtime/log.ts";
 import { inParallel } from "../platform/runtime/parallel.ts";
 import { SHARDS_AT_ONCE, type Shards } from "../platform/storage/shards.ts";
-import { isTenantObject, ofShards, type TenantObjects } from "../platform/storage/tenant-objects.ts";
+import { ofShards, type TenantObjects } from "../platform/storage/tenant-objects.ts";
 import { createCopyStore } from "./copy-store.ts";
-import type { TenantObjectStore } from "./tenant-object-store.ts";
 import type { DueCopy, PlacementStore } from "./placement-store.ts";
 
 /** Our choice: copies that are read at once, and written by a few statements for each shard. */
@@ -40,21 +39,19 @@ export function createTenantCopies({
   shards,
   objects,
   store,
-  objectStore,
   log,
 }: {
   readonly shards: Shards;
   readonly objects: TenantObjects | undefined;
   readonly store: PlacementStore;
-  readonly objectStore: Pick<TenantObjectStore, "find">;
   readonly log: Log;
 }): TenantCopies {
   const isOne = shards.length === 1 && objects === undefined;
   const copies = ofShards(shards, objects, ({ db }) => createCopyStore(db));
 
   async function writeTo(number: number, some: readonly DueCopy[]): Promise<void> {
-    // The first copy creates the object, so it must know where.
-    if (isTenantObject(number)) objects?.place(number, (await objectStore.find(number))?.near ?? null);
+    // The first copy creates a tenant object, so it must know where.
+    for (const { shard, near } of some) objects?.place(shard, near);
     await copies.at(number).write(some);
   }
 

@@ -70,7 +70,7 @@ export async function seedTenant(tenant: string, subscribed = true): Promise<voi
       : []),
   ]);
   const store = createPlacementStore(env.DB);
-  await createTenantCopies({ shards, objects: testObjects, store, objectStore, log: heardLog }).copy(tenant);
+  await createTenantCopies({ shards, objects: testObjects, store, log: heardLog }).copy(tenant);
 }
 
 /** Makes a client and returns its secret. A public client has none. */
