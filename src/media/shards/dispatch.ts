@@ -63,6 +63,10 @@ const byCreation: Way = (deps, { query, principal, body, nowMs }, run) => {
   return atHome(deps, tenant, nowMs, runNoted, kind === "json");
 };
 
+/** A deletion of files has a report with the client's name. */
+const byTenantNoted: Way = (deps, { query, principal, nowMs }, run) =>
+  atHome(deps, query?.tenant ?? principal.tenant, nowMs, noted(deps, principal, run));
+
 /** Runs an operation that writes rows with the client's name. */
 const noted =
   ({ clientObjects }: DispatchDeps, { clientName }: Principal, run: (shard: number) => Promise<Answer>) =>
@@ -70,10 +74,6 @@ const noted =
     await clientObjects.note([clientName], shard);
     return run(shard);
   };
-
-/** A deletion of files has a report with the client's name. */
-const byTenantNoted: Way = (deps, { query, principal, nowMs }, run) =>
-  atHome(deps, query?.tenant ?? principal.tenant, nowMs, noted(deps, principal, run));
 
 /** Our choice: longer than a commit usually takes. */
 const PAUSE_MS = 100;
@@ -92,7 +92,6 @@ const bringing: Way = async (deps, call, run, { path }) => {
   if (!(await mayActForTenant(deps, principal, tenant, nowMs))) return toProblem({ kind: "foreign_tenant" });
   let failure: unknown;
   return atHome(deps, tenant, nowMs, async (home) => {
-    await deps.clientObjects.note([principal.clientName], home);
     let brought = 0;
     const bring = async (from: number): Promise<readonly number[]> => {
       if (brought > 0 && from !== home) await scheduler.wait(PAUSE_MS * 2 ** (brought - 1));
@@ -100,8 +99,11 @@ const bringing: Way = async (deps, call, run, { path }) => {
       if (way.length > 1 && way.at(-1) === home) brought++;
       return way;
     };
+    const runNoted = noted(deps, principal, run);
     const runAt = async (shard: number): Promise<Answer> =>
-      shard === home || (await deps.moved.at(shard).hasCommitted(fileId)) ? run(shard) : toProblem({ kind: "no_file" });
+      shard === home || (await deps.moved.at(shard).hasCommitted(fileId))
+        ? runNoted(shard)
+        : toProblem({ kind: "no_file" });
     const answer = await look(deps, fileId, nowMs, runAt, isMissing, bring, clientOf(principal)).catch(
       (thrown: unknown) => {
         throw (failure = thrown);
