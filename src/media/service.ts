@@ -180,7 +180,7 @@ export function createMedia(deps: MediaDeps): Media {
       where,
       each(parts, (part) => part.contentRoutes),
     ),
-    consume: (batch, waitUntil) => consumeJobs({ ...deps, doerOf }, batch, waitUntil),
+    consume: (batch, waitUntil) => consumeJobs({ ...deps, doerOf: (shard) => parts.at(shard).doJob }, batch, waitUntil),
     async sweep(nowMs) {
       const failures: unknown[] = [];
       const note = (thrown: unknown): void => void failures.push(thrown);
@@ -195,7 +195,7 @@ export function createMedia(deps: MediaDeps): Media {
     storedIn: (shard) => parts.at(shard).stored(),
     stored: usage.total,
     nearQuota: usage.nearQuota,
-    filesOfClient: (client, limit, tenant) => filesOfClient(client, limit, tenant),
+    filesOfClient,
     filesOfTenant: async (tenant, limit) => {
       const shard = await placement.shardOf(tenant, clock.nowMs());
       return isTenantObject(shard) ? usages.at(shard).filesOfTenant(tenant, limit) : usage.filesOfTenant(tenant, limit);
@@ -230,10 +230,6 @@ export function createMedia(deps: MediaDeps): Media {
     reindexFiles: (shard, ids) => parts.at(shard).reindexFiles(ids),
   };
 
-  function doerOf(shard: number) {
-    return parts.at(shard).doJob;
-  }
-
   /** The alarm of a tenant object asks for this. Throws if another attempt may succeed. */
   async function sweepObject(shard: number, nowMs: number): Promise<undefined> {
     const failures: unknown[] = [];
@@ -249,7 +245,7 @@ export function createMedia(deps: MediaDeps): Media {
   }
 
   /** Asks the client's tenant objects too, until there are enough. */
-  async function filesOfClient(client: string, limit: number, tenant: string | undefined) {
+  async function filesOfClient(client: string, limit: number, tenant?: string) {
     const found = [...(await usage.filesOfClient(client, limit, tenant))];
     const noted = hasObjects ? await deps.owners.objectsOf(client) : [];
     for (let at = 0; at < noted.length && found.length < limit; at += SHARDS_AT_ONCE) {

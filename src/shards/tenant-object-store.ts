@@ -26,15 +26,18 @@ interface NearQuota {
 }
 
 const NEXT = `coalesce(max(number), ${FIRST_TENANT_OBJECT - 1}) + 1`;
-const ALLOT = `INSERT INTO tenant_object (number, tenant, near) SELECT ${NEXT}, ?1, ?2 FROM tenant_object`;
-const CONFLICT = `HAVING ${NEXT} < ${MOST_NUMBERS} ON CONFLICT (tenant) DO NOTHING`;
+/** SQL: the condition is beside the aggregate, which has a row even of an empty table. */
+const allotIf = (condition: string): string => `INSERT INTO tenant_object (number, tenant, near)
+  SELECT ${NEXT}, ?1, ?2 FROM tenant_object WHERE true HAVING ${NEXT} < ${MOST_NUMBERS} AND ${condition}
+  ON CONFLICT (tenant) DO NOTHING`;
+const LISTED = `SELECT number, tenant, near, files, bytes, database_bytes AS databaseBytes, reported_at AS reportedAt
+  FROM tenant_object`;
 /** SQL: the tenant does not exist, and had no place before. */
 const IS_NEW = `NOT EXISTS (SELECT 1 FROM tenant WHERE id = ?1) AND NOT EXISTS (SELECT 1 FROM tenant_shard WHERE tenant = ?1)`;
 
 export const TENANT_OBJECT_SQL = {
-  allot: `${ALLOT} WHERE true ${CONFLICT}`,
-  // The condition is beside the aggregate, which has a row even of an empty table.
-  allotNew: `${ALLOT} WHERE true HAVING ${NEXT} < ${MOST_NUMBERS} AND ${IS_NEW} ON CONFLICT (tenant) DO NOTHING`,
+  allot: allotIf("true"),
+  allotNew: allotIf(IS_NEW),
   placeNew: `INSERT INTO tenant_shard (tenant, shard) SELECT tenant, number FROM tenant_object
     WHERE tenant = ?1 AND ${IS_NEW} ON CONFLICT DO NOTHING`,
   ofTenant: `SELECT number, tenant, near FROM tenant_object WHERE tenant = ?1`,
@@ -42,10 +45,8 @@ export const TENANT_OBJECT_SQL = {
   page: `SELECT number, tenant, near FROM tenant_object WHERE number > ?1 ORDER BY number LIMIT ?2`,
   ofTenants: `SELECT number FROM tenant_object WHERE tenant IN (SELECT value FROM json_each(?1))
     ORDER BY number LIMIT ?2`,
-  list: `SELECT number, tenant, near, files, bytes, database_bytes AS databaseBytes, reported_at AS reportedAt
-    FROM tenant_object WHERE number > ?1 ORDER BY number LIMIT ?2 OFFSET ?3`,
-  listOf: `SELECT number, tenant, near, files, bytes, database_bytes AS databaseBytes, reported_at AS reportedAt
-    FROM tenant_object WHERE tenant = ?4 AND number > ?1 LIMIT ?2 OFFSET ?3`,
+  list: `${LISTED} WHERE number > ?1 ORDER BY number LIMIT ?2 OFFSET ?3`,
+  listOf: `${LISTED} WHERE tenant = ?4 AND number > ?1 LIMIT ?2 OFFSET ?3`,
   report: `UPDATE tenant_object SET files = ?2, bytes = ?3, database_bytes = ?4, reported_at = ?5
     WHERE number = ?1 AND (files, bytes, database_bytes) IS NOT (?2, ?3, ?4)`,
   sums: `SELECT count(*) AS objects, coalesce(sum(files), 0) AS files, coalesce(sum(bytes), 0) AS bytes,

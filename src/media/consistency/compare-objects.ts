@@ -18,8 +18,8 @@ export const isInObject = (position: string): boolean => position.startsWith("@"
 
 const positionOf = (object: number, after: string): string => `@${object} ${after}`;
 
-/** Our choice: tenant objects of one step. Most of them have few files. */
-const OBJECTS_PER_STEP = 10;
+/** Our choice: pages of one step, two for a small object. */
+const PAGES_PER_STEP = 20;
 
 /** The position of the first row; undefined: there are no tenant objects. */
 export async function firstOfObjects({ objects }: CompareDeps): Promise<ObjectStep["next"]> {
@@ -36,7 +36,8 @@ export async function compareInObjects(
   const places = { files: 0, variants: 0 };
   const findings: ObjectStep["findings"][number][] = [];
   let next: ObjectStep["next"] = from;
-  for (let left = deps.limits.suspects, steps = 0; next !== undefined && left > 0; steps++) {
+  let left = deps.limits.suspects;
+  for (let pages = 0; next !== undefined && left > 0 && pages < PAGES_PER_STEP; pages++) {
     const [, number = "", after = ""] = /^@(\d+) (.*)$/.exec(next.position) ?? [];
     const object = Number(number);
     const keyspace = next.keyspace === "files" ? KEYSPACES[0] : KEYSPACES[1];
@@ -51,7 +52,6 @@ export async function compareInObjects(
       rows.length < left ? undefined : (rows.at(-1)?.key ?? undefined),
     );
     left -= rows.length;
-    if (steps >= OBJECTS_PER_STEP * 2) break;
   }
   return { places, findings, next };
 }
