@@ -15,7 +15,10 @@ interface Env {
   readonly MEDIA_JOBS: Queue<typeof OBJECT_SWEEP & { readonly shard: number }>;
 }
 
-/** Our choices: a change has its sweep after `afterMs`, as by the cron. Until a sweep ends, the alarm comes again. */
+/**
+ * Our choices: a change has its sweep after `afterMs`, as by the cron. If an alarm comes within `againMs` anyway, that
+ * one suffices. Until a sweep ends, the alarm comes again.
+ */
 export const WAKE = { afterMs: 300_000, againMs: 3_600_000 } as const;
 
 /** The key of a tenant object's number. An object does not know its name when its alarm runs. */
@@ -31,22 +34,25 @@ const NUMBER = "number";
  *   no alarm ── rows change: in the same transaction ──▶ alarm in five minutes ──▶ a job to sweep it is sent
  *      ▲                                                     ▲                            │ the alarm comes again in an
  *      └────────────── nothing will be due ◀── rest ──▶ something will be due             ▼ hour: the job may be lost
+ *
+ * A change brings a late alarm forward: something may be due long after the change must be swept.
  */
 export class ShardDatabase extends RestorableObject<Env> implements Local<ObjectDatabase & WakingObject> {
   /** Migrations that this instance has seen as applied. */
   #applied: ReadonlySet<string> = new Set();
-  /** True if there certainly is an alarm. */
-  #hasAlarm = false;
+  /** The time of the alarm; Infinity: there is none. Undefined: it is not known. */
+  #alarmAt: number | undefined;
 
   async execute(newest: string, statements: readonly SentStatement[], wakes?: number): Promise<ObjectAnswer> {
     if (!this.#applied.has(newest)) this.#applied = appliedMigrations(this.ctx.storage.sql);
     if (!this.#applied.has(newest)) return { kind: "older" };
     // Before the statements, so that nothing awaits between their transaction and the alarm.
-    if (wakes !== undefined && !this.#hasAlarm) this.#hasAlarm = (await this.ctx.storage.getAlarm()) !== null;
+    if (wakes !== undefined) this.#alarmAt ??= (await this.ctx.storage.getAlarm()) ?? Infinity;
     const answer = executeAll(this.#storage, statements);
-    if (wakes !== undefined && !this.#hasAlarm && hasChanges(answer)) {
+    const nowMs = systemClock.nowMs();
+    if (wakes !== undefined && this.#alarmAt! > nowMs + WAKE.againMs && hasChanges(answer)) {
       this.ctx.storage.kv.put(NUMBER, wakes);
-      this.#setAlarm(systemClock.nowMs() + WAKE.afterMs);
+      this.#setAlarm(nowMs + WAKE.afterMs);
     }
     return answer;
   }
@@ -60,13 +66,13 @@ export class ShardDatabase extends RestorableObject<Env> implements Local<Object
     const [row] = this.ctx.storage.sql.exec<{ dueAt: number | null }>(dueSql).toArray();
     const dueAt = row?.dueAt ?? null;
     if (dueAt !== null) return this.#setAlarm(Math.max(dueAt, systemClock.nowMs() + WAKE.afterMs));
-    this.#hasAlarm = false;
+    this.#alarmAt = Infinity;
     void this.ctx.storage.deleteAlarm();
   }
 
   /** Never throws, since the runtime gives up an alarm that fails some times. */
   override async alarm(): Promise<void> {
-    this.#hasAlarm = false;
+    this.#alarmAt = Infinity;
     const shard = this.ctx.storage.kv.get<number>(NUMBER);
     if (shard === undefined) return;
     // Before the job, whose sweep sets it anew.
@@ -77,7 +83,7 @@ export class ShardDatabase extends RestorableObject<Env> implements Local<Object
   }
 
   #setAlarm(atMs: number): void {
-    this.#hasAlarm = true;
+    this.#alarmAt = atMs;
     void this.ctx.storage.setAlarm(atMs);
   }
 

@@ -265,6 +265,23 @@ describe("the sweep of a tenant object", () => {
     expect([before.files - after.files, before.bytes - after.bytes]).toEqual([1, 4]);
   });
 
+  it("comes five minutes after a change, although the next thing is due much later", async () => {
+    const { tenant, home } = await tenantAtHome();
+    const client = await makeClient({ tenant });
+    await rowsIn(
+      home,
+      "INSERT INTO erasure (id, tenant, visibility, kind, requested_at, files, bytes) " +
+        `VALUES ('e', '${tenant}', 'private', 'all', ${Date.now()}, 0, 0)`,
+    );
+    await sweep(home);
+    expect((await alarmOf(home))! - Date.now()).toBeGreaterThan(300 * 24 * 3_600_000);
+    await store(client);
+    const soon = await alarmOf(home);
+    expect(soon! - Date.now()).toBeLessThanOrEqual(WAKE.afterMs);
+    await store(client);
+    expect(await alarmOf(home)).toBe(soon);
+  });
+
   it("is asked for by the alarm, again and again until a sweep ends", async () => {
     const { tenant, home } = await tenantAtHome();
     await store(await makeClient({ tenant }));
