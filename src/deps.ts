@@ -135,7 +135,7 @@ export function createDeps(env: Env, waitUntil?: (work: Promise<unknown>) => voi
     moves,
     gateway,
     heartbeats,
-    healthRoutes: wireHealth(env, base, { heartbeats, outbox, media, backups }),
+    healthRoutes: wireHealth(env, base, { heartbeats, outbox, media, backups, shards }),
     metrics,
     backups,
     site: wireSite(env, base),

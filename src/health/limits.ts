@@ -17,6 +17,9 @@ export const LIMITS = {
   /** Time since when the next step or the proof of a deletion has been due. */
   erasureWarnMs: HOUR_MS,
   erasureFailMs: 24 * HOUR_MS,
+  /** Time since when a sweep of a tenant object has been due. Its alarm comes again each hour, so a job may be lost. */
+  objectWarnMs: 2 * HOUR_MS,
+  objectFailMs: 24 * HOUR_MS,
   /** Age of the newest backup: a night's backup that was left out. */
   backupWarnMs: 36 * HOUR_MS,
   /** D1 refuses writes beyond 10 GB. */

@@ -20,11 +20,13 @@ export interface WorkCheckDeps {
   /** Jobs whose message counts as lost, and that no sweep sent again. */
   readonly dueJobs: (nowMs: number) => Promise<Waiting>;
   readonly overdueErasures: (dueBeforeMs: number, nowMs: number) => Promise<Waiting>;
+  /** Sweeps of tenant objects. `number`: the object that has waited the longest. */
+  readonly overdueObjects: (dueBeforeMs: number) => Promise<Waiting & { readonly number: number | null }>;
   readonly queue: () => Promise<QueueState>;
   readonly deadLetters: () => Promise<QueueState>;
 }
 
-/** Checks of work in the background: sweeps, outbox, queue, deletions. */
+/** Checks of work in the background: sweeps, outbox, queue, deletions, tenant objects. */
 export function workChecks(deps: WorkCheckDeps): readonly Check[] {
   const sweeps: Check = {
     name: "sweeps",
@@ -92,7 +94,21 @@ export function workChecks(deps: WorkCheckDeps): readonly Check[] {
       );
     },
   };
-  return [sweeps, outbox, queue, erasures];
+  const objects: Check = {
+    name: "tenant objects",
+    unanswered: "The list of tenants' own objects cannot be read.",
+    async run(nowMs) {
+      const { number, ...waiting } = await deps.overdueObjects(nowMs - LIMITS.objectWarnMs);
+      const { rows, ageMs } = aged(waiting, nowMs);
+      const next = `Sweeps of objects are overdue: look for "media job failed" with "shard":${number} in the log.`;
+      return judge(
+        { rows, oldestMs: ageMs, number },
+        ["fail", ageMs > LIMITS.objectFailMs, next],
+        ["warn", rows > 0, next],
+      );
+    },
+  };
+  return [sweeps, outbox, queue, erasures, objects];
 }
 
 const aged = ({ rows, sinceMs }: Waiting, nowMs: number) => ({

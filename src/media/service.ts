@@ -75,7 +75,7 @@ import { atHome } from "./shards/at-home.ts";
 import { dispatch, isMissing } from "./shards/dispatch.ts";
 import { backlogOfAll, expectedOfAll, repairsOfAll, usageOfAll, type UsageOfAll } from "./shards/every-shard.ts";
 import { createClientObjects, notingArrivals } from "./shards/client-objects.ts";
-import { NEXT_DUE } from "./shards/due-store.ts";
+import { NEXT_DUE, REPORTED_DUE } from "./shards/due-store.ts";
 import { createObjectsOfFiles } from "./shards/objects-of-files.ts";
 import { createMovedStore } from "./shards/moved-store.ts";
 import { createOwnerStore } from "./shards/owner-store.ts";
@@ -239,8 +239,9 @@ export function createMedia(deps: MediaDeps): Media {
     await ownerChanges.sweep(nowMs, [shard]).catch(note);
     // A restore of the directory to an earlier time may have lost notes.
     await deps.owners.note(await ownerStores.at(shard).clients(), shard).catch(note);
+    if (failures.length > 0) await reports.failed(shard, nowMs).catch(note);
     throwTogether(failures);
-    await reports.report(shard, await parts.at(shard).report(), nowMs);
+    await reports.report(shard, await parts.at(shard).report(REPORTED_DUE, nowMs), nowMs);
     await objects?.rest(shard, NEXT_DUE);
   }
 

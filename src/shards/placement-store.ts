@@ -47,6 +47,7 @@ const SQL = {
   settleFirst: `UPDATE tenant_shard SET copied = version WHERE copied < version AND tenant > '' AND +shard = 0
     AND NOT ${MOVES}`,
   copyAgain: `UPDATE tenant_shard SET copied = 0, version = max(version + 1, ?1) WHERE shard <> 0`,
+  forgetDue: `UPDATE tenant_object SET due_at = NULL WHERE due_at IS NOT NULL`,
 } as const;
 
 export function createPlacementStore(db: D1Database) {
@@ -79,7 +80,11 @@ export function createPlacementStore(db: D1Database) {
     copied: async (copies: readonly DueCopy[]): Promise<void> =>
       void (await db.prepare(SQL.copied).bind(JSON.stringify(copies)).run()),
 
-    /** Makes every copy due, with a version that is newer than any before, even than those of a restored shard. */
-    copyAgain: async (nowMs: number): Promise<void> => void (await db.prepare(SQL.copyAgain).bind(nowMs).run()),
+    /**
+     * Makes every copy due, with a version that is newer than any before, even than those of a restored shard. Forgets
+     * when sweeps of tenant objects are due: they may have been done since the time of the restored directory.
+     */
+    copyAgain: async (nowMs: number): Promise<void> =>
+      void (await db.batch([db.prepare(SQL.copyAgain).bind(nowMs), db.prepare(SQL.forgetDue)])),
   };
 }

@@ -10,11 +10,17 @@ export interface TenantObject {
   readonly near: LocationHint | null;
 }
 
-/** The result of an object's last sweep: committed files, their bytes, and the size of its database. */
-export interface ObjectReport {
+/** The content of an object at its last sweep: committed files, their bytes, and the size of its database. */
+export interface Stored {
   readonly files: number;
   readonly bytes: number;
   readonly databaseBytes: number;
+}
+
+interface Overdue {
+  readonly rows: number;
+  readonly sinceMs: number | null;
+  readonly number: number | null;
 }
 
 interface NearQuota {
@@ -24,6 +30,9 @@ interface NearQuota {
   readonly mostFiles: number | null;
   readonly mostBytes: number | null;
 }
+
+/** A count of overdue objects ends at this number. */
+const MOST_COUNTED = 1_000;
 
 const NEXT = `coalesce(max(number), ${FIRST_TENANT_OBJECT - 1}) + 1`;
 /** SQL: the condition is beside the aggregate, which has a row even of an empty table. */
@@ -47,8 +56,11 @@ export const TENANT_OBJECT_SQL = {
     ORDER BY number LIMIT ?2`,
   list: `${LISTED} WHERE number > ?1 ORDER BY number LIMIT ?2 OFFSET ?3`,
   listOf: `${LISTED} WHERE tenant = ?4 AND number > ?1 LIMIT ?2 OFFSET ?3`,
-  report: `UPDATE tenant_object SET files = ?2, bytes = ?3, database_bytes = ?4, reported_at = ?5
-    WHERE number = ?1 AND (files, bytes, database_bytes) IS NOT (?2, ?3, ?4)`,
+  report: `UPDATE tenant_object SET files = ?2, bytes = ?3, database_bytes = ?4, due_at = ?5, reported_at = ?6
+    WHERE number = ?1 AND (files, bytes, database_bytes, due_at) IS NOT (?2, ?3, ?4, ?5)`,
+  failed: `UPDATE tenant_object SET due_at = ?2 WHERE number = ?1 AND coalesce(due_at > ?2, 1)`,
+  overdue: `SELECT count(*) AS rows, min(due_at) AS sinceMs, number
+    FROM (SELECT due_at, number FROM tenant_object WHERE due_at <= ?1 ORDER BY due_at LIMIT ${MOST_COUNTED})`,
   sums: `SELECT count(*) AS objects, coalesce(sum(files), 0) AS files, coalesce(sum(bytes), 0) AS bytes,
     coalesce(sum(database_bytes), 0) AS databaseBytes FROM tenant_object`,
   byTenant: `SELECT tenant, files, bytes FROM tenant_object WHERE tenant >= ?1 AND tenant < ?2 AND files > 0`,
@@ -83,7 +95,7 @@ export const createTenantObjectStore = (db: D1Database) => ({
       tenant === undefined
         ? db.prepare(TENANT_OBJECT_SQL.list).bind(after, limit, skip)
         : db.prepare(TENANT_OBJECT_SQL.listOf).bind(after, limit, skip, tenant);
-    return (await statement.all<TenantObject & ObjectReport & { reportedAt: number }>()).results;
+    return (await statement.all<TenantObject & Stored & { reportedAt: number }>()).results;
   },
   /** Returns the objects of these tenants, or of all tenants, up to `limit`. */
   async ofTenants(tenants: readonly string[] | undefined, limit: number): Promise<readonly number[]> {
@@ -93,11 +105,19 @@ export const createTenantObjectStore = (db: D1Database) => ({
         : db.prepare(TENANT_OBJECT_SQL.ofTenants).bind(JSON.stringify(tenants), limit);
     return (await some.all<{ number: number }>()).results.map(({ number }) => number);
   },
-  report: async (number: number, { files, bytes, databaseBytes }: ObjectReport, nowMs: number): Promise<void> =>
-    void (await db.prepare(TENANT_OBJECT_SQL.report).bind(number, files, bytes, databaseBytes, nowMs).run()),
+  /** `dueAt`: the time of the next sweep; null: nothing will be due. */
+  async report(number: number, report: Stored & { readonly dueAt: number | null }, nowMs: number): Promise<void> {
+    const { files, bytes, databaseBytes, dueAt } = report;
+    await db.prepare(TENANT_OBJECT_SQL.report).bind(number, files, bytes, databaseBytes, dueAt, nowMs).run();
+  },
+  failed: async (number: number, nowMs: number): Promise<void> =>
+    void (await db.prepare(TENANT_OBJECT_SQL.failed).bind(number, nowMs).run()),
+  /** Counts objects whose sweep was due before this time, up to a number; with the one that has waited the longest. */
+  overdue: async (dueBeforeMs: number): Promise<Overdue> =>
+    (await db.prepare(TENANT_OBJECT_SQL.overdue).bind(dueBeforeMs).first<Overdue>())!,
   /** Sums the reports of all objects. */
-  sums: async (): Promise<ObjectReport & { readonly objects: number }> =>
-    (await db.prepare(TENANT_OBJECT_SQL.sums).first<ObjectReport & { objects: number }>())!,
+  sums: async (): Promise<Stored & { readonly objects: number }> =>
+    (await db.prepare(TENANT_OBJECT_SQL.sums).first<Stored & { objects: number }>())!,
   async nearQuota(share: number, among: number, limit: number) {
     const statement = db.prepare(TENANT_OBJECT_SQL.nearQuota).bind(share, among, limit);
     return (await statement.all<NearQuota>()).results;

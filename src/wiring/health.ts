@@ -6,6 +6,7 @@ import type { Route } from "../http/route.ts";
 import type { Media } from "../media/service.ts";
 import type { Outbox } from "../oauth/subscription-events/outbox.ts";
 import type { PingStub } from "../platform/storage/answering-ping.ts";
+import type { ShardRoom } from "../shards/service.ts";
 import type { Base } from "./base.ts";
 
 /** The sources of the deep health check. */
@@ -14,9 +15,14 @@ interface Asked {
   readonly outbox: Outbox;
   readonly media: Media;
   readonly backups: Backups;
+  readonly shards: Pick<ShardRoom, "objects">;
 }
 
-export const wireHealth = (env: Env, base: Base, { heartbeats, outbox, media, backups }: Asked): readonly Route[] =>
+export const wireHealth = (
+  env: Env,
+  base: Base,
+  { heartbeats, outbox, media, backups, shards }: Asked,
+): readonly Route[] =>
   createHealthRoutes({
     clock: base.clock,
     shards: base.shardsFor("platform"),
@@ -36,6 +42,7 @@ export const wireHealth = (env: Env, base: Base, { heartbeats, outbox, media, ba
     outbox: outbox.waiting,
     dueJobs: media.backlog.dueJobs,
     overdueErasures: media.backlog.overdueErasures,
+    overdueObjects: shards.objects.overdue,
     queue: stateOf(env.MEDIA_JOBS),
     deadLetters: stateOf(env.MEDIA_DEAD_JOBS),
   });

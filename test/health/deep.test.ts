@@ -36,6 +36,7 @@ const PARTS = [
   "outbox",
   "queue",
   "erasures",
+  "tenant objects",
 ];
 const heartbeats = createHeartbeatStore(env.DB);
 let token: string;
@@ -204,6 +205,27 @@ describe("deep health", () => {
     // Its messages are sent again and again, so that it is never due for long.
     await erasure("stuck", now - 72 * HOUR_MS, now + HOUR_MS / 4, null);
     expect(checkOf(await ask(), "erasures")).toMatchObject({ status: "fail", facts: { rows: 2 } });
+  });
+
+  // shows: operator/shards/own-object-overdue
+  it("tells sweeps of tenants' own objects that are overdue, and the object that waits the longest", async () => {
+    const due = (number: number, ageMs: number | null) =>
+      env.DB.prepare("INSERT INTO tenant_object (number, tenant, due_at) VALUES (?, ?, ?)")
+        .bind(number, unique("t"), ageMs === null ? null : Date.now() - ageMs)
+        .run();
+    const seen = async () => checkOf(await ask(), "tenant objects");
+    await due(100_000, null);
+    await due(100_001, LIMITS.objectWarnMs - 60_000);
+    expect(await seen()).toMatchObject({ status: "ok", facts: { rows: 0, number: null } });
+    await due(100_002, LIMITS.objectWarnMs + 1_000);
+    expect(await seen()).toMatchObject({ status: "warn", facts: { rows: 1, number: 100_002 } });
+    await due(100_003, LIMITS.objectFailMs + 1_000);
+    expect(await seen()).toMatchObject({
+      status: "fail",
+      facts: { rows: 2, number: 100_003, oldestMs: expect.any(Number) },
+      next: expect.stringContaining('"shard":100003'),
+    });
+    await env.DB.exec("DELETE FROM tenant_object WHERE number >= 100000");
   });
 
   it("tells jobs that wait, in the queue and as rows, and dead letters", async () => {

@@ -49,6 +49,17 @@ it("a shard that is an object goes back to an earlier time, and its callers go o
   expect(await restoreShard(1, { timeMs: 1 })).toBeUndefined();
 });
 
+it("after a restore of the directory, nobody waits for sweeps that it believes to be due", async () => {
+  const home = await moveToOwnObject(await makeTenant());
+  await env.DB.prepare("UPDATE tenant_object SET due_at = 1 WHERE number = ?").bind(home).run();
+  await createDeps(env).shards.copies.copyAll(Date.now());
+  const due = env.DB.prepare("SELECT due_at FROM tenant_object WHERE number = ?").bind(home);
+  expect(await due.first("due_at")).toBeNull();
+  // The copy of the tenant is a change: the sweep after it says when the next one is due.
+  const stub = env.SHARD_DATABASE.getByName(shardObjectName(home)) as unknown as DurableObjectStub;
+  expect(await runInDurableObject(stub, (_, { storage }) => storage.getAlarm())).not.toBeNull();
+});
+
 // shows: operator/shards/past-of-one-tenant
 it("a tenant's own object goes back alone, if a tenant has an object of this number", async () => {
   const maintained = { MAINTENANCE: "true" };

@@ -22,6 +22,7 @@ import { tokenFor } from "../support/platform/tokens.ts";
 import { unique } from "../support/platform/unique.ts";
 import { shardDb } from "../support/shards.ts";
 
+const HOUR_MS = 3_600_000;
 const operator = () => tokenFor(OPERATOR);
 const move = async (tenant: string, to: object) =>
   call(`/admin/v1/tenants/${tenant}/move`, { token: await operator(), json: to });
@@ -213,13 +214,13 @@ describe("an object of a tenant's own", () => {
 });
 
 describe("the sweep of a tenant object", () => {
-  const sweep = async (shard: number): Promise<void> => {
+  const attempt = async (shard: number): Promise<readonly string[]> => {
     const body = { ...OBJECT_SWEEP, shard };
     const batch = createMessageBatch("plinth-media-jobs", [{ id: "1", timestamp: new Date(), attempts: 1, body }]);
     await createDeps(env).media.consume(batch, () => {});
-    const { explicitAcks } = await getQueueResult(batch, createExecutionContext());
-    expect(explicitAcks).toEqual(["1"]);
+    return (await getQueueResult(batch, createExecutionContext())).explicitAcks;
   };
+  const sweep = async (shard: number): Promise<void> => expect(await attempt(shard)).toEqual(["1"]);
   const alarmOf = (shard: number) => runInDurableObject(objectAt(shard), (_, { storage }) => storage.getAlarm());
 
   // shows: operator/shards/own-object-sweep
@@ -291,6 +292,51 @@ describe("the sweep of a tenant object", () => {
     await expect
       .poll(async () => env.DB.prepare("SELECT files FROM tenant_object WHERE number = ?").bind(home).first("files"))
       .toBe(1);
+  });
+
+  // shows: operator/shards/own-object-overdue
+  it("tells the directory when the next one is due, and a failing one that it is", async () => {
+    const { tenant, home } = await tenantAtHome();
+    const client = await makeClient({ tenant });
+    const dueAt = () =>
+      env.DB.prepare("SELECT due_at FROM tenant_object WHERE number = ?").bind(home).first<number>("due_at");
+    await store(client);
+    await sweep(home);
+    expect(await dueAt()).toBeNull();
+
+    const now = Date.now();
+    await rowsIn(home, "ALTER TABLE dead_work RENAME TO gone");
+    expect(await attempt(home)).toEqual([]);
+    const failedAt = await dueAt();
+    expect(failedAt).toBeGreaterThanOrEqual(now);
+    expect(await attempt(home)).toEqual([]);
+    expect(await dueAt()).toBe(failedAt);
+    await rowsIn(home, "ALTER TABLE gone RENAME TO dead_work");
+
+    await expectJson(
+      await call("/media/v2/files", { token: await tokenFor(client), json: { "Content-Type": "text/plain" } }),
+      200,
+    );
+    await sweep(home);
+    const day = 24 * HOUR_MS;
+    expect((await dueAt())! - now).toBeGreaterThan(day - 60_000);
+    // Its message is sent again and again, and yet nothing proves it.
+    await rowsIn(
+      home,
+      `INSERT INTO erasure (id, tenant, visibility, kind, requested_at, due_at, files, bytes)
+       VALUES ('stuck', '${tenant}', 'private', 'all', ${now - 3 * day}, ${now + 0.2 * day}, 1, 1)`,
+    );
+    await sweep(home);
+    expect(await dueAt()).toBe(now - day);
+    await rowsIn(home, "DELETE FROM erasure");
+
+    // A restore holds what expires, for as long as the operator wants.
+    await rowsIn(home, "UPDATE file SET created_at = 1, id = '00' || substr(id, 3) WHERE state = 'pending'");
+    await env.DB.exec(`UPDATE restore_point SET restored_to = ${now}, held = 1`);
+    await sweep(home);
+    await env.DB.exec("UPDATE restore_point SET held = 0");
+    expect(await rowsIn(home, "SELECT count(*) AS n FROM file WHERE state = 'pending'")).toEqual([{ n: 1 }]);
+    expect(await dueAt()).toBeGreaterThanOrEqual(now);
   });
 
   it("is not needed to read: an object that is only read has no alarm", async () => {

@@ -9,7 +9,7 @@ const MOST = 1_000;
 /** An unproven deletion is due again within a day. A proven one is due when its report expires, which is much later. */
 const ERASURE_DUE_MS = 26 * 3_600_000;
 /** A deletion is normally proven a day after the request. */
-const ERASURE_MS = 48 * 3_600_000;
+export const PROVEN_MS = 48 * 3_600_000;
 
 const JOBS = `
   SELECT count(*) AS rows, min(due_at) AS sinceMs
@@ -32,7 +32,7 @@ export function createBacklogStore(db: D1Database) {
     async overdueErasures(dueBeforeMs: number, nowMs: number): Promise<Backlog> {
       const found = await db.batch<Backlog>([
         db.prepare(FILES).bind(dueBeforeMs),
-        db.prepare(ERASURES).bind(nowMs + ERASURE_DUE_MS, nowMs - ERASURE_MS),
+        db.prepare(ERASURES).bind(nowMs + ERASURE_DUE_MS, nowMs - PROVEN_MS),
       ]);
       const parts = found.flatMap(({ results }) => results);
       const times = parts.flatMap(({ sinceMs }) => (sinceMs === null ? [] : [sinceMs]));

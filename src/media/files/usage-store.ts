@@ -11,6 +11,14 @@ export interface Usage {
   readonly pending: { readonly files: number; readonly bytes: number };
 }
 
+/** The content of a tenant object: committed files, and their bytes in the bucket. `dueAt`: the next sweep. */
+export interface ObjectReport {
+  readonly files: number;
+  readonly bytes: number;
+  readonly databaseBytes: number;
+  readonly dueAt: number | null;
+}
+
 export interface NearQuota {
   readonly tenant: string;
   readonly files: number;
@@ -89,10 +97,11 @@ export const createUsageStore = (db: D1Database) => ({
   /** Counts committed files and their bytes, of all tenants. */
   total: async (): Promise<{ readonly files: number; readonly bytes: number }> =>
     (await db.prepare(USAGE_SQL.total).first<{ files: number; bytes: number }>()) ?? { files: 0, bytes: 0 },
-  /** Counts as `total` does; with the size of the database. */
-  async report(): Promise<{ readonly files: number; readonly bytes: number; readonly databaseBytes: number }> {
-    const { results, meta } = await db.prepare(USAGE_SQL.total).all<{ files: number; bytes: number }>();
-    return { ...results[0]!, databaseBytes: meta.size_after };
+  /** Counts as `total` does; with the size of the database, and what `dueSql` selects as `dueAt` at a time. */
+  async report(dueSql: string, nowMs: number): Promise<ObjectReport> {
+    const statements = [db.prepare(USAGE_SQL.total), db.prepare(dueSql).bind(nowMs)];
+    const [total, due] = await db.batch<ObjectReport>(statements);
+    return { ...total!.results[0]!, ...due!.results[0]!, databaseBytes: total!.meta.size_after };
   },
   /** Returns tenants that have used at least this share of a quota. It reads only the first `among` tenants by id. */
   nearQuota: async (share: number, among: number, limit: number) =>

@@ -1,3 +1,4 @@
+import { PROVEN_MS } from "../dead/backlog-store.ts";
 import { LIMITS } from "../model/limits.ts";
 
 /** SQL: each kind of work of media/sweep.ts, of moves that broke off and of changes of owners has its query here. */
@@ -5,8 +6,6 @@ const DUE = [
   ...["pending", "committed", "removed"].map(
     (state) => `SELECT min(due_at) FROM file WHERE state = '${state}' AND due_at IS NOT NULL`,
   ),
-  `SELECT min(created_at) + ${LIMITS.uncommittedTtlMs} FROM file INDEXED BY file_pending
-    WHERE state = 'pending' AND due_at IS NULL`,
   `SELECT min(due_at) FROM variant WHERE due_at IS NOT NULL`,
   `SELECT min(due_at) FROM erasure WHERE due_at IS NOT NULL`,
   `SELECT requested_at + ${LIMITS.erasureKeptMs} FROM erasure WHERE due_at IS NULL ORDER BY id LIMIT 1`,
@@ -15,12 +14,23 @@ const DUE = [
   `SELECT min(failed_at) + ${LIMITS.deadWork.keptMs} FROM dead_work`,
 ];
 
+const EXPIRY = `SELECT min(created_at) + ${LIMITS.uncommittedTtlMs} FROM file INDEXED BY file_pending
+  WHERE state = 'pending' AND due_at IS NULL`;
+const PROOF = `SELECT min(requested_at) + ${PROVEN_MS} FROM erasure WHERE due_at IS NOT NULL AND verified_at IS NULL`;
+
 /** Later than every time. */
 const NEVER = Number.MAX_SAFE_INTEGER;
+const earliest = (queries: readonly string[]): string =>
+  `SELECT nullif(min(${queries.map((query) => `coalesce((${query}), ${NEVER})`).join(", ")}), ${NEVER}) AS dueAt`;
 
 /**
  * SQL: the earliest time at which the sweep of a database has something to do, as `dueAt`; NULL: nothing will be due.
  * An alarm of a tenant object comes then (platform/storage/tenant-objects.ts). It may be early, never late.
  */
-export const NEXT_DUE = `SELECT nullif(min(${DUE.map((query) => `coalesce((${query}), ${NEVER})`).join(", ")}), ${NEVER})
-  AS dueAt`;
+export const NEXT_DUE = earliest([...DUE, EXPIRY]);
+
+/**
+ * SQL: the same for deep health, which warns if that time has passed for long. So it has the proofs of deletions too.
+ * After a restore, files are held that would have expired: they are due from now (`?1`) on.
+ */
+export const REPORTED_DUE = earliest([...DUE, `SELECT max((${EXPIRY}), ?1)`, PROOF]);
