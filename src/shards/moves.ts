@@ -80,7 +80,7 @@ interface Copied {
 export interface MovesDeps {
   readonly shards: Shards;
   readonly objects: OwnObjects | undefined;
-  readonly objectStore: Pick<TenantObjectStore, "allot" | "find">;
+  readonly objectStore: Pick<TenantObjectStore, "allot" | "renumber" | "find">;
   readonly store: MoveStore;
   readonly places: Pick<PlacementStore, "find" | "copyOf">;
   readonly mover: FileMover;
@@ -121,7 +121,7 @@ const orOvertaken = (isDone: boolean): void => {
 
 export function createMoves(deps: MovesDeps): Moves {
   const { shards, objects, objectStore, store, places, mover, clock, random, log } = deps;
-  const dbs = ofShards(shards, objects, ({ db }) => db);
+  const copies = ofShards(shards, objects, createCopyStore);
 
   /** Ids sort by time. */
   const newId = (nowMs: number): string => nowMs.toString(16).padStart(12, "0") + toHex(random.bytes(6));
@@ -137,7 +137,7 @@ export function createMoves(deps: MovesDeps): Moves {
   async function copyTenant({ tenant, to }: Move): Promise<number> {
     const known = await places.copyOf(tenant);
     if (known === undefined) throw new Error("the tenant that moves has no place");
-    if (to !== 0) await createCopyStore(dbs.at(to)).write([known]);
+    if (to !== 0 && !(await copies.at(to).write([known]))) throw new Error("the object is another tenant's");
     return known.version;
   }
 
@@ -224,10 +224,15 @@ export function createMoves(deps: MovesDeps): Moves {
       }
   }
 
-  /** Gives a tenant an object, or returns the one that it has. */
-  async function objectOf(tenant: string, near: LocationHint | undefined): Promise<number | undefined> {
-    if (objects === undefined) return undefined;
-    return (await objectStore.allot(tenant, near ?? objects.setting.near))?.number;
+  /** Gives a tenant an object, or returns the one that it has. The object remembers the tenant (copy-store.ts). */
+  async function objectOf(tenant: string, from: number, near: LocationHint | undefined): Promise<number | undefined> {
+    let object = await objectStore.allot(tenant, near ?? objects?.setting.near);
+    for (let beyond = 1; object !== undefined; beyond *= 2) {
+      objects?.place(object.number, object.near);
+      if (object.number === from || (await copies.at(object.number).claim(tenant))) return object.number;
+      object = await objectStore.renumber(tenant, object.number, beyond);
+    }
+    return undefined;
   }
 
   async function runDue(tenant: string, budget: Budget): Promise<void> {
@@ -260,12 +265,15 @@ export function createMoves(deps: MovesDeps): Moves {
         return { kind: "no_shard" };
       const place = await places.find(tenant);
       if (place === undefined) return { kind: "no_tenant" };
-      const to = typeof target === "number" ? target : await objectOf(tenant, target.near);
-      if (to === undefined) return { kind: "no_objects" };
       const from = place.shard;
-      if (isTenantObject(to) && to !== from && (await mover.departures(tenant, from)) >= MOVE_LIMITS.departures)
-        return { kind: "crowded" };
+      if (typeof target !== "number") {
+        if (objects === undefined) return { kind: "no_objects" };
+        if (!isTenantObject(from) && (await mover.departures(tenant, from)) >= MOVE_LIMITS.departures)
+          return { kind: "crowded" };
+      }
       if (await deps.isBackupRunning()) return { kind: "backup" };
+      const to = typeof target === "number" ? target : await objectOf(tenant, from, target.near);
+      if (to === undefined) return { kind: "no_objects" };
       const move = newId(nowMs);
       const found = await store.begin(tenant, move, to, nowMs, row(move));
       if (found?.move !== move)

@@ -1,9 +1,10 @@
 import { describeError, type Log } from "../platform/runtime/log.ts";
 import { inParallel } from "../platform/runtime/parallel.ts";
 import { SHARDS_AT_ONCE, type Shards } from "../platform/storage/shards.ts";
-import { ofShards, type TenantObjects } from "../platform/storage/tenant-objects.ts";
+import { MOST_NUMBERS, ofShards, type TenantObjects } from "../platform/storage/tenant-objects.ts";
 import { createCopyStore } from "./copy-store.ts";
 import type { DueCopy, PlacementStore } from "./placement-store.ts";
+import { createTenantObjectStore } from "./tenant-object-store.ts";
 
 /** Our choice: copies that are read at once, and written by a few statements for each shard. */
 const PAGE = 500;
@@ -47,12 +48,27 @@ export function createTenantCopies({
   readonly log: Log;
 }): TenantCopies {
   const isOne = shards.length === 1 && objects === undefined;
-  const copies = ofShards(shards, objects, ({ db }) => createCopyStore(db));
+  const copies = ofShards(shards, objects, createCopyStore);
+  const objectStore = createTenantObjectStore(shards[0].db);
 
-  async function writeTo(number: number, some: readonly DueCopy[]): Promise<void> {
+  /** False: the shard is an object, and another tenant's. */
+  async function writeTo(number: number, some: readonly DueCopy[]): Promise<boolean> {
     // The first copy creates a tenant object, so it must know where.
     for (const { shard, near } of some) objects?.place(shard, near);
-    await copies.at(number).write(some);
+    return copies.at(number).write(some);
+  }
+
+  /** Writes the copy of a tenant. If its new object is another tenant's, it gets the next one. */
+  async function copyOne(tenant: string): Promise<void> {
+    for (let beyond = 1; beyond < MOST_NUMBERS; beyond *= 2) {
+      const [due] = await store.dueOf(tenant);
+      if (due === undefined) return;
+      let foreign: number | undefined;
+      for (const number of targetsOf(due)) if (!(await writeTo(number, [due]))) foreign = number;
+      if (foreign === undefined) return store.copied([due]);
+      await objectStore.renumber(tenant, foreign, beyond);
+    }
+    throw new Error("each object that the tenant may have is another tenant's");
   }
 
   /** Writes copies, those to a shard in one transaction, and records those that all their shards have. */
@@ -62,7 +78,7 @@ export function createTenantCopies({
       for (const number of targetsOf(copy)) ofShard.set(number, [...(ofShard.get(number) ?? []), copy]);
     await inParallel([...ofShard], SHARDS_AT_ONCE, async ([shard, some]) => {
       try {
-        await writeTo(shard, some);
+        if (!(await writeTo(shard, some))) for (const { tenant } of some) await copyOne(tenant);
       } catch (thrown) {
         log.error("tenants not copied to their shard", {
           shard,
@@ -100,11 +116,7 @@ export function createTenantCopies({
 
   return {
     async copy(tenant) {
-      if (isOne) return;
-      for (const due of await store.dueOf(tenant)) {
-        for (const number of targetsOf(due)) await writeTo(number, [due]);
-        await store.copied([due]);
-      }
+      if (!isOne) await copyOne(tenant);
     },
     async sweep() {
       if (!isOne) await writePages(1);

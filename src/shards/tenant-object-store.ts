@@ -49,6 +49,10 @@ export const TENANT_OBJECT_SQL = {
   allotNew: allotIf(IS_NEW),
   placeNew: `INSERT INTO tenant_shard (tenant, shard) SELECT tenant, number FROM tenant_object
     WHERE tenant = ?1 AND ${IS_NEW} ON CONFLICT DO NOTHING`,
+  renumber: `UPDATE tenant_object SET number = (SELECT max(number) FROM tenant_object) + ?3
+    WHERE tenant = ?1 AND number = ?2 AND (SELECT max(number) FROM tenant_object) + ?3 < ${MOST_NUMBERS}`,
+  place: `UPDATE tenant_shard SET shard = (SELECT number FROM tenant_object WHERE tenant = ?1)
+    WHERE tenant = ?1 AND shard = ?2`,
   ofTenant: `SELECT number, tenant, near FROM tenant_object WHERE tenant = ?1`,
   ofNumber: `SELECT number, tenant, near FROM tenant_object WHERE number = ?1`,
   page: `SELECT number, tenant, near FROM tenant_object WHERE number > ?1 ORDER BY number LIMIT ?2`,
@@ -84,6 +88,19 @@ export const createTenantObjectStore = (db: D1Database) => ({
     db.prepare(TENANT_OBJECT_SQL.allotNew).bind(tenant, near ?? null),
     db.prepare(TENANT_OBJECT_SQL.placeNew).bind(tenant),
   ],
+  /**
+   * Gives a tenant another number, in its place too: the object of its number is another tenant's. `beyond`: how far
+   * beyond the last number; it doubles, since a restore may have taken back many. Undefined: all numbers are used.
+   */
+  async renumber(tenant: string, number: number, beyond: number): Promise<TenantObject | undefined> {
+    const [, , found] = await db.batch<TenantObject>([
+      db.prepare(TENANT_OBJECT_SQL.renumber).bind(tenant, number, beyond),
+      db.prepare(TENANT_OBJECT_SQL.place).bind(tenant, number),
+      db.prepare(TENANT_OBJECT_SQL.ofTenant).bind(tenant),
+    ]);
+    const object = found?.results[0];
+    return object?.number === number ? undefined : object;
+  },
   find: async (number: number): Promise<TenantObject | undefined> =>
     (await db.prepare(TENANT_OBJECT_SQL.ofNumber).bind(number).first<TenantObject>()) ?? undefined,
   /** Returns objects with a larger number than `after`, in order. */

@@ -12,6 +12,7 @@ import { newFileId, shardOfId } from "../../src/media/model/file.ts";
 import { systemRandom } from "../../src/platform/runtime/random.ts";
 import { shardObjectName } from "../../src/platform/storage/shards.ts";
 import { FIRST_TENANT_OBJECT, MOST_NUMBERS, OBJECT_SWEEP } from "../../src/platform/storage/tenant-objects.ts";
+import { createPlacementStore } from "../../src/shards/placement-store.ts";
 import { WAKE } from "../../src/shards/shard-database.do.ts";
 import { isolate, type Isolate } from "../support/isolate.ts";
 import { call, expectJson } from "../support/platform/call.ts";
@@ -210,6 +211,57 @@ describe("an object of a tenant's own", () => {
     expect(await send(`tenants/${tenant}`, "PUT", { organization, name: "y" })).toBe(201);
     expect(await placeOf(tenant)).toBe(place);
     expect(await send(`tenants/${await makeTenantIn(2)}`, "PUT", { organization, name: "z" })).toBe(200);
+  });
+});
+
+describe("a number that a restored directory gives out again", () => {
+  /** Makes tenants with objects that the directory forgets, as a restore to a time before them does. */
+  async function lose(count: number): Promise<readonly { tenant: string; home: number }[]> {
+    const lost: { tenant: string; home: number }[] = [];
+    for (let n = 0; n < count; n++) lost.push(await tenantAtHome());
+    for (const { tenant } of lost)
+      for (const table of ["tenant_object", "tenant_move", "tenant_shard"])
+        await env.DB.prepare(`DELETE FROM ${table} WHERE tenant = ?`).bind(tenant).run();
+    return lost;
+  }
+  const untouched = async (lost: Awaited<ReturnType<typeof lose>>) => {
+    for (const { tenant, home } of lost) expect(await rowsIn(home, "SELECT id FROM tenant")).toEqual([{ id: tenant }]);
+  };
+
+  // shows: operator/shards/own-object-claim
+  it("is passed over by a move if its object is another tenant's", async () => {
+    const lost = await lose(4);
+    const { tenant, home } = await tenantAtHome();
+    expect(home).toBeGreaterThan(lost.at(-1)!.home);
+    expect(await rowsIn(home, "SELECT id FROM tenant")).toEqual([{ id: tenant }]);
+    await store(await makeClient({ tenant }));
+    await untouched(lost);
+  });
+
+  it("is passed over by a new tenant, before the answer or by the cron", async () => {
+    const lost = await lose(2);
+    const own = isolate({ TENANT_OBJECTS: "new:auto" });
+    const [tenant, organization] = [unique("t"), unique("o")];
+    await put(`organizations/${organization}`, { name: "x" });
+    const headers = { authorization: `Bearer ${await operator()}`, "content-type": "application/json" };
+    const body = JSON.stringify({ organization, name: "x" });
+    expect((await own.fetch(`/admin/v1/tenants/${tenant}`, { method: "PUT", headers, body })).status).toBe(201);
+    const place = (await placeOf(tenant))!;
+    expect(place).toBeGreaterThan(lost.at(-1)!.home);
+    expect(await rowsIn(place, "SELECT id FROM tenant")).toEqual([{ id: tenant }]);
+
+    const { home: taken } = lost[0]!;
+    await env.DB.batch([
+      env.DB.prepare("DELETE FROM tenant_object WHERE tenant = ?").bind(tenant),
+      env.DB.prepare("INSERT INTO tenant_object (number, tenant) VALUES (?, ?)").bind(taken, tenant),
+      env.DB.prepare("UPDATE tenant_shard SET shard = ?, copied = 0 WHERE tenant = ?").bind(taken, tenant),
+    ]);
+    await createDeps(env).shards.copies.sweep();
+    const next = (await placeOf(tenant))!;
+    expect(next).not.toBe(taken);
+    expect(await rowsIn(next, "SELECT id FROM tenant")).toEqual([{ id: tenant }]);
+    expect(await createPlacementStore(env.DB).dueOf(tenant)).toEqual([]);
+    await untouched(lost);
   });
 });
 

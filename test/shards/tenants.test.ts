@@ -138,7 +138,7 @@ describe("a change of a tenant", () => {
     await env.DB.prepare("UPDATE tenant SET quota_files = 7 WHERE id = ?").bind(tenant).run();
     const [old] = await store.dueOf(tenant);
     await put(`tenants/${tenant}`, described(tenant, { quota: { files: 9 } }));
-    await createCopyStore(shardDb(1)).write([old!]);
+    await createCopyStore(shardsOf(env)[1]!).write([old!]);
     await store.copied([old!]);
     expect(await copyOf(1, tenant)).toMatchObject({ files: 9 });
   });

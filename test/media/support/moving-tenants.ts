@@ -14,7 +14,7 @@ import { everywhere } from "../../support/shards.ts";
 
 type Media = ReturnType<typeof createMedia>;
 
-/** Tables of moves, and places. */
+/** Tables of moves, and places. An object forgets its tenant with the copy. */
 export const MOVE_TABLES = [
   "tenant_move",
   "moving_tenant",
@@ -23,6 +23,7 @@ export const MOVE_TABLES = [
   "departed_to",
   "past_place",
   "ended_move",
+  "tenant_copy",
 ];
 
 /** Copies of places as an isolate has them, which are old after a move. */
