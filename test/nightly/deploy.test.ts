@@ -148,6 +148,8 @@ describe("a deployment's file", () => {
     [`${PRODUCTION}placement = "Frankfurt"`, "placement: must be smart, or a region such as aws:eu-central-1"],
     [`${PRODUCTION}shards = 241`, "shards: must be at most 240"],
     [`${PRODUCTION}tenant_objects = "weur"`, "tenant_objects: must be asked or new, a colon, and a place: auto, wnam"],
+    [`${PRODUCTION}tenant_objects = ""`, "For none, leave the line out."],
+    [`${PRODUCTION}[vars]\nTENANT_OBJECTS = "asked:auto"`, "TENANT_OBJECTS is made of tenant_objects. Set that."],
     [`${PRODUCTION}[object_shards]\n1 = "weur"`, "object_shards names shard 1. Of 1 shards, 0 is the directory"],
     [`${PRODUCTION}shards = 3\n[object_shards]\n0 = "weur"`, "an object can be 1 to 2."],
     [`${PRODUCTION}shards = 3\n[object_shards]\n2 = "paris"`, "object_shards.2: "],

@@ -53,6 +53,7 @@ export type Placement = { readonly mode: "smart" } | { readonly region: string }
 
 /** Cloudflare's hints for a database and a bucket. */
 const LOCATIONS = ["wnam", "enam", "weur", "eeur", "apac", "oc"] as const;
+const OBJECT_PLACES = [ANY_PLACE, ...LOCATION_HINTS] as const;
 /** The jurisdictions that databases, buckets, queues and objects all have. */
 const JURISDICTIONS = ["eu", "us", "fedramp"] as const;
 const PLACEMENT = /^(smart|(aws|gcp|azure):[a-z0-9-]+)$/;
@@ -71,12 +72,12 @@ const file = z.strictObject({
   jurisdiction: z.enum(JURISDICTIONS).optional(),
   placement: z.string().regex(PLACEMENT, "must be smart, or a region such as aws:eu-central-1").optional(),
   shards: z.int().min(1).max(MOST_SHARDS, `must be at most ${MOST_SHARDS}`).default(1),
-  object_shards: z.record(z.string(), z.enum([ANY_PLACE, ...LOCATION_HINTS])).default({}),
+  object_shards: z.record(z.string(), z.enum(OBJECT_PLACES)).default({}),
   tenant_objects: z
     .string()
     .refine(
       (text) => parseTenantObjects(text) !== undefined,
-      `must be asked or new, a colon, and a place: ${[ANY_PLACE, ...LOCATION_HINTS].join(", ")}`,
+      `must be asked or new, a colon, and a place: ${OBJECT_PLACES.join(", ")}. For none, leave the line out.`,
     )
     .optional(),
   operator: z.email("must be an e-mail address").optional(),
