@@ -709,6 +709,7 @@ describe("a deployment", () => {
         (all: any[]) => all.map((one) => (one.name === "DB" ? { ...one, id: randomUUID() } : one)),
         "does not know shard 0, the database ",
       ],
+      ["the variable of objects of tenants", without("TENANT_OBJECTS"), "does not know objects of tenants"],
     ])("does not go back to a version without a shard, %s", async (_, change, words) => {
       const old = backTo(change);
       const output = await nothingChanges(rollback(...atPlatform(), "--lose-events", "--move-jurisdiction"));
