@@ -531,6 +531,7 @@ describe("a deployment", () => {
     const bound = bindings().filter(({ type }) => type === "d1");
     expect(new Set(bound.map(({ name }) => name as string))).toEqual(new Set(["DB", "SHARD_01"]));
     expect(output).toContain("+ shard 2, an object in eeur, for ever");
+    expect(output).toContain("+ objects of tenants' own, for ever");
     expect(variable("OBJECT_SHARDS")).toBe("2:eeur");
     expect(variable("EVENT_RETENTION_DAYS")).toBe("365");
     expect(account.workers.get("plinth")!.versions.at(-1)!.metadata.placement).toMatchObject({
@@ -546,6 +547,10 @@ describe("a deployment", () => {
     const before = account.calls.length;
     const other = PRODUCTION.replace(HOST, "other.example.com").replace('jurisdiction = "eu"\n', "");
     writeDeployment("production", `${other}[vars]\nPLATFORM = "acme"\n`);
+    const unused = await deploy(["production", ...atPlatform()], GIVEN);
+    expect(unused.output).toContain("a shard cannot be taken away.");
+    expect(unused.output).not.toContain("objects of tenants");
+    onlyDatabase().sqlite.exec("INSERT INTO tenant_object (number, tenant) VALUES (240, 'x')");
     const fewer = await deploy(["production", ...atPlatform()], GIVEN);
     expect(fewer.output).toContain("The platform has 3 shards, and the file says 1: a shard cannot be taken away.");
     expect(fewer.output).toContain('their files would be gone. Set tenant_objects = "asked:apac".');
@@ -704,12 +709,12 @@ describe("a deployment", () => {
       ["a database", without("SHARD_01"), "does not know shard 1, the database "],
       ["an object", withTexts({ OBJECT_SHARDS: "" }), "does not know shard 2, an object"],
       ["objects of tenants", withTexts({ TENANT_OBJECTS: "" }), "does not know objects of tenants"],
+      ["the variable of objects of tenants", without("TENANT_OBJECTS"), "does not know objects of tenants"],
       [
         "a database that is another one there",
         (all: any[]) => all.map((one) => (one.name === "DB" ? { ...one, id: randomUUID() } : one)),
         "does not know shard 0, the database ",
       ],
-      ["the variable of objects of tenants", without("TENANT_OBJECTS"), "does not know objects of tenants"],
     ])("does not go back to a version without a shard, %s", async (_, change, words) => {
       const old = backTo(change);
       const output = await nothingChanges(rollback(...atPlatform(), "--lose-events", "--move-jurisdiction"));

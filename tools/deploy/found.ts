@@ -31,6 +31,8 @@ export interface FoundDatabase extends FoundPlace {
   readonly tables: number;
   /** True if a record is sealed with one of SEAL_KEYS. */
   readonly hasRecords: boolean;
+  /** True of the directory, if a tenant has an object of its own, or had one. */
+  readonly hasTenantObjects: boolean;
   /** Ids of the keys that something stored is sealed with. */
   readonly sealKeyIds: readonly string[];
 }
@@ -98,7 +100,7 @@ function usedSealKeys(tables: ReadonlyMap<string, string>): string {
 export async function inspect(cloudflare: Cloudflare, deployment: Deployment): Promise<Found> {
   const [directory, ...others] = deployment.databases;
   const [database, shards, bucket, backupBucket, queues, worker, hosts] = await Promise.all([
-    findDatabase(cloudflare, directory),
+    findDatabase(cloudflare, directory, true),
     mapInParallel(others, DATABASES_AT_ONCE, async (name) =>
       name === undefined ? undefined : findDatabase(cloudflare, name),
     ),
@@ -120,7 +122,11 @@ export async function inspect(cloudflare: Cloudflare, deployment: Deployment): P
   };
 }
 
-async function findDatabase(cloudflare: Cloudflare, name: string): Promise<FoundDatabase | undefined> {
+async function findDatabase(
+  cloudflare: Cloudflare,
+  name: string,
+  isDirectory = false,
+): Promise<FoundDatabase | undefined> {
   const id = await findDatabaseId(cloudflare, name);
   if (id === undefined) return undefined;
   const { jurisdiction } = (await cloudflare.account.find<FoundPlace>(`/d1/database/${id}`)) ?? {};
@@ -132,12 +138,17 @@ async function findDatabase(cloudflare: Cloudflare, name: string): Promise<Found
   const tables = new Map(found.map(({ name: table, sql }) => [table, sql]));
   const isOurs = ["signing_key", "push_subscription", "identity_provider"].every((table) => tables.has(table));
   const sealed = isOurs ? await query<{ id: string }>(cloudflare, id, usedSealKeys(tables)) : [];
+  const objects =
+    isDirectory && tables.has("tenant_object")
+      ? await query(cloudflare, id, "SELECT number FROM tenant_object LIMIT 1")
+      : [];
   return {
     id,
     jurisdiction,
     applied: tables.delete("d1_migrations") ? await appliedMigrations(cloudflare, id) : undefined,
     tables: tables.size,
     hasRecords: sealed.length > 0,
+    hasTenantObjects: objects.length > 0,
     sealKeyIds: sealed.map((row) => row.id),
   };
 }

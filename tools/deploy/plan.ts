@@ -68,7 +68,7 @@ interface Part {
 }
 
 /** Plans the shards. A shard that is left out or changes its kind would lose the files of its tenants. */
-function shards({ databases, vars }: Deployment, { worker: running }: Found): Part {
+function shards({ databases, vars }: Deployment, { worker: running, database: directory }: Found): Part {
   const objects = parseObjectShards(vars["OBJECT_SHARDS"] ?? "") ?? new Map<number, undefined>();
   const before = parseObjectShards(running?.vars["OBJECT_SHARDS"] ?? "") ?? new Map<number, undefined>();
   const refusals: string[] = [];
@@ -88,17 +88,16 @@ function shards({ databases, vars }: Deployment, { worker: running }: Found): Pa
       );
   }
   const tenants = [running?.vars["TENANT_OBJECTS"] ?? "", vars["TENANT_OBJECTS"] ?? ""] as const;
-  if (tenants[0] !== "" && tenants[1] === "")
+  if (tenants[0] !== "" && tenants[1] === "" && directory?.hasTenantObjects)
     refusals.push(
       `The platform has objects of tenants, and the file says none: their files would be gone. Set tenant_objects = "${tenants[0]}".`,
     );
   const made = [...objects].filter(([shard]) => !before.has(shard));
-  return {
-    changes: made.map(
-      ([shard, place]) => `+ shard ${shard}, an object${place === undefined ? "" : ` in ${place}`}, for ever`,
-    ),
-    refusals,
-  };
+  const changes = made.map(
+    ([shard, place]) => `+ shard ${shard}, an object${place === undefined ? "" : ` in ${place}`}, for ever`,
+  );
+  if (tenants[0] === "" && tenants[1] !== "") changes.push("+ objects of tenants' own, for ever");
+  return { changes, refusals };
 }
 
 function database(
