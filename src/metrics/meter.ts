@@ -1,8 +1,21 @@
 import type { Clock } from "../platform/runtime/clock.ts";
 import { describeError, type Log } from "../platform/runtime/log.ts";
-import { BOUNDS, type Meter, type MeteredBy, type MetricName } from "../platform/ports/metrics.ts";
-import { addTo, EVERYBODY, getOrMake, newSeries, newTenants, seriesName, type ByMinute } from "./model/counts.ts";
+import { BOUNDS, type Meter } from "../platform/ports/metrics.ts";
+import {
+  addUp,
+  createSeriesNames,
+  EVERYBODY,
+  getOrMake,
+  newSeries,
+  newTenants,
+  type ByMinute,
+  type ByTenant,
+  type Series,
+} from "./model/counts.ts";
 import { LIMITS, startOf } from "./model/limits.ts";
+
+/** Counts without a tenant, and those of tenants that the batch has no room for. No tenant has this name. */
+const NOBODY = "";
 
 /** Sends a batch of one isolate. A repeat with the same number counts once. */
 export type Send = (number: number, counts: ByMinute) => Promise<void>;
@@ -33,6 +46,8 @@ export interface FlushingMeter extends Meter {
  *   ends before, they are lost.
  */
 export function createMeter({ clock, log, send, wait }: MeterDeps): FlushingMeter {
+  const nameOf = createSeriesNames();
+  /** By tenant and `NOBODY`. The sums of everybody are made with the batch, which halves the cost of a count. */
   let counted: ByMinute = new Map();
   let tenants = new Set<string>();
   let batch: { readonly number: number; readonly counts: ByMinute } | undefined;
@@ -41,17 +56,20 @@ export function createMeter({ clock, log, send, wait }: MeterDeps): FlushingMete
   let sendingSinceMs = Number.NEGATIVE_INFINITY;
   let waitingSinceMs = Number.NEGATIVE_INFINITY;
 
-  function count(tenant: string | undefined, name: string, value: number): void {
-    const minute = startOf("minute", clock.nowMs());
-    const byTenant = getOrMake(counted, minute, newTenants);
-    addTo(getOrMake(byTenant, EVERYBODY, newSeries), name, value);
-    if (tenant === undefined || tenant === "") return;
-    if (!tenants.has(tenant) && tenants.size >= LIMITS.batchTenants) return;
-    tenants.add(tenant);
-    addTo(getOrMake(byTenant, tenant, newSeries), name, value);
+  function seriesOf(tenant: string = NOBODY): Series {
+    const byTenant = getOrMake(counted, startOf("minute", clock.nowMs()), newTenants);
+    const known = byTenant.get(tenant);
+    if (known !== undefined) return known;
+    if (tenant !== NOBODY && !tenants.has(tenant)) {
+      if (tenants.size >= LIMITS.batchTenants) return getOrMake(byTenant, NOBODY, newSeries);
+      tenants.add(tenant);
+    }
+    return getOrMake(byTenant, tenant, newSeries);
   }
-  const countOne = (name: MetricName, { service, label, tenant }: MeteredBy, value: number): void =>
-    count(tenant, seriesName(name, service, label), value);
+
+  function sum(series: Series, name: string, value: number): void {
+    series.set(name, (series.get(name) ?? 0) + value);
+  }
 
   async function sendBatch(): Promise<void> {
     const sending = batch;
@@ -63,6 +81,7 @@ export function createMeter({ clock, log, send, wait }: MeterDeps): FlushingMete
   /** Makes a batch of all counts, unless one is under way. */
   function fillBatch(): void {
     if (batch !== undefined || counted.size === 0) return;
+    for (const byTenant of counted.values()) sumUp(byTenant);
     batch = { number: ++sent, counts: counted };
     counted = new Map();
     tenants = new Set();
@@ -100,12 +119,19 @@ export function createMeter({ clock, log, send, wait }: MeterDeps): FlushingMete
   }
 
   return {
-    add: (name, by, amount = 1) => countOne(name, by, amount),
-    peak: countOne,
+    add(name, { service, label, tenant }, amount = 1) {
+      sum(seriesOf(tenant), nameOf(name, service, label), amount);
+    },
+    peak(name, { service, label, tenant }, value) {
+      const series = seriesOf(tenant);
+      const named = nameOf(name, service, label);
+      series.set(named, Math.max(series.get(named) ?? value, value));
+    },
     observe(name, { service, tenant }, value) {
+      const series = seriesOf(tenant);
       const bound = BOUNDS.find((upper) => value <= upper);
-      count(tenant, seriesName(name, service, String(bound ?? "inf")), 1);
-      count(tenant, seriesName(name, service, "sum"), value);
+      sum(series, nameOf(name, service, String(bound ?? "inf")), 1);
+      sum(series, nameOf(name, service, "sum"), value);
     },
     flush,
     flushIfDue(waitUntil) {
@@ -123,4 +149,12 @@ export function createMeter({ clock, log, send, wait }: MeterDeps): FlushingMete
       );
     },
   };
+}
+
+/** Puts the sums of everybody in the place of the counts of nobody. */
+function sumUp(byTenant: ByTenant): void {
+  const everybody = newSeries();
+  for (const series of byTenant.values()) addUp(everybody, series);
+  byTenant.delete(NOBODY);
+  byTenant.set(EVERYBODY, everybody);
 }

@@ -1,6 +1,8 @@
 import type { RequestMeter } from "../http/request-meter.ts";
 import type { FlushingMeter } from "./meter.ts";
 
+const STATUS_CLASSES = ["", "1xx", "2xx", "3xx", "4xx", "5xx"] as const;
+
 /** Counts each request, and writes it as a point to Analytics Engine if that is bound. */
 export function createRequestMeter(meter: FlushingMeter, analytics: AnalyticsEngineDataset | undefined): RequestMeter {
   return {
@@ -18,7 +20,7 @@ export function createRequestMeter(meter: FlushingMeter, analytics: AnalyticsEng
         bytesOut,
       } = request;
       const by = { service, tenant };
-      const statusClass = `${Math.floor(status / 100)}xx`;
+      const statusClass = STATUS_CLASSES[Math.floor(status / 100)] ?? "5xx";
       meter.add("requests", { ...by, label: statusClass });
       meter.observe("request_time", by, durationMs);
       if (waitedMs > 0) meter.observe("wait_time", by, waitedMs);

@@ -15,6 +15,15 @@ export const EVERYBODY = "*";
 export const seriesName = (metric: MetricName, service: string, label = ""): string =>
   label === "" ? `${metric} ${service}` : `${metric} ${service} ${label}`;
 
+/** Keeps each name, because joining and hashing it anew costs more than the rest of a count. */
+export function createSeriesNames() {
+  const names = new Map<MetricName, Map<string, Map<string, string>>>();
+  return (metric: MetricName, service: string, label = ""): string => {
+    const byLabel = getOrMake(getOrMake(names, metric, newMap<Map<string, string>>), service, newMap<string>);
+    return getOrMake(byLabel, label, () => seriesName(metric, service, label));
+  };
+}
+
 export interface SeriesName {
   readonly metric: MetricName;
   readonly service: string;
@@ -32,18 +41,16 @@ const isPeak = (name: string): boolean => {
   return Object.hasOwn(METRICS, metric) && METRICS[metric as MetricName].kind === "peak";
 };
 
-/** Adds to a sum, or keeps the larger of two peaks. The order of the calls does not matter. */
-export function addTo(series: Series, name: string, value: number): void {
-  const before = series.get(name);
-  series.set(name, before === undefined ? value : isPeak(name) ? Math.max(before, value) : before + value);
-}
-
-function mergeSeries(into: Series, from: Iterable<readonly [string, number]>): void {
-  for (const [name, value] of from) addTo(into, name, value);
+/** Adds up sums, and keeps the larger of two peaks. The order of the calls does not matter. */
+export function addUp(into: Series, from: Series): void {
+  for (const [name, value] of from) {
+    const before = into.get(name);
+    into.set(name, before === undefined ? value : isPeak(name) ? Math.max(before, value) : before + value);
+  }
 }
 
 export function mergeTenants(into: ByTenant, from: ByTenant): void {
-  for (const [tenant, series] of from) mergeSeries(getOrMake(into, tenant, newSeries), series);
+  for (const [tenant, series] of from) addUp(getOrMake(into, tenant, newSeries), series);
 }
 
 export function mergeMinutes(into: ByMinute, from: ByMinute): void {
@@ -58,6 +65,7 @@ export function getOrMake<K, V>(map: Map<K, V>, key: K, make: () => V): V {
   return made;
 }
 
+const newMap = <V>(): Map<string, V> => new Map();
 export const newSeries = (): Series => new Map();
 export const newTenants = (): ByTenant => new Map();
 
