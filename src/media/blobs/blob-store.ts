@@ -54,6 +54,10 @@ export type UploadFault = "exists" | "replaced" | "too_large" | "interrupted" | 
 /** `not_pending`: the file is committed. `gone`: it is removed, or never existed. */
 export type ReservationFault = "over_quota" | "not_pending" | "gone";
 
+/** A short upload is held in memory. */
+export const isShort = (lengthBytes: number | undefined): boolean =>
+  lengthBytes !== undefined && lengthBytes <= LIMITS.shortUploadBytes;
+
 export const masterKey = (fileId: string): string => `blob/${fileId}`;
 export const variantKey = (fileId: string, nonce: string): string => `variant/${fileId}/${nonce}`;
 export const incomingKey = (fileId: string): string => `incoming/${fileId}`;
@@ -145,7 +149,7 @@ async function listEach(
 async function putMaster(
   bucket: R2Bucket,
   upload: MasterUpload,
-  bytes: ReadableStream<Uint8Array> | Uint8Array,
+  bytes: ReadableStream<Uint8Array> | Uint8Array | ArrayBuffer,
 ): Promise<Result<R2Object, UploadFault>> {
   try {
     const object = await bucket.put(masterKey(upload.fileId), bytes, masterOptions(upload));
@@ -174,6 +178,10 @@ async function putKnownLength(
 ): Promise<Result<R2Object, UploadFault>> {
   if (lengthBytes > upload.maxBytes) return err("too_large");
   if (body === null) return lengthBytes === 0 ? putMaster(bucket, upload, new Uint8Array(0)) : err("interrupted");
+  if (isShort(lengthBytes)) {
+    const bytes = await readShort(body);
+    return bytes?.byteLength === lengthBytes ? putMaster(bucket, upload, bytes) : err("interrupted");
+  }
   const fixed = new FixedLengthStream(lengthBytes);
   const stop = new AbortController();
   // The source is watched, not the pipe, because the pipe also fails if R2 gives up.
@@ -191,6 +199,10 @@ async function putKnownLength(
     await piped;
   }
 }
+
+/** The whole stream; undefined if it broke off. A piped stream costs a short upload more than its bytes do. */
+const readShort = (body: ReadableStream<Uint8Array>): Promise<ArrayBuffer | undefined> =>
+  new Response(body).arrayBuffer().catch(() => undefined);
 
 /** R2 needs the length of a stream in advance, so a long upload is collected in parts first and then moved. */
 async function putUnknownLength(

@@ -111,7 +111,7 @@ async function commit(
   // The fast path: the upload's metadata equals the row of nearly every file, so the row need not be read first.
   const fixed = await deps.uploads.fixed(fileId).catch(() => undefined);
   if (fixed !== undefined) {
-    const committed = await write(fixed, fixed.contentType, null);
+    const committed = await write(fixed, fixed.contentType, fixed.person);
     if (committed.ok) return counted(deps, tenant, fixed, committed);
   }
   let failure: MediaFailure | undefined;

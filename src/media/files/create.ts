@@ -65,7 +65,7 @@ export const createFile = (deps: CreateDeps, storeAtOnce: StoreAtOnce, visibilit
       const type = body.value?.["Content-Type"] ?? DEFAULT_CONTENT_TYPE;
       const pending = { tenant: principal.tenant, type, variants: named.value };
       const created = await createPending(deps, visibility, principal, pending, nowMs);
-      if (!created.ok) return created.error;
+      if (!created.ok) return toProblem(created.error);
       const id = created.value;
       const uploadLink = await deps.uploads.makeLink(publicBase, id, type, nowMs);
       const commitLink = `${deps.links.file(publicBase, visibility, id)}/commit`;

@@ -1,11 +1,10 @@
 import * as z from "zod/mini";
 import type { Principal } from "../../http/callers/auth.ts";
-import type { Problem } from "../../http/errors/errors.ts";
 import { randomId, type Random } from "../../platform/runtime/random.ts";
 import { err, ok, type Result } from "../../platform/model/result.ts";
 import { personOf, type TenantAccess } from "../model/access.ts";
 import { isContentType, isMasterType, isMultipartForm } from "../model/content-type.ts";
-import { toProblem } from "../model/failure.ts";
+import type { MediaFailure } from "../model/failure.ts";
 import { newFileId, type Visibility } from "../model/file.ts";
 import { LIMITS } from "../model/limits.ts";
 import type { VariantName } from "../model/sizes.ts";
@@ -27,6 +26,8 @@ export const contentType = z.string().check(
 );
 
 export interface NewPending {
+  /** The size of the file if its bytes come in the same request; they are reserved in the quota. */
+  readonly bytes?: number | undefined;
   /** The tenant in whose shard the file is created. */
   readonly tenant: string;
   readonly type: string;
@@ -38,11 +39,10 @@ export async function createPending(
   deps: PendingDeps,
   visibility: Visibility,
   principal: Principal,
-  { tenant, type, variants }: NewPending,
+  { tenant, type, variants, bytes }: NewPending,
   nowMs: number,
-): Promise<Result<string, Problem>> {
-  if (variants.length > 0 && !isMasterType(type))
-    return err(toProblem({ kind: "unsupported_content_type", contentType: type }));
+): Promise<Result<string, MediaFailure>> {
+  if (variants.length > 0 && !isMasterType(type)) return err({ kind: "unsupported_content_type", contentType: type });
   const id = newFileId(nowMs, deps.random, deps.shard);
   const created = await deps.pending.create({
     id,
@@ -54,13 +54,15 @@ export async function createPending(
     contentType: type,
     variants: variants.map((name) => ({ ...name, nonce: randomId(deps.random) })),
     createdAt: nowMs,
+    bytes,
   });
   if (created.ok) return ok(id);
-  return err(
-    toProblem(
-      created.error === "over_quota"
-        ? { kind: "quota_full", tenant: principal.tenant }
-        : { kind: "too_many_pending", count: LIMITS.pendingFilesPerClient },
-    ),
-  );
+  switch (created.error) {
+    case "over_quota":
+      return err({ kind: "quota_full", tenant: principal.tenant });
+    case "no_space":
+      return err({ kind: "upload_over_quota" });
+    case "too_many_pending":
+      return err({ kind: "too_many_pending", count: LIMITS.pendingFilesPerClient });
+  }
 }

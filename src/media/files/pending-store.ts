@@ -5,7 +5,7 @@ import type { Visibility } from "../model/file.ts";
 import { LIMITS } from "../model/limits.ts";
 import type { VariantName } from "../model/sizes.ts";
 import { ENSURE_OWNER, OWNER_LIVES } from "./file-store.ts";
-import { bytesLeft, isFull } from "./usage-store.ts";
+import { bytesLeft, hasNoSpace, isFull } from "./usage-store.ts";
 
 /** Pending files. Each counts as one file in its tenant's quota, and reserves bytes of the quota as they arrive. */
 export type PendingStore = ReturnType<typeof createPendingStore>;
@@ -23,10 +23,15 @@ export interface NewFile {
   readonly contentType: string;
   readonly variants: readonly (VariantName & { readonly nonce: string })[];
   readonly createdAt: number;
+  /** Bytes to reserve in the quota. Undefined: its upload reserves them. */
+  readonly bytes: number | undefined;
 }
 
-/** `too_many_pending`: the client has `LIMITS.pendingFilesPerClient` pending files. */
-export type CreationFault = "over_quota" | "too_many_pending";
+/**
+ * - `over_quota`, `no_space`: the quota of files is full, or that of bytes has less left.
+ * - `too_many_pending`: the client has `LIMITS.pendingFilesPerClient` pending files.
+ */
+export type CreationFault = "over_quota" | "no_space" | "too_many_pending";
 
 /** SQL: the tenant has left this shard or is moving to it, so this shard cannot count its files. */
 const isAway = (tenant: string): string => `(
@@ -34,14 +39,19 @@ const isAway = (tenant: string): string => `(
   OR EXISTS (SELECT 1 FROM moving_tenant WHERE moving_tenant.tenant = ${tenant} AND moving_tenant.state <> 'leaving'))`;
 
 const SQL = {
-  create: `INSERT INTO file (id, owner_id, state, content_type, created_at, due_at, reserved_for, owner_user, known_places)
-    SELECT ?1, owner.id, 'pending', ?2, ?3, NULL, ?6, ?8, 1 FROM owner
+  // Bytes are reserved only if there is a quota of bytes.
+  create: `INSERT INTO file (id, owner_id, state, content_type, created_at, due_at, reserved_for, owner_user,
+      known_places, reserved_bytes)
+    SELECT ?1, owner.id, 'pending', ?2, ?3, NULL, ?6, ?8, 1,
+      (SELECT ?10 FROM tenant WHERE tenant.id = ?6 AND tenant.quota_bytes IS NOT NULL) FROM owner
     WHERE owner.client = ?4 AND owner.tenant = '' AND owner.visibility = ?5 AND owner.erasure_id IS NULL
     AND NOT (?9 = 1 AND ${isAway("?6")})
-    AND NOT ${isFull("?6")} AND ?7 > (SELECT count(*) FROM (SELECT 1 FROM file AS waiting INDEXED BY file_pending
+    AND NOT ${isFull("?6")} AND NOT ${hasNoSpace("?6", "?10")}
+    AND ?7 > (SELECT count(*) FROM (SELECT 1 FROM file AS waiting INDEXED BY file_pending
       WHERE waiting.reserved_for = ?6 AND waiting.owner_id = owner.id AND waiting.state = 'pending' LIMIT ?7))
     RETURNING id`,
-  refusal: `SELECT CASE WHEN ?2 = 1 AND ${isAway("?1")} THEN 'away' WHEN ${isFull("?1")} THEN 'full' END AS refusal`,
+  refusal: `SELECT CASE WHEN ?2 = 1 AND ${isAway("?1")} THEN 'away' WHEN ${isFull("?1")} THEN 'over_quota'
+    WHEN ${hasNoSpace("?1", "?3")} THEN 'no_space' END AS refusal`,
   declareVariants: `INSERT INTO variant (file_id, nonce, type, size, state, created_at)
     SELECT ?1, value ->> 'nonce', value ->> 'type', value ->> 'size', 'declared', ?2 FROM json_each(?3)
     WHERE EXISTS (SELECT 1 FROM file WHERE file.id = ?1)`,
@@ -53,7 +63,7 @@ const SQL = {
   // A file has no reservation if its tenant had no quota when the upload began.
   release: `UPDATE file SET reserved_bytes = max(0, reserved_bytes - ?2)
     WHERE id = ?1 AND state = 'pending' AND reserved_bytes IS NOT NULL`,
-  abandon: `UPDATE file SET due_at = ?2 WHERE id = ?1 AND state = 'pending'`,
+  abandon: `UPDATE file SET due_at = ?2, reserved_bytes = NULL WHERE id = ?1 AND state = 'pending'`,
   alive: `SELECT file.state, tenant.quota_bytes IS NOT NULL AS isLimited FROM file
     LEFT JOIN tenant ON tenant.id = file.reserved_for
     WHERE file.id = ?1 AND file.state <> 'removed' AND ${OWNER_LIVES}`,
@@ -72,18 +82,19 @@ export function createPendingStore(db: D1Database) {
     async create(file: NewFile): Promise<Result<void, CreationFault>> {
       const { id, client, visibility, contentType, createdAt, reservedFor, isAtHome, variants, person } = file;
       const place = [client, visibility, reservedFor, LIMITS.pendingFilesPerClient, person ?? null, Number(isAtHome)];
-      const values = [id, contentType, createdAt, ...place];
+      const bytes = file.bytes ?? null;
+      const values = [id, contentType, createdAt, ...place, bytes];
       const statements = [
         prepared(ENSURE_OWNER, client, "", visibility),
-        prepared(SQL.refusal, reservedFor, Number(isAtHome)),
+        prepared(SQL.refusal, reservedFor, Number(isAtHome), bytes),
         prepared(SQL.create, ...values),
       ];
       if (variants.length > 0) statements.push(prepared(SQL.declareVariants, id, createdAt, JSON.stringify(variants)));
-      const [, refused, created] = await db.batch<{ refusal?: "away" | "full" | null }>(statements);
+      const [, refused, created] = await db.batch<{ refusal?: "away" | "over_quota" | "no_space" | null }>(statements);
       if (created?.results.length === 1) return ok(undefined);
       const refusal = refused?.results[0]?.refusal;
       if (refusal === "away") throw new StoreUnavailable("the tenant moves to another shard");
-      return err(refusal === "full" ? "over_quota" : "too_many_pending");
+      return err(refusal ?? "too_many_pending");
     },
 
     /** Reserves all of these bytes, or none, in the tenant's quota. Writes nothing if there is no quota of bytes. */
@@ -104,7 +115,7 @@ export function createPendingStore(db: D1Database) {
       await prepared(SQL.release, fileId, bytes).run();
     },
 
-    /** Lets the next sweep remove the file, unless it was committed. */
+    /** Lets the next sweep remove the file, unless it was committed. Its bytes are free at once. */
     async abandon(fileId: string, nowMs: number): Promise<void> {
       await prepared(SQL.abandon, fileId, nowMs).run();
     },

@@ -63,6 +63,10 @@ export const isFull = (tenant: string): string => `EXISTS (
   SELECT 1 FROM tenant WHERE tenant.id = ${tenant} AND quota_files IS NOT NULL
   AND quota_files < 1 + ${sumOf("files", tenant)} + ${reservedOf("files", tenant)})`;
 
+/** SQL: the tenant has a quota of bytes, and less is left than so many. */
+export const hasNoSpace = (tenant: string, bytes: string): string => `EXISTS (
+  SELECT 1 FROM tenant WHERE tenant.id = ${tenant} AND quota_bytes IS NOT NULL AND ${bytes} > ${bytesLeft(tenant)})`;
+
 /** SQL: the bytes that are left in a tenant's quota of bytes. */
 export const bytesLeft = (tenant: string): string =>
   `tenant.quota_bytes - ${sumOf("bytes", tenant)} - ${reservedOf("bytes", tenant)}`;

@@ -31,6 +31,8 @@ export interface PendingFile {
 
 export interface FixedUpload extends PinnedUpload {
   readonly contentType: string;
+  /** The person of the file's row, if its client keeps people apart; another one fails the commit. */
+  readonly person: string | null;
 }
 
 export interface PinnedUpload {

@@ -7,11 +7,12 @@ import { commitAs, tenantOf, type CommitDeps } from "../files/commit.ts";
 import type { StoreAtOnce } from "../files/create.ts";
 import { contentType, createPending, type PendingDeps } from "../files/new-file.ts";
 import { hasTooManyPairs } from "../metadata/attributes.ts";
+import { personOf } from "../model/access.ts";
 import { parseFileName } from "../model/content-disposition.ts";
 import { toProblem, type MediaFailure } from "../model/failure.ts";
 import { LIMITS } from "../model/limits.ts";
 import type { MasterUpload } from "../blobs/blob-store.ts";
-import { announcedBody, storeMaster, type UploadDeps } from "./worker.ts";
+import { announcedBody, fixedUpload, storeFirst, type UploadDeps } from "./worker.ts";
 
 /**
  * `POST P` with the bytes does the three steps of an upload in one request:
@@ -37,16 +38,19 @@ export const createStoreAtOnce =
     if (!named.ok)
       return invalid("invalid_header", "Content-Type", "Content-Type must be a media type such as image/png.");
     if (hasTooManyPairs(metadata)) return toProblem({ kind: "too_many_attributes" });
-    const pending = { tenant: tenant.value, type: upload.contentType, variants };
+    const pending = { tenant: tenant.value, type: upload.contentType, variants, bytes: upload.lengthBytes };
     const created = await createPending(deps, visibility, principal, pending, nowMs);
-    if (!created.ok) return created.error;
+    if (!created.ok) return refusal(created.error);
     const fileId = created.value;
     const isShared = query.shared !== undefined;
     const work = async (): Promise<Result<void, MediaFailure>> => {
-      const stored = await storeMaster(deps, fileId, upload);
+      const stored = await storeFirst(deps, fileId, upload);
       if (!stored.ok) return stored;
+      const fixed = fixedUpload(stored.value, upload.contentType, await personOf(deps, principal, nowMs));
+      // Nobody else has the file, so the commit need neither look at its bytes nor remove others.
+      const uploads = { ...deps.uploads, fixed: async () => fixed, clear: async () => undefined };
       const commit = { fileId, tenant: tenant.value, isShared, metadata, nowMs };
-      return commitAs(deps, principal, visibility, commit, waitUntil);
+      return commitAs({ ...deps, uploads }, principal, visibility, commit, waitUntil);
     };
     const working = work().then(async (done) => {
       // If this fails, the sweep removes the file a day later.

@@ -5,6 +5,7 @@ import { describeError } from "../../platform/runtime/log.ts";
 import { err, ok, type Result } from "../../platform/model/result.ts";
 import {
   fileNameOf,
+  isShort,
   masterKey,
   type BlobStore,
   type MasterUpload,
@@ -18,7 +19,7 @@ import { parseFileName } from "../model/content-disposition.ts";
 import { isIdentity, sameContentType } from "../model/content-type.ts";
 import { toProblem, type MediaFailure } from "../model/failure.ts";
 import { readUploadDigest, type UploadDigest } from "../model/upload-digest.ts";
-import type { Uploads } from "../model/uploads.ts";
+import type { FixedUpload, Uploads } from "../model/uploads.ts";
 
 /** Uploads through the Worker. The first one takes the master's key for good, so nothing needs to be pinned. */
 export function createWorkerUploads(links: Links, blobs: BlobStore): Uploads {
@@ -31,13 +32,19 @@ export function createWorkerUploads(links: Links, blobs: BlobStore): Uploads {
     async fixed(fileId) {
       const object = await blobs.head(masterKey(fileId));
       const contentType = object?.httpMetadata?.contentType;
-      return object === null || contentType === undefined
-        ? undefined
-        : { ...pinnedObject(object), pinnedEtag: null, contentType };
+      return object === null || contentType === undefined ? undefined : fixedUpload(object, contentType, undefined);
     },
     async clear() {},
   };
 }
+
+/** `person`: of the file's row; undefined for nearly every file. */
+export const fixedUpload = (object: R2Object, contentType: string, person: string | undefined): FixedUpload => ({
+  ...pinnedObject(object),
+  pinnedEtag: null,
+  contentType,
+  person: person ?? null,
+});
 
 const pinnedObject = (object: R2Object) => ({
   key: object.key,
@@ -88,7 +95,7 @@ export const uploadFile = (deps: UploadDeps): Route =>
       // If the caller disconnects, the request ends, but this work must go on.
       waitUntil(storing);
       const stored = await storing;
-      return stored.ok ? empty(200, { etag: quoted(stored.value) }) : toProblem(stored.error);
+      return stored.ok ? empty(200, { etag: quoted(stored.value.etag) }) : toProblem(stored.error);
     },
   });
 
@@ -116,42 +123,58 @@ export function announcedBody(headers: Headers, maxBytes: number): Result<Announ
   return ok({ lengthBytes, digest: digest.value });
 }
 
-/** Stores the master and returns its ETag. A failed upload releases its reservation. */
-export async function storeMaster(
-  deps: UploadDeps,
-  fileId: string,
-  body: Omit<MasterUpload, "fileId" | "maxBytes" | "quota">,
-): Promise<Result<string, MediaFailure>> {
+/** Stores the master of a file that others may upload too. A failed upload releases its reservation. */
+async function storeMaster(deps: UploadDeps, fileId: string, body: Body): Promise<Result<R2Object, MediaFailure>> {
   const quota = new UploadQuota(deps.pending, fileId);
+  // Asking before saves reading a body that is refused. A short one is read anyway: the conditional write decides.
+  const mayBegin = async (): Promise<UploadFault | undefined> => {
+    const isTaken = isShort(body.lengthBytes) ? null : deps.blobs.head(masterKey(fileId));
+    const [full, present] = await Promise.all([quota.reserve(body.lengthBytes ?? 0), isTaken]);
+    return full !== "gone" && present !== null ? "exists" : full;
+  };
+  const stored = await putMaster(deps, { ...body, fileId, quota }, mayBegin);
+  // Only a failed write leaves bytes reserved if the release fails too. They are free when the file is removed.
+  if (!stored.ok) await quota.release().catch(() => undefined);
+  return stored;
+}
+
+/**
+ * Stores the master of a file that the caller has just created: nobody else knows the file, and the bytes of a known
+ * length are reserved. The caller removes the file if this fails.
+ */
+export function storeFirst(deps: UploadDeps, fileId: string, body: Body): Promise<Result<R2Object, MediaFailure>> {
+  const isReserved = body.lengthBytes !== undefined;
+  const quota = isReserved ? { reserve: async () => undefined } : new UploadQuota(deps.pending, fileId);
+  return putMaster(deps, { ...body, fileId, quota }, async () => undefined);
+}
+
+type Body = Omit<MasterUpload, "fileId" | "maxBytes" | "quota">;
+
+async function putMaster(
+  deps: UploadDeps,
+  body: Omit<MasterUpload, "maxBytes">,
+  mayBegin: () => Promise<UploadFault | undefined>,
+): Promise<Result<R2Object, MediaFailure>> {
   const { maxUploadBytes: maxBytes } = deps;
-  const upload = { ...body, fileId, maxBytes, quota };
   try {
-    const stored = await putMaster(deps, upload);
-    if (stored.ok) return stored;
-    await quota.release();
-    return err(toFailure(stored.error, maxBytes, body.digest));
+    const fault = await mayBegin();
+    const stored = fault === undefined ? await putWhileAlive(deps, { ...body, maxBytes }) : err(fault);
+    return stored.ok ? stored : err(toFailure(stored.error, maxBytes, body.digest));
   } catch (thrown) {
-    await quota.release().catch(() => undefined);
     return err({ kind: "storage_unavailable", reason: describeError(thrown) });
   }
 }
 
-async function putMaster(deps: UploadDeps, upload: MasterUpload): Promise<Result<string, UploadFault>> {
-  const { fileId, lengthBytes, quota } = upload;
-  const key = masterKey(fileId);
+async function putWhileAlive(deps: UploadDeps, upload: MasterUpload): Promise<Result<R2Object, UploadFault>> {
+  const { fileId } = upload;
   const begunAtMs = deps.clock.nowMs();
-  // This check saves reading a body that is refused. The conditional write decides.
-  const [full, present] = await Promise.all([quota.reserve(lengthBytes ?? 0), deps.blobs.head(key)]);
-  if (full === "gone") return err(full);
-  if (present !== null) return err("exists");
-  if (full !== undefined) return err(full);
   const stored = await deps.blobs.putMaster(upload);
   if (!stored.ok) return stored;
   // If the file was removed during the upload, its removal may have found no bytes to delete, so this upload deletes
-  // them. After a short upload that is unlikely, and the proof of the removal finds the bytes.
-  if (deps.clock.nowMs() - begunAtMs < SHORT_UPLOAD_MS) return ok(stored.value.etag);
-  if (await deps.pending.isAlive(fileId)) return ok(stored.value.etag);
-  await deps.blobs.delete([key]);
+  // them. After a short time that is unlikely, and the proof of the removal finds the bytes.
+  if (deps.clock.nowMs() - begunAtMs < SHORT_UPLOAD_MS) return stored;
+  if (await deps.pending.isAlive(fileId)) return stored;
+  await deps.blobs.delete([masterKey(fileId)]);
   return err("gone");
 }
 
