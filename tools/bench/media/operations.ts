@@ -3,6 +3,7 @@ import type { Operation } from "../lib/bench.ts";
 /** Operations of every subject, and their numbers of clients. */
 const KINDS = {
   upload: { label: "upload and commit 64 KiB", clients: [1, 16] },
+  store: { label: "store 64 KiB in one request", clients: [1, 16] },
   link: { label: "link to a private file", clients: [1, 16] },
   redirect: { label: "redirection to a public file", clients: [16] },
   "not-modified": { label: "304 for a public file", clients: [16] },

@@ -36,6 +36,37 @@ export const uploading = (target: Target, headers: Record<string, string>, uploa
   connect: () => Uploader.open(target, headers, upload),
 });
 
+const BOUNDARY = "boundary-of-the-bench";
+
+/** Creates, uploads and commits with one request: a form with the bytes and the metadata. */
+export function storing(target: Target, headers: Record<string, string>, { visibility, type, bytes }: Upload): Work {
+  const part = (disposition: string, content: Buffer) => [
+    Buffer.from(`--${BOUNDARY}\r\nContent-Disposition: form-data; ${disposition}\r\n\r\n`),
+    content,
+    Buffer.from("\r\n"),
+  ];
+  const file = `name="file"; filename="invoice.pdf"\r\nContent-Type: ${type}`;
+  const form = Buffer.concat([
+    ...part('name="metadata"', Buffer.from(JSON.stringify(METADATA))),
+    ...part(file, bytes),
+    Buffer.from(`--${BOUNDARY}--\r\n`),
+  ]);
+  const { host, port } = target.server;
+  const request = requestBytes({
+    method: "POST",
+    path: `${collectionOf(target, visibility)}?tenant=${TENANT}`,
+    host: `${host}:${port}`,
+    headers,
+    file: { type: `multipart/form-data; boundary=${BOUNDARY}`, bytes: form },
+  });
+  return {
+    async connect() {
+      const connection = await Connection.open(target.server);
+      return { step: () => askFor(202, connection, request), close: () => connection.close() };
+    },
+  };
+}
+
 /** Uploads one file; returns its id. */
 export async function uploadOne(target: Target, upload: Upload): Promise<string> {
   const uploader = await Uploader.open(target, await target.authorize("uploader"), upload);

@@ -6,7 +6,7 @@ import { answerTo, exchangeOf, repeatedly, type Asked } from "./asked.ts";
 import type { Kind } from "./operations.ts";
 import { TENANT } from "../lib/platform.ts";
 import { CLIENTS, type Target } from "./target.ts";
-import { collectionOf, CONTENT, PRIVATE_FILE, PUBLIC_FILE, uploading, uploadOne } from "./upload.ts";
+import { collectionOf, CONTENT, PRIVATE_FILE, PUBLIC_FILE, storing, uploading, uploadOne } from "./upload.ts";
 
 /** A quarter of the listed archive is red. */
 const ARCHIVE_FILES = 1_000;
@@ -40,6 +40,7 @@ export async function worksOf(target: Target): Promise<Readonly<Record<Kind, () 
 
   return {
     upload: async () => uploading(target, await target.authorize("uploader"), PRIVATE_FILE),
+    store: async () => storing(target, await target.authorize("uploader"), PRIVATE_FILE),
     link: async () => repeatedly(target, privatePath, await linkAsked()),
     redirect: async () =>
       repeatedly(target, publicPath, { status: 302, isRight: (answer) => answer.header("location") === contentLink }),

@@ -2,6 +2,7 @@
  * The baseline: a Worker that keeps files in the same D1 tables and in R2, with as many statements in as many round
  * trips and the same calls to R2.
  *
+ * - In one request: the rows of a creation, the bytes, the rows of a commit.
  * - Create: owner and row in one batch. Upload: checks row and key, puts the bytes only if the key is free, checks the
  *   row again. Commit: the row, the head of the object, and one batch that also writes the metadata index.
  * - Fetch of a file: one statement. Content: the same, then the object of R2; public content comes from the edge cache
@@ -57,8 +58,34 @@ const keyOf = (id: string): string => `blob/${id}`;
 const ENSURE_OWNER = `INSERT INTO owner (client, tenant, visibility) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING`;
 const OWNER = `FROM owner WHERE client = ?1 AND tenant = ?2 AND visibility = ?3 AND erasure_id IS NULL`;
 
-async function create({ request, url, env, visibility }: Call): Promise<Response> {
+async function create(call: Call): Promise<Response> {
+  const { request, url, visibility } = call;
+  const isForm = request.headers.get("content-type")?.startsWith("multipart/form-data");
+  if (isForm === true) return store(call, await request.formData());
   const body: { "Content-Type": string } = await request.json();
+  const id = await createPending(call, body["Content-Type"]);
+  const base = `${url.origin}/media/v2`;
+  const type = encodeURIComponent(body["Content-Type"]);
+  return Response.json({
+    id,
+    uploadLink: `${base}/uploads/${id}?type=${type}`,
+    commitLink: `${base}${visibility === "public" ? "/public" : ""}/files/${id}/commit`,
+  });
+}
+
+/** The three steps in one request. */
+async function store(call: Call, form: FormData): Promise<Response> {
+  const [file, metadata] = [form.get("file"), form.get("metadata")];
+  if (!(file instanceof File) || typeof metadata !== "string") return new Response(null, { status: 400 });
+  const id = await createPending(call, file.type);
+  const options = { onlyIf: { etagDoesNotMatch: "*" }, httpMetadata: { contentType: file.type } };
+  const object = await call.env.MEDIA.put(keyOf(id), file.stream(), options);
+  if (object === null) return new Response(null, { status: 409 });
+  await commitRow(call, { id, contentType: file.type, object, metadata });
+  return Response.json({ id, link: `${call.url.origin}${call.url.pathname}/${id}` }, { status: 202 });
+}
+
+async function createPending({ request, env, visibility }: Call, contentType: string): Promise<string> {
   const nowMs = Date.now();
   const id = `${Math.floor(nowMs / 1000).toString(16)}00${crypto.randomUUID().replaceAll("-", "").slice(0, 14)}`;
   const client = clientOf(request);
@@ -67,15 +94,9 @@ async function create({ request, url, env, visibility }: Call): Promise<Response
     env.DB.prepare(
       `INSERT INTO file (id, owner_id, state, content_type, created_at, due_at)
         SELECT ?4, id, 'pending', ?5, ?6, ?7 ${OWNER}`,
-    ).bind(client, "", visibility, id, body["Content-Type"], nowMs, nowMs + DAY_MS),
+    ).bind(client, "", visibility, id, contentType, nowMs, nowMs + DAY_MS),
   ]);
-  const base = `${url.origin}/media/v2`;
-  const type = encodeURIComponent(body["Content-Type"]);
-  return Response.json({
-    id,
-    uploadLink: `${base}/uploads/${id}?type=${type}`,
-    commitLink: `${base}${visibility === "public" ? "/public" : ""}/files/${id}/commit`,
-  });
+  return id;
 }
 
 async function upload({ request, env, id }: Call): Promise<Response> {
@@ -89,17 +110,29 @@ async function upload({ request, env, id }: Call): Promise<Response> {
   return new Response(null, { headers: { etag: object.httpEtag } });
 }
 
-async function commit({ request, url, env, id, visibility }: Call): Promise<Response> {
-  const owner = [clientOf(request), url.searchParams.get("tenant") ?? "", visibility];
+async function commit(call: Call): Promise<Response> {
+  const { request, url, env, id } = call;
   const metadata = await request.text();
   const found = await env.DB.prepare(`SELECT state, content_type FROM file WHERE id = ?1`).bind(id).first<FileRow>();
   const object = await env.MEDIA.head(keyOf(id));
   if (found === null || object === null) return new Response(null, { status: 409 });
-  const pairs = JSON.stringify([
-    ...pairsOf("", JSON.parse(metadata)),
-    ["#type", found.content_type],
-    ["#keys", "some"],
-  ]);
+  await commitRow(call, { id, contentType: found.content_type, object, metadata });
+  return Response.json({ id, link: url.href.slice(0, url.href.lastIndexOf("/commit")) }, { status: 202 });
+}
+
+interface Commit {
+  readonly id: string;
+  readonly contentType: string;
+  readonly object: R2Object;
+  readonly metadata: string;
+}
+
+async function commitRow(
+  { request, url, env, visibility }: Call,
+  { id, contentType, object, metadata }: Commit,
+): Promise<void> {
+  const owner = [clientOf(request), url.searchParams.get("tenant") ?? "", visibility];
+  const pairs = JSON.stringify([...pairsOf("", JSON.parse(metadata)), ["#type", contentType], ["#keys", "some"]]);
   const ask = (sql: string, ...values: unknown[]) => env.DB.prepare(sql).bind(...owner, ...values);
   await env.DB.batch([
     ask(ENSURE_OWNER),
@@ -124,7 +157,6 @@ async function commit({ request, url, env, id, visibility }: Call): Promise<Resp
     ask(`INSERT INTO key_set (owner_id, digest, keys) SELECT id, 'some', '[]' ${OWNER} ON CONFLICT DO NOTHING`),
     env.DB.prepare(`UPDATE variant SET state = 'pending' WHERE file_id = ?1 AND state = 'declared'`).bind(id),
   ]);
-  return Response.json({ id, link: url.href.slice(0, url.href.lastIndexOf("/commit")) }, { status: 202 });
 }
 
 /** The metadata as pairs of path and value. */
