@@ -1442,7 +1442,7 @@ export type TenantObject = {
     bytes: number;
     /** The size of its database, which holds 10 GB. */
     databaseBytes: number;
-    /** When a sweep last found another size; null: never. In milliseconds since 1970. */
+    /** When a sweep last reported; null: never. In milliseconds since 1970. */
     reportedAt: number | null;
 };
 export type TenantObjectSums = {

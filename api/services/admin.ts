@@ -198,7 +198,7 @@ export const admin: ServiceEntries = {
         files: int("Committed files, as of its last sweep."),
         bytes: int("Their bytes in the bucket."),
         databaseBytes: int("The size of its database, which holds 10 GB."),
-        reportedAt: orNull(time("When a sweep last found another size; null: never.")),
+        reportedAt: orNull(time("When a sweep last reported; null: never.")),
       }),
       example: {
         number: 241,

@@ -61,7 +61,7 @@ export const TENANT_OBJECT_SQL = {
   list: `${LISTED} WHERE number > ?1 ORDER BY number LIMIT ?2 OFFSET ?3`,
   listOf: `${LISTED} WHERE tenant = ?4 AND number > ?1 LIMIT ?2 OFFSET ?3`,
   report: `UPDATE tenant_object SET files = ?2, bytes = ?3, database_bytes = ?4, due_at = ?5, reported_at = ?6
-    WHERE number = ?1 AND (files, bytes, database_bytes, due_at) IS NOT (?2, ?3, ?4, ?5)`,
+    WHERE number = ?1`,
   failed: `UPDATE tenant_object SET due_at = ?2 WHERE number = ?1 AND coalesce(due_at > ?2, 1)`,
   overdue: `SELECT count(*) AS rows, min(due_at) AS sinceMs, number
     FROM (SELECT due_at, number FROM tenant_object WHERE due_at <= ?1 ORDER BY due_at LIMIT ${MOST_COUNTED})`,

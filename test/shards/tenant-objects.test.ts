@@ -6,7 +6,7 @@ import {
   runInDurableObject,
 } from "cloudflare:test";
 import { env } from "cloudflare:workers";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { createDeps } from "../../src/deps.ts";
 import { newFileId, shardOfId } from "../../src/media/model/file.ts";
 import { systemRandom } from "../../src/platform/runtime/random.ts";
@@ -389,6 +389,22 @@ describe("the sweep of a tenant object", () => {
     await env.DB.exec("UPDATE restore_point SET held = 0");
     expect(await rowsIn(home, "SELECT count(*) AS n FROM file WHERE state = 'pending'")).toEqual([{ n: 1 }]);
     expect(await dueAt()).toBeGreaterThanOrEqual(now);
+  });
+
+  it("reports each time, so that an operator knows which objects have changed since", async () => {
+    const { tenant, home } = await tenantAtHome();
+    const client = await makeClient({ tenant });
+    const id = await store(client);
+    await sweep(home);
+    const reportedAt = async () =>
+      env.DB.prepare("SELECT reported_at FROM tenant_object WHERE number = ?").bind(home).first<number>("reported_at");
+    const before = (await reportedAt())!;
+    await vi.waitUntil(() => Date.now() > before);
+    const json = { name: "other" };
+    const token = await tokenFor(client);
+    expect((await call(`/media/v2/files/${id}/metadata`, { token, method: "PUT", json })).status).toBe(200);
+    await sweep(home);
+    expect(await reportedAt()).toBeGreaterThan(before);
   });
 
   it("is not needed to read: an object that is only read has no alarm", async () => {
