@@ -102,7 +102,7 @@ describe("a payload and its metadata come back as they were sent", () => {
         const looked = await app.call(`${topic.path}/events?after=${ids[0]!}&limit=1000`, { as: topic.owner });
         expect((await looked.json<{ events: WireEvent[] }>()).events).toEqual(read.events.slice(1));
       }),
-      { numRuns: runs(50) },
+      { numRuns: runs(25) },
     );
   });
 
