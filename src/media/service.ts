@@ -241,8 +241,9 @@ export function createMedia(deps: MediaDeps): Media {
     await deps.owners.note(await ownerStores.at(shard).clients(), shard).catch(note);
     if (failures.length > 0) await reports.failed(shard, nowMs).catch(note);
     throwTogether(failures);
-    await reports.report(shard, await parts.at(shard).report(REPORTED_DUE, nowMs), nowMs);
+    // Before the report: a change after it has an alarm, so another sweep corrects what is reported here.
     await objects?.rest(shard, NEXT_DUE);
+    await reports.report(shard, await parts.at(shard).report(REPORTED_DUE, nowMs), nowMs);
   }
 
   /** Asks the client's tenant objects too, until there are enough. */

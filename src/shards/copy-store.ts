@@ -7,7 +7,7 @@ const ORGANIZATION = `INSERT INTO organization (id, name, created_at) VALUES (''
 /** SQL: `?1`: copies, as JSON. `?2`: 1 in a tenant object, which takes the copy of one tenant alone. */
 const VERSIONS = `INSERT INTO tenant_copy (tenant, version)
   SELECT value ->> 'tenant', value ->> 'version' FROM json_each(?1)
-  WHERE ?2 = 0 OR coalesce((SELECT min(tenant) FROM tenant_copy), value ->> 'tenant') = value ->> 'tenant'
+  WHERE ?2 = 0 OR coalesce((SELECT min(tenant) FROM tenant_copy), ?1 ->> '$[0].tenant') = value ->> 'tenant'
   ON CONFLICT DO UPDATE SET version = excluded.version WHERE version < excluded.version`;
 /** SQL: writes each copy unless a newer version came first. The copy of a removed tenant stays, disabled. */
 const TENANTS = `INSERT INTO tenant (id, organization, name, created_at, disabled, quota_files, quota_bytes)
@@ -37,11 +37,18 @@ export function createCopyStore({ db, number }: Shard) {
       ]);
       return results.at(-1)!.results.length > 0;
     },
-    /** Makes an object the tenant's, before its first copy. False: it is another tenant's. */
-    async claim(tenant: string): Promise<boolean> {
+    /**
+     * Makes an object the tenant's, before its first copy. False: it is another tenant's, or, with `isNew`, any one's.
+     * After a restore of the directory, even a tenant's own old object has rows of a time that was undone.
+     */
+    async claim(tenant: string, isNew: boolean): Promise<boolean> {
       const listed = JSON.stringify([{ tenant, version: 0 }]);
-      const statements = [db.prepare(VERSIONS).bind(listed, isOwn), db.prepare(TAKEN).bind(listed)];
-      return (await db.batch(statements)).at(-1)!.results.length > 0;
+      const [used, , taken] = await db.batch([
+        db.prepare(`SELECT 1 FROM tenant_copy LIMIT 1`),
+        db.prepare(VERSIONS).bind(listed, isOwn),
+        db.prepare(TAKEN).bind(listed),
+      ]);
+      return taken!.results.length > 0 && !(isNew && used!.results.length > 0);
     },
   };
 }

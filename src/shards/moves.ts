@@ -9,7 +9,7 @@ import { createCopyStore } from "./copy-store.ts";
 import type { Move, MoveState, MoveStore } from "./move-store.ts";
 import type { PlacementStore } from "./placement-store.ts";
 import type { OwnObjects } from "./service.ts";
-import type { TenantObjectStore } from "./tenant-object-store.ts";
+import type { TenantObject, TenantObjectStore } from "./tenant-object-store.ts";
 
 /**
  * Moves of tenants to another shard. The directory keeps the state of a move; the media service does the steps in the
@@ -226,10 +226,12 @@ export function createMoves(deps: MovesDeps): Moves {
 
   /** Gives a tenant an object, or returns the one that it has. The object remembers the tenant (copy-store.ts). */
   async function objectOf(tenant: string, from: number, near: LocationHint | undefined): Promise<number | undefined> {
-    let object = await objectStore.allot(tenant, near ?? objects?.setting.near);
+    const allotted = await objectStore.allot(tenant, near ?? objects?.setting.near);
+    let object: TenantObject | undefined = allotted;
     for (let beyond = 1; object !== undefined; beyond *= 2) {
+      const isNew = allotted?.isNew === true || object !== allotted;
       objects?.place(object.number, object.near);
-      if (object.number === from || (await copies.at(object.number).claim(tenant))) return object.number;
+      if (object.number === from || (await copies.at(object.number).claim(tenant, isNew))) return object.number;
       object = await objectStore.renumber(tenant, object.number, beyond);
     }
     return undefined;

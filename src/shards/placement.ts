@@ -60,6 +60,9 @@ export function createPlacement({ store, shards, objects, isolate }: PlacementDe
       return true;
     },
     forget: (tenant) => cache.invalidate(tenant),
-    clear: () => cache.clear(),
+    clear() {
+      cache.clear();
+      known.clear();
+    },
   };
 }

@@ -50,7 +50,7 @@ export class ShardDatabase extends RestorableObject<Env> implements Local<Object
     if (wakes !== undefined) this.#alarmAt ??= (await this.ctx.storage.getAlarm()) ?? Infinity;
     const answer = executeAll(this.#storage, statements);
     const nowMs = systemClock.nowMs();
-    if (wakes !== undefined && this.#alarmAt! > nowMs + WAKE.againMs && hasChanges(answer)) {
+    if (wakes !== undefined && !this.#wakesAround(nowMs) && hasChanges(answer)) {
       this.ctx.storage.kv.put(NUMBER, wakes);
       this.#setAlarm(nowMs + WAKE.afterMs);
     }
@@ -80,6 +80,12 @@ export class ShardDatabase extends RestorableObject<Env> implements Local<Object
     await this.env.MEDIA_JOBS.send({ ...OBJECT_SWEEP, shard }).catch(() =>
       this.#setAlarm(systemClock.nowMs() + WAKE.afterMs),
     );
+  }
+
+  /** False without an alarm, and with one that is late: it comes much later, or it was due and never came. */
+  #wakesAround(nowMs: number): boolean {
+    const { againMs, afterMs } = WAKE;
+    return this.#alarmAt! <= nowMs + againMs && this.#alarmAt! >= nowMs - afterMs;
   }
 
   #setAlarm(atMs: number): void {

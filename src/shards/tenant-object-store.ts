@@ -17,6 +17,10 @@ export interface Stored {
   readonly databaseBytes: number;
 }
 
+interface IsNew {
+  readonly isNew: boolean;
+}
+
 interface Overdue {
   readonly rows: number;
   readonly sinceMs: number | null;
@@ -61,8 +65,8 @@ export const TENANT_OBJECT_SQL = {
   list: `${LISTED} WHERE number > ?1 ORDER BY number LIMIT ?2 OFFSET ?3`,
   listOf: `${LISTED} WHERE tenant = ?4 AND number > ?1 LIMIT ?2 OFFSET ?3`,
   report: `UPDATE tenant_object SET files = ?2, bytes = ?3, database_bytes = ?4, due_at = ?5, reported_at = ?6
-    WHERE number = ?1`,
-  failed: `UPDATE tenant_object SET due_at = ?2 WHERE number = ?1 AND coalesce(due_at > ?2, 1)`,
+    WHERE number = ?1 AND reported_at <= ?6`,
+  failed: `UPDATE tenant_object SET due_at = min(coalesce(due_at, ?2), ?2), reported_at = ?2 WHERE number = ?1`,
   overdue: `SELECT count(*) AS rows, min(due_at) AS sinceMs, number
     FROM (SELECT due_at, number FROM tenant_object WHERE due_at <= ?1 ORDER BY due_at LIMIT ${MOST_COUNTED})`,
   sums: `SELECT count(*) AS objects, coalesce(sum(files), 0) AS files, coalesce(sum(bytes), 0) AS bytes,
@@ -75,13 +79,16 @@ export const TENANT_OBJECT_SQL = {
 } as const;
 
 export const createTenantObjectStore = (db: D1Database) => ({
-  /** Gives a tenant an object, or returns the one that it has. Undefined: all numbers are used. */
-  async allot(tenant: string, near: LocationHint | undefined): Promise<TenantObject | undefined> {
-    const [, found] = await db.batch<TenantObject>([
+  /**
+   * Gives a tenant an object, or returns the one that it has; `isNew` tells which. Undefined: all numbers are used.
+   */
+  async allot(tenant: string, near: LocationHint | undefined): Promise<(TenantObject & IsNew) | undefined> {
+    const [allotted, found] = await db.batch<TenantObject>([
       db.prepare(TENANT_OBJECT_SQL.allot).bind(tenant, near ?? null),
       db.prepare(TENANT_OBJECT_SQL.ofTenant).bind(tenant),
     ]);
-    return found?.results[0];
+    const [object] = found!.results;
+    return object === undefined ? undefined : { ...object, isNew: allotted!.meta.changes > 0 };
   },
   /** Gives a new tenant an object. The statements must run before the tenant's row is written. */
   placeStatements: (tenant: string, near: LocationHint | undefined): readonly D1PreparedStatement[] => [

@@ -6,7 +6,7 @@ import {
   runInDurableObject,
 } from "cloudflare:test";
 import { env } from "cloudflare:workers";
-import { describe, expect, it, vi } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { createDeps } from "../../src/deps.ts";
 import { newFileId, shardOfId } from "../../src/media/model/file.ts";
 import { systemRandom } from "../../src/platform/runtime/random.ts";
@@ -238,6 +238,18 @@ describe("a number that a restored directory gives out again", () => {
     await untouched(lost);
   });
 
+  it("is passed over by a move of the same tenant: its old object has files of a time that was undone", async () => {
+    const [lost] = await lose(1);
+    const { tenant, home } = lost!;
+    await rowsIn(home, "INSERT INTO owner (client, tenant, visibility) VALUES ('undone', '" + tenant + "', 'private')");
+    const next = await moveHome(tenant);
+    expect(next).not.toBe(home);
+    expect(await rowsIn(next, "SELECT id FROM tenant")).toEqual([{ id: tenant }]);
+    expect(await rowsIn(next, "SELECT client FROM owner")).toEqual([]);
+    // With its number known, the tenant comes back to its object as before.
+    expect(await moveHome(tenant)).toBe(next);
+  });
+
   it("is passed over by a new tenant, before the answer or by the cron", async () => {
     const lost = await lose(2);
     const own = isolate({ TENANT_OBJECTS: "new:auto" });
@@ -335,6 +347,28 @@ describe("the sweep of a tenant object", () => {
     expect(await alarmOf(home)).toBe(soon);
   });
 
+  it("comes after a change although an earlier alarm was due long ago and never came", async () => {
+    const { tenant, home } = await tenantAtHome();
+    const client = await makeClient({ tenant });
+    await store(client);
+    onTestFinished(() => void vi.useRealTimers());
+    const now = Date.now() + 10 * HOUR_MS;
+    vi.useFakeTimers({ toFake: ["Date"], now });
+    await store(client);
+    expect((await alarmOf(home))! - now).toBeGreaterThan(200_000);
+  });
+
+  it("rests before it reports, so that a change after the report has an alarm", async () => {
+    const { tenant, home } = await tenantAtHome();
+    await store(await makeClient({ tenant }));
+    await env.DB.exec("ALTER TABLE tenant_object RENAME COLUMN reported_at TO gone");
+    const acks = await attempt(home);
+    await env.DB.exec("ALTER TABLE tenant_object RENAME COLUMN gone TO reported_at");
+    expect(acks).toEqual([]);
+    expect(await rowsIn(home, "SELECT state FROM file")).toEqual([{ state: "committed" }]);
+    expect(await alarmOf(home)).toBeNull();
+  });
+
   it("is asked for by the alarm, again and again until a sweep ends", async () => {
     const { tenant, home } = await tenantAtHome();
     await store(await makeClient({ tenant }));
@@ -361,6 +395,8 @@ describe("the sweep of a tenant object", () => {
     expect(await attempt(home)).toEqual([]);
     const failedAt = await dueAt();
     expect(failedAt).toBeGreaterThanOrEqual(now);
+    const reported = env.DB.prepare("SELECT reported_at FROM tenant_object WHERE number = ?").bind(home);
+    expect(await reported.first("reported_at")).toBe(failedAt);
     expect(await attempt(home)).toEqual([]);
     expect(await dueAt()).toBe(failedAt);
     await rowsIn(home, "ALTER TABLE gone RENAME TO dead_work");
@@ -384,11 +420,14 @@ describe("the sweep of a tenant object", () => {
 
     // A restore holds what expires, for as long as the operator wants.
     await rowsIn(home, "UPDATE file SET created_at = 1, id = '00' || substr(id, 3) WHERE state = 'pending'");
-    await env.DB.exec(`UPDATE restore_point SET restored_to = ${now}, held = 1`);
-    await sweep(home);
-    await env.DB.exec("UPDATE restore_point SET held = 0");
-    expect(await rowsIn(home, "SELECT count(*) AS n FROM file WHERE state = 'pending'")).toEqual([{ n: 1 }]);
-    expect(await dueAt()).toBeGreaterThanOrEqual(now);
+    for (const due of ["NULL", "1"]) {
+      await rowsIn(home, `UPDATE file SET due_at = ${due} WHERE state = 'pending'`);
+      await env.DB.exec(`UPDATE restore_point SET restored_to = ${now}, held = 1`);
+      await sweep(home);
+      await env.DB.exec("UPDATE restore_point SET held = 0");
+      expect(await rowsIn(home, "SELECT count(*) AS n FROM file WHERE state = 'pending'")).toEqual([{ n: 1 }]);
+      expect(await dueAt()).toBeGreaterThanOrEqual(now);
+    }
   });
 
   it("reports each time, so that an operator knows which objects have changed since", async () => {

@@ -7,7 +7,7 @@ export interface Backlog {
 /** A count ends at this number. */
 const MOST = 1_000;
 /** An unproven deletion is due again within a day. A proven one is due when its report expires, which is much later. */
-const ERASURE_DUE_MS = 26 * 3_600_000;
+export const ERASURE_DUE_MS = 26 * 3_600_000;
 /** A deletion is normally proven a day after the request. */
 export const PROVEN_MS = 48 * 3_600_000;
 

@@ -1,9 +1,9 @@
-import { PROVEN_MS } from "../dead/backlog-store.ts";
+import { ERASURE_DUE_MS, PROVEN_MS } from "../dead/backlog-store.ts";
 import { LIMITS } from "../model/limits.ts";
 
 /** SQL: each kind of work of media/sweep.ts, of moves that broke off and of changes of owners has its query here. */
 const DUE = [
-  ...["pending", "committed", "removed"].map(
+  ...["committed", "removed"].map(
     (state) => `SELECT min(due_at) FROM file WHERE state = '${state}' AND due_at IS NOT NULL`,
   ),
   `SELECT min(due_at) FROM variant WHERE due_at IS NOT NULL`,
@@ -14,9 +14,14 @@ const DUE = [
   `SELECT min(failed_at) + ${LIMITS.deadWork.keptMs} FROM dead_work`,
 ];
 
-const EXPIRY = `SELECT min(created_at) + ${LIMITS.uncommittedTtlMs} FROM file INDEXED BY file_pending
-  WHERE state = 'pending' AND due_at IS NULL`;
-const PROOF = `SELECT min(requested_at) + ${PROVEN_MS} FROM erasure WHERE due_at IS NOT NULL AND verified_at IS NULL`;
+const EXPIRY = [
+  `SELECT min(due_at) FROM file WHERE state = 'pending' AND due_at IS NOT NULL`,
+  `SELECT min(created_at) + ${LIMITS.uncommittedTtlMs} FROM file INDEXED BY file_pending
+    WHERE state = 'pending' AND due_at IS NULL`,
+];
+/** SQL: kept reports are due much later, so their index entries are not read. */
+const PROOF = `SELECT min(requested_at) + ${PROVEN_MS} FROM erasure
+  WHERE due_at <= ?1 + ${ERASURE_DUE_MS} AND verified_at IS NULL`;
 
 /** Later than every time. */
 const NEVER = Number.MAX_SAFE_INTEGER;
@@ -27,10 +32,10 @@ const earliest = (queries: readonly string[]): string =>
  * SQL: the earliest time at which the sweep of a database has something to do, as `dueAt`; NULL: nothing will be due.
  * An alarm of a tenant object comes then (platform/storage/tenant-objects.ts). It may be early, never late.
  */
-export const NEXT_DUE = earliest([...DUE, EXPIRY]);
+export const NEXT_DUE = earliest([...DUE, ...EXPIRY]);
 
 /**
  * SQL: the same for deep health, which warns if that time has passed for long. So it has the proofs of deletions too.
  * After a restore, files are held that would have expired: they are due from now (`?1`) on.
  */
-export const REPORTED_DUE = earliest([...DUE, `SELECT max((${EXPIRY}), ?1)`, PROOF]);
+export const REPORTED_DUE = earliest([...DUE, ...EXPIRY.map((query) => `SELECT max((${query}), ?1)`), PROOF]);
