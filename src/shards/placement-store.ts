@@ -21,6 +21,11 @@ export interface Place {
   readonly near: LocationHint | null;
 }
 
+/** `isUncopied`: 1 until the shard has a first copy of the tenant. */
+interface FoundPlace extends Place {
+  readonly isUncopied: 0 | 1;
+}
+
 /** SQL: the tenant of the row moves, and it is not certain that it has left the old shard. */
 const MOVING = `tenant_move.tenant = tenant_shard.tenant AND tenant_move.state IN ('copying', 'switching', 'opening')`;
 const MOVES = `EXISTS (SELECT 1 FROM tenant_move WHERE ${MOVING})`;
@@ -32,7 +37,7 @@ const DUE = `SELECT tenant_shard.tenant, shard, version,
 
 const SQL = {
   /** Finds no row if there is no such tenant. A tenant without a place is older than the shards: its shard is 0. */
-  find: `SELECT coalesce(tenant_shard.shard, 0) AS shard, near FROM tenant
+  find: `SELECT coalesce(tenant_shard.shard, 0) AS shard, near, tenant_shard.copied IS 0 AS isUncopied FROM tenant
     LEFT JOIN tenant_shard ON tenant_shard.tenant = tenant.id
     LEFT JOIN tenant_object ON tenant_object.number = tenant_shard.shard WHERE tenant.id = ?1`,
   keepPlace: `INSERT INTO tenant_shard (tenant, shard) SELECT id, 0 FROM tenant WHERE id = ?1 ON CONFLICT DO NOTHING`,
@@ -53,8 +58,8 @@ const SQL = {
 export function createPlacementStore(db: D1Database) {
   return {
     /** Returns the shard of a tenant, and where its object lies; undefined: there is no such tenant. */
-    find: async (tenant: string): Promise<Place | undefined> =>
-      (await db.prepare(SQL.find).bind(tenant).first<Place>()) ?? undefined,
+    find: async (tenant: string): Promise<FoundPlace | undefined> =>
+      (await db.prepare(SQL.find).bind(tenant).first<FoundPlace>()) ?? undefined,
 
     /** Gives the tenant a place if it has none. It must run before the tenant's row is deleted. The place stays. */
     keepPlace: (tenant: string): D1PreparedStatement => db.prepare(SQL.keepPlace).bind(tenant),

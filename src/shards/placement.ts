@@ -3,6 +3,7 @@ import type { Isolate } from "../platform/copies/isolate.ts";
 import type { Placement } from "../platform/storage/shards.ts";
 import { isTenantObject, type TenantObjects } from "../platform/storage/tenant-objects.ts";
 import type { PlacementStore } from "./placement-store.ts";
+import type { TenantCopies } from "./tenant-copies.ts";
 import type { TenantObjectStore } from "./tenant-object-store.ts";
 
 /** A place changes only when its tenant moves. With an old copy, the old shard reports that the tenant has left. */
@@ -19,7 +20,7 @@ export interface PlacementDeps {
   readonly isolate: Isolate;
 }
 
-interface Objects extends Pick<TenantObjects, "place"> {
+interface Objects extends Pick<TenantObjects, "place">, Pick<TenantCopies, "copy"> {
   readonly store: Pick<TenantObjectStore, "find">;
 }
 
@@ -33,7 +34,12 @@ export function createPlacement({ store, shards, objects, isolate }: PlacementDe
   const known = new Set<number>();
 
   async function find(tenant: string): Promise<number | undefined> {
-    const place = await store.find(tenant);
+    let place = await store.find(tenant);
+    if (objects !== undefined && place?.isUncopied === 1 && isTenantObject(place.shard)) {
+      // The object may be another tenant's, until the first copy shows that it is not (tenant-copies.ts).
+      await objects.copy(tenant);
+      place = await store.find(tenant);
+    }
     if (place !== undefined && isTenantObject(place.shard)) {
       objects?.place(place.shard, place.near);
       known.add(place.shard);

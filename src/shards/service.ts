@@ -76,7 +76,7 @@ export function createShardRoom({ shards, objects, isolate, clock, log }: ShardD
   const placement = createPlacement({
     store,
     shards: shards.length,
-    objects: objects && { place: objects.place, store: objectStore },
+    objects: objects && { place: objects.place, store: objectStore, copy: copies.copy },
     isolate,
   });
   return {

@@ -250,7 +250,7 @@ describe("a number that a restored directory gives out again", () => {
     expect(await moveHome(tenant)).toBe(next);
   });
 
-  it("is passed over by a new tenant, before the answer or by the cron", async () => {
+  it("is passed over by a new tenant: before the answer, by the cron, or by its first file", async () => {
     const lost = await lose(2);
     const own = isolate({ TENANT_OBJECTS: "new:auto" });
     const [tenant, organization] = [unique("t"), unique("o")];
@@ -262,18 +262,24 @@ describe("a number that a restored directory gives out again", () => {
     expect(place).toBeGreaterThan(lost.at(-1)!.home);
     expect(await rowsIn(place, "SELECT id FROM tenant")).toEqual([{ id: tenant }]);
 
-    const { home: taken } = lost[0]!;
-    await env.DB.batch([
-      env.DB.prepare("DELETE FROM tenant_object WHERE tenant = ?").bind(tenant),
-      env.DB.prepare("INSERT INTO tenant_object (number, tenant) VALUES (?, ?)").bind(taken, tenant),
-      env.DB.prepare("UPDATE tenant_shard SET shard = ?, copied = 0 WHERE tenant = ?").bind(taken, tenant),
-    ]);
-    await createDeps(env).shards.copies.sweep();
-    const next = (await placeOf(tenant))!;
-    expect(next).not.toBe(taken);
-    expect(await rowsIn(next, "SELECT id FROM tenant")).toEqual([{ id: tenant }]);
-    expect(await createPlacementStore(env.DB).dueOf(tenant)).toEqual([]);
-    await untouched(lost);
+    // The object did not answer before the answer to the operator.
+    await put(`tenants/${tenant}/subscriptions/platform`, {});
+    const client = await makeClient({ tenant });
+    for (const by of [async () => createDeps(env).shards.copies.sweep(), async () => store(client)]) {
+      const { home: taken } = lost[0]!;
+      await env.DB.batch([
+        env.DB.prepare("DELETE FROM tenant_object WHERE tenant = ?").bind(tenant),
+        env.DB.prepare("INSERT INTO tenant_object (number, tenant) VALUES (?, ?)").bind(taken, tenant),
+        env.DB.prepare("UPDATE tenant_shard SET shard = ?, copied = 0 WHERE tenant = ?").bind(taken, tenant),
+      ]);
+      await by();
+      const next = (await placeOf(tenant))!;
+      expect(next).not.toBe(taken);
+      expect(await rowsIn(next, "SELECT id FROM tenant")).toEqual([{ id: tenant }]);
+      expect(await createPlacementStore(env.DB).dueOf(tenant)).toEqual([]);
+      expect(await rowsIn(taken, "SELECT id FROM file")).toEqual([]);
+      await untouched(lost);
+    }
   });
 });
 

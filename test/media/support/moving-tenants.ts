@@ -31,7 +31,7 @@ export const keptPlacement = (): Placement =>
   createPlacement({
     store: createPlacementStore(env.DB),
     shards: shardsOf(env).length,
-    objects: { place() {}, store: createTenantObjectStore(env.DB) },
+    objects: { place() {}, copy: async () => {}, store: createTenantObjectStore(env.DB) },
     isolate: ownIsolate,
   });
 
