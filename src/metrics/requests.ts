@@ -26,7 +26,8 @@ export function createRequestMeter(meter: FlushingMeter, analytics: AnalyticsEng
       if (waitedMs > 0) meter.observe("wait_time", by, waitedMs);
       if (refusal !== undefined) meter.add("refusals", { ...by, label: refusal });
       // The bytes of a file count at its commit, for the tenant that it then belongs to.
-      if (bytesIn > 0 && operation !== "uploadFile") meter.add("received_bytes", by, bytesIn);
+      const isFile = operation === "uploadFile" || (operation === "createFile" && status === 202);
+      if (bytesIn > 0 && !isFile) meter.add("received_bytes", by, bytesIn);
       if (bytesOut > 0) meter.add("sent_bytes", by, bytesOut);
       analytics?.writeDataPoint({
         indexes: [tenant],

@@ -101,6 +101,19 @@ describe("The media service counts", () => {
   });
 });
 
+describe("A file in one request", () => {
+  it("counts its bytes once", async () => {
+    const client = await makeClient();
+    const token = await tokenFor(client);
+    const headers = { "content-type": "text/plain", "content-length": "5" };
+    await expectJson(
+      await call("/media/v2/files", { token, method: "POST", body: new TextEncoder().encode("hello"), headers }),
+      202,
+    );
+    expect(await metricOf("received_bytes media", client.tenant)).toBe(5);
+  });
+});
+
 describe("The gateway counts", () => {
   it("requests and bytes for the caller's tenant, those of unknown length too", async () => {
     const name = unique("svc-");
