@@ -44,7 +44,7 @@ export async function createPending(
 ): Promise<Result<string, MediaFailure>> {
   if (variants.length > 0 && !isMasterType(type)) return err({ kind: "unsupported_content_type", contentType: type });
   const id = newFileId(nowMs, deps.random, deps.shard);
-  const created = await deps.pending.create({
+  const creating = deps.pending.create({
     id,
     reservedFor: principal.tenant,
     isAtHome: tenant === principal.tenant,
@@ -55,6 +55,11 @@ export async function createPending(
     variants: variants.map((name) => ({ ...name, nonce: randomId(deps.random) })),
     createdAt: nowMs,
     bytes,
+  });
+  const created = await creating.catch(async (thrown: unknown) => {
+    // The answer may be lost, and nobody else knows the id: the row would hold its bytes for a day.
+    if (bytes !== undefined) await deps.pending.abandon(id, nowMs).catch(() => undefined);
+    throw thrown;
   });
   if (created.ok) return ok(id);
   switch (created.error) {

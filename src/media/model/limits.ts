@@ -23,8 +23,8 @@ export const LIMITS = {
   rangesPerRequest: 10,
   /** Metadata is read and compared as a whole, and a D1 row holds at most 2 MB. */
   metadataMaxBytes: 64 * 1024,
-  /** Uploads up to this size are held in memory, which costs less than to pass a stream on. */
-  shortUploadBytes: 256 * 1024,
+  /** Uploads up to this size are held in memory, as JSON bodies are, which costs less than to pass a stream on. */
+  shortUploadBytes: 64 * 1024,
   /** A form with a file and its metadata is held in memory as a whole. */
   formMaxBytes: 5 * 1024 * 1024,
   /** Promised. */

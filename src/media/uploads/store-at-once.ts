@@ -52,11 +52,18 @@ export const createStoreAtOnce =
       const commit = { fileId, tenant: tenant.value, isShared, metadata, nowMs };
       return commitAs({ ...deps, uploads }, principal, visibility, commit, waitUntil);
     };
-    const working = work().then(async (done) => {
-      // If this fails, the sweep removes the file a day later.
-      if (!done.ok) await deps.pending.abandon(fileId, nowMs).catch(() => undefined);
-      return done;
-    });
+    // If this fails, the sweep removes the file a day later. A file that was committed stays.
+    const abandon = () => deps.pending.abandon(fileId, nowMs).catch(() => undefined);
+    const working = work().then(
+      async (done) => {
+        if (!done.ok) await abandon();
+        return done;
+      },
+      async (thrown: unknown) => {
+        await abandon();
+        throw thrown;
+      },
+    );
     // If the caller disconnects, the request ends, but this work must go on.
     waitUntil(working);
     const done = await working;

@@ -126,17 +126,23 @@ export function announcedBody(headers: Headers, maxBytes: number): Result<Announ
 /** Stores the master of a file that others may upload too. A failed upload releases its reservation. */
 async function storeMaster(deps: UploadDeps, fileId: string, body: Body): Promise<Result<R2Object, MediaFailure>> {
   const quota = new UploadQuota(deps.pending, fileId);
+  const isTaken = async (): Promise<boolean> => (await deps.blobs.head(masterKey(fileId))) !== null;
   // Asking before saves reading a body that is refused. A short one is read anyway: the conditional write decides.
   const mayBegin = async (): Promise<UploadFault | undefined> => {
-    const isTaken = isShort(body.lengthBytes) ? null : deps.blobs.head(masterKey(fileId));
-    const [full, present] = await Promise.all([quota.reserve(body.lengthBytes ?? 0), isTaken]);
-    return full !== "gone" && present !== null ? "exists" : full;
+    const asked = isShort(body.lengthBytes) ? false : isTaken();
+    const [full, taken] = await Promise.all([quota.reserve(body.lengthBytes ?? 0), asked]);
+    return full !== "gone" && taken ? "exists" : full;
   };
   const stored = await putMaster(deps, { ...body, fileId, quota }, mayBegin);
+  if (stored.ok) return stored;
   // Only a failed write leaves bytes reserved if the release fails too. They are free when the file is removed.
-  if (!stored.ok) await quota.release().catch(() => undefined);
-  return stored;
+  await quota.release().catch(() => undefined);
+  // A repeated upload may fail in another way than the first one's success would have it.
+  const isRepeat = isShort(body.lengthBytes) && MAY_BE_REPEATS.has(stored.error.kind);
+  return isRepeat && (await isTaken().catch(() => false)) ? err({ kind: "already_uploaded" }) : stored;
 }
+
+const MAY_BE_REPEATS: ReadonlySet<MediaFailure["kind"]> = new Set(["upload_over_quota", "other_digest", "interrupted"]);
 
 /**
  * Stores the master of a file that the caller has just created: nobody else knows the file, and the bytes of a known
@@ -156,18 +162,22 @@ async function putMaster(
   mayBegin: () => Promise<UploadFault | undefined>,
 ): Promise<Result<R2Object, MediaFailure>> {
   const { maxUploadBytes: maxBytes } = deps;
+  const begunAtMs = deps.clock.nowMs();
   try {
     const fault = await mayBegin();
-    const stored = fault === undefined ? await putWhileAlive(deps, { ...body, maxBytes }) : err(fault);
+    const stored = fault === undefined ? await putWhileAlive(deps, { ...body, maxBytes }, begunAtMs) : err(fault);
     return stored.ok ? stored : err(toFailure(stored.error, maxBytes, body.digest));
   } catch (thrown) {
     return err({ kind: "storage_unavailable", reason: describeError(thrown) });
   }
 }
 
-async function putWhileAlive(deps: UploadDeps, upload: MasterUpload): Promise<Result<R2Object, UploadFault>> {
+async function putWhileAlive(
+  deps: UploadDeps,
+  upload: MasterUpload,
+  begunAtMs: number,
+): Promise<Result<R2Object, UploadFault>> {
   const { fileId } = upload;
-  const begunAtMs = deps.clock.nowMs();
   const stored = await deps.blobs.putMaster(upload);
   if (!stored.ok) return stored;
   // If the file was removed during the upload, its removal may have found no bytes to delete, so this upload deletes

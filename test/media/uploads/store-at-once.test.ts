@@ -159,6 +159,36 @@ describe("a file in one request", () => {
     expect(await statesOf(as.clientName)).toEqual(["committed", "committed", "pending", "committed"]);
   });
 
+  inShards(
+    "leaves no bytes reserved if the answer of the database to a row is lost, or a commit cannot be",
+    async () => {
+      for (const [at, runs] of [
+        [[1], true],
+        [[2, 3], false],
+      ] as const) {
+        const as = principal({ tenant: await makeTenantIn(0) });
+        await env.DB.prepare("UPDATE tenant SET quota_bytes = 5 WHERE id = ?").bind(as.tenant).run();
+        let batches = 0;
+        const db = new Proxy(env.DB, {
+          get(target, name) {
+            const own = Reflect.get(target, name) as (...args: unknown[]) => unknown;
+            if (name !== "batch") return own.bind(target);
+            return async (statements: D1PreparedStatement[]) => {
+              const isLost = (at as readonly number[]).includes(++batches);
+              const done = !isLost || runs ? await target.batch(statements) : [];
+              if (isLost) throw new Error("D1_ERROR: Network connection lost.");
+              return done;
+            };
+          },
+        });
+        const send = (to: typeof app) => to.call(collection(), { as, method: "POST", body: "hello", headers: TEXT });
+        expect((await send(mediaApp({ db }))).status).toBeGreaterThanOrEqual(500);
+        expect(batches).toBe(Math.max(...at));
+        expect([at, (await send(app)).status]).toEqual([at, 202]);
+      }
+    },
+  );
+
   it("counts bytes of an unknown length as they arrive", async () => {
     const as = principal({ tenant: await makeTenantIn(0) });
     await env.DB.prepare("UPDATE tenant SET quota_bytes = 9 WHERE id = ?").bind(as.tenant).run();

@@ -10,6 +10,7 @@ import { expectProblem } from "../support/problem.ts";
 import { collection } from "../support/stored-file.ts";
 import { expectJson } from "../../support/platform/call.ts";
 import { BINARY, bytesOf, chunked, create, equal, withLength } from "../support/upload-bodies.ts";
+import { makeTenantIn } from "../../support/platform/tenants.ts";
 import { everywhere } from "../../support/shards.ts";
 import { casesOf } from "../../support/model-runs.ts";
 
@@ -164,6 +165,18 @@ describe("a second upload", () => {
     await expectJson(await app.call(commitLink, { as, method: "POST" }), 202);
     await expectProblem(await again(), 409, "conflict_resource", [{ type: "already_uploaded" }]);
     expect(new TextDecoder().decode(await storedBytes(id))).toBe("first");
+  });
+
+  it("returns 409 although the quota has no space for it twice, or its digest is wrong", async () => {
+    const as = principal({ tenant: await makeTenantIn(0) });
+    await env.DB.prepare("UPDATE tenant SET quota_bytes = 10 WHERE id = ?").bind(as.tenant).run();
+    const { uploadLink } = await create(app, as);
+    const put = (headers: Record<string, string> = {}) =>
+      app.call(uploadLink, { method: "PUT", body: bytesOf(6), headers: { ...withLength(6), ...headers } });
+    expect((await put()).status).toBe(200);
+    const others: Record<string, string>[] = [{}, { "content-md5": "1B2M2Y8AsgTpgAmY7PhCfg==" }];
+    for (const headers of others)
+      await expectProblem(await put(headers), 409, "conflict_resource", [{ type: "already_uploaded" }]);
   });
 });
 
