@@ -38,8 +38,11 @@ export const uploading = (target: Target, headers: Record<string, string>, uploa
 
 const BOUNDARY = "boundary-of-the-bench";
 
-/** Creates, uploads and commits with one request: a form with the bytes and the metadata. */
-export function storing(target: Target, headers: Record<string, string>, { visibility, type, bytes }: Upload): Work {
+/** The body of a request that stores a file: a form with its bytes and its metadata. */
+export function formOf(
+  { type, bytes }: Pick<Upload, "type" | "bytes">,
+  metadata: object,
+): Pick<Upload, "type" | "bytes"> {
   const part = (disposition: string, content: Buffer) => [
     Buffer.from(`--${BOUNDARY}\r\nContent-Disposition: form-data; ${disposition}\r\n\r\n`),
     content,
@@ -47,17 +50,22 @@ export function storing(target: Target, headers: Record<string, string>, { visib
   ];
   const file = `name="file"; filename="invoice.pdf"\r\nContent-Type: ${type}`;
   const form = Buffer.concat([
-    ...part('name="metadata"', Buffer.from(JSON.stringify(METADATA))),
+    ...part('name="metadata"', Buffer.from(JSON.stringify(metadata))),
     ...part(file, bytes),
     Buffer.from(`--${BOUNDARY}--\r\n`),
   ]);
+  return { type: `multipart/form-data; boundary=${BOUNDARY}`, bytes: form };
+}
+
+/** Creates, uploads and commits with one request. */
+export function storing(target: Target, headers: Record<string, string>, upload: Upload): Work {
   const { host, port } = target.server;
   const request = requestBytes({
     method: "POST",
-    path: `${collectionOf(target, visibility)}?tenant=${TENANT}`,
+    path: `${collectionOf(target, upload.visibility)}?tenant=${TENANT}`,
     host: `${host}:${port}`,
     headers,
-    file: { type: `multipart/form-data; boundary=${BOUNDARY}`, bytes: form },
+    file: formOf(upload, METADATA),
   });
   return {
     async connect() {
