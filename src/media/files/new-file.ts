@@ -26,12 +26,12 @@ export const contentType = z.string().check(
 );
 
 export interface NewPending {
-  /** The size of the file if its bytes come in the same request; they are reserved in the quota. */
-  readonly bytes?: number | undefined;
   /** The tenant in whose shard the file is created. */
   readonly tenant: string;
   readonly type: string;
   readonly variants: readonly VariantName[];
+  /** The size of the file if its bytes come in the same request; they are reserved in the quota. */
+  readonly bytes?: number | undefined;
 }
 
 /** Creates a pending file and returns its id. */

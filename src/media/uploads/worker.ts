@@ -137,7 +137,7 @@ async function storeMaster(deps: UploadDeps, fileId: string, body: Body): Promis
   if (stored.ok) return stored;
   // Only a failed write leaves bytes reserved if the release fails too. They are free when the file is removed.
   await quota.release().catch(() => undefined);
-  // A repeated upload may fail in another way than the first one's success would have it.
+  // If an earlier upload was stored, the caller must learn that, whatever else is wrong with this one.
   const isRepeat = isShort(body.lengthBytes) && MAY_BE_REPEATS.has(stored.error.kind);
   return isRepeat && (await isTaken().catch(() => false)) ? err({ kind: "already_uploaded" }) : stored;
 }
