@@ -520,6 +520,14 @@ describe("tenants with objects of their own", () => {
     });
     const rows = Object.entries(await everyRow()).filter(([, some]) => some.length > 0);
     expect(rows.map(([key]) => key)).toEqual([`organization@${home}`]);
+    // Such an object has no row yet, but a move gave it to another tenant.
+    await destroy();
+    await objectDb(home).prepare("INSERT INTO tenant_copy (tenant, version) VALUES ('another', 0)").run();
+    expect(await run("restore", whole)).toMatchObject({
+      state: "failed",
+      error: expect.stringContaining(`object ${home}, which is another tenant's here`),
+    });
+    await objectDb(home).prepare("DELETE FROM tenant_copy WHERE tenant = 'another'").run();
     expect(await restoredFrom(whole)).toMatchObject({ state: "done" });
     // Nor is a backup made that would lack them.
     expect(await run("backup", newId(), { on: without })).toMatchObject({

@@ -34,6 +34,11 @@ export function createLoadStore(db: D1Database) {
       return asked.filter((_, at) => answers[at]?.results[0]?.n === 1);
     },
 
+    /** Whether a tenant object is another tenant's, for ever (src/shards/copy-store.ts). It may have no row yet. */
+    async isAnothers(tenant: string): Promise<boolean> {
+      return (await db.prepare(`SELECT 1 FROM tenant_copy WHERE tenant <> ?1 LIMIT 1`).bind(tenant).first()) !== null;
+    },
+
     /** The columns of tables. */
     async columns(tables: readonly Table[]): Promise<ReadonlyMap<Table, readonly string[]>> {
       const { results } = await db

@@ -23,7 +23,7 @@ export function refuseWithoutObjects({ tenantObjects }: StageDeps, { tables }: M
     );
 }
 
-/** Refuses objects with rows, before the first row is loaded. The first call of an object makes it, near its tenant. */
+/** Refuses objects with rows, and those of other tenants, before the first row is loaded. The first call of an object makes it, near its tenant. */
 export function checkObjects(deps: StageDeps): Stage {
   return {
     name: "empty_objects",
@@ -35,12 +35,17 @@ export function checkObjects(deps: StageDeps): Stage {
       if (page === undefined) return { next: undefined };
       const columns = job.facts.tables["tenant_object"]?.columns ?? [];
       const listed = page.lines.map((line) => listedIn(JSON.parse(line) as unknown[], columns));
-      await inParallel(listed, LIMITS.parallel, async ({ number, near }) => {
+      await inParallel(listed, LIMITS.parallel, async ({ number, tenant, near }) => {
         deps.tenantObjects!.place(number, near);
-        const filled = await loadOf(deps, number).filled(OBJECT_TABLES);
+        const load = loadOf(deps, number);
+        const filled = await load.filled(OBJECT_TABLES);
         if (filled.length > 0)
           throw new Refused(
             `A restore needs empty objects, and there are rows in ${filled.join(", ")} of tenant object ${number}.`,
+          );
+        if (await load.isAnothers(tenant))
+          throw new Refused(
+            `In the backup, tenant ${tenant} has object ${number}, which is another tenant's here. Restore to a new deployment.`,
           );
       });
       return { next: page.next };
@@ -48,9 +53,13 @@ export function checkObjects(deps: StageDeps): Stage {
   };
 }
 
-function listedIn(row: readonly unknown[], columns: readonly string[]): ListedObject {
+function listedIn(row: readonly unknown[], columns: readonly string[]): ListedObject & { readonly tenant: string } {
   const value = (name: string): unknown => row[columns.indexOf(name)];
-  return { number: value("number") as number, near: value("near") as ListedObject["near"] };
+  return {
+    number: value("number") as number,
+    tenant: value("tenant") as string,
+    near: value("near") as ListedObject["near"],
+  };
 }
 
 /** Loads one table after the other, a part in each step: rows come after the rows that they refer to. */
