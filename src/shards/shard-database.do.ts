@@ -9,9 +9,12 @@ import type {
 } from "../platform/storage/object-protocol.ts";
 import { OBJECT_SWEEP } from "../platform/storage/tenant-objects.ts";
 import { systemClock } from "../platform/runtime/clock.ts";
+import { createLog, describeError } from "../platform/runtime/log.ts";
 import type { ObjectSchema } from "../platform/storage/object-schema.ts";
+import { createTenantObjectStore } from "./tenant-object-store.ts";
 
 interface Env {
+  readonly DB: D1Database;
   readonly MEDIA_JOBS: Queue<typeof OBJECT_SWEEP & { readonly shard: number }>;
 }
 
@@ -35,7 +38,8 @@ const NUMBER = "number";
  *      ▲                                                     ▲                            │ the alarm comes again in an
  *      └────────────── nothing will be due ◀── rest ──▶ something will be due             ▼ hour: the job may be lost
  *
- * A change brings a late alarm forward: something may be due long after the change must be swept.
+ * A change brings a late alarm forward: something may be due long after the change must be swept. The directory notes
+ * that a sweep is due before its job is sent. Deep health then reports jobs that are lost, and sweeps that never end.
  */
 export class ShardDatabase extends RestorableObject<Env> implements Local<ObjectDatabase & WakingObject> {
   /** Migrations that this instance has seen as applied. */
@@ -75,11 +79,15 @@ export class ShardDatabase extends RestorableObject<Env> implements Local<Object
     this.#alarmAt = Infinity;
     const shard = this.ctx.storage.kv.get<number>(NUMBER);
     if (shard === undefined) return;
+    const nowMs = systemClock.nowMs();
     // Before the job, whose sweep sets it anew.
-    this.#setAlarm(systemClock.nowMs() + WAKE.againMs);
-    await this.env.MEDIA_JOBS.send({ ...OBJECT_SWEEP, shard }).catch(() =>
-      this.#setAlarm(systemClock.nowMs() + WAKE.afterMs),
-    );
+    this.#setAlarm(nowMs + WAKE.againMs);
+    const failed = (event: string) => (thrown: unknown) => {
+      createLog("error").error(event, { shard, error: describeError(thrown) });
+      this.#setAlarm(systemClock.nowMs() + WAKE.afterMs);
+    };
+    await createTenantObjectStore(this.env.DB).due(shard, nowMs).catch(failed("due sweep of an object not noted"));
+    await this.env.MEDIA_JOBS.send({ ...OBJECT_SWEEP, shard }).catch(failed("sweep of an object not sent"));
   }
 
   /** False without an alarm, and with one that is late: it comes much later, or it was due and never came. */

@@ -66,6 +66,7 @@ export const TENANT_OBJECT_SQL = {
   listOf: `${LISTED} WHERE tenant = ?4 AND number > ?1 LIMIT ?2 OFFSET ?3`,
   report: `UPDATE tenant_object SET files = ?2, bytes = ?3, database_bytes = ?4, due_at = ?5, reported_at = ?6
     WHERE number = ?1 AND reported_at <= ?6`,
+  due: `UPDATE tenant_object SET due_at = min(coalesce(due_at, ?2), ?2) WHERE number = ?1`,
   failed: `UPDATE tenant_object SET due_at = min(coalesce(due_at, ?2), ?2), reported_at = ?2 WHERE number = ?1`,
   overdue: `SELECT count(*) AS rows, min(due_at) AS sinceMs, number
     FROM (SELECT due_at, number FROM tenant_object WHERE due_at <= ?1 ORDER BY due_at LIMIT ${MOST_COUNTED})`,
@@ -134,6 +135,9 @@ export const createTenantObjectStore = (db: D1Database) => ({
     const { files, bytes, databaseBytes, dueAt } = report;
     await db.prepare(TENANT_OBJECT_SQL.report).bind(number, files, bytes, databaseBytes, dueAt, nowMs).run();
   },
+  /** The next sweep is due since then. */
+  due: async (number: number, nowMs: number): Promise<void> =>
+    void (await db.prepare(TENANT_OBJECT_SQL.due).bind(number, nowMs).run()),
   failed: async (number: number, nowMs: number): Promise<void> =>
     void (await db.prepare(TENANT_OBJECT_SQL.failed).bind(number, nowMs).run()),
   /** Counts objects whose sweep was due before this time, up to a number; with the one that has waited the longest. */

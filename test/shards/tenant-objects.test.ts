@@ -387,6 +387,47 @@ describe("the sweep of a tenant object", () => {
   });
 
   // shows: operator/shards/own-object-overdue
+  it("is due in the directory from the alarm on, so that a lost job and a killed sweep are seen", async () => {
+    const { tenant, home } = await tenantAtHome();
+    await store(await makeClient({ tenant }));
+    await sweep(home);
+    const alarm = (bindings: object) =>
+      runInDurableObject(objectAt(home), async (object) => {
+        const bound = Reflect.get(object, "env") as object;
+        Reflect.set(object, "env", { ...bound, ...bindings });
+        await object.alarm();
+        Reflect.set(object, "env", bound);
+      });
+    const dueAt = () =>
+      env.DB.prepare("SELECT due_at FROM tenant_object WHERE number = ?").bind(home).first<number>("due_at");
+    const now = Date.now();
+    await alarm({ MEDIA_JOBS: { send: async () => undefined } });
+    const first = (await dueAt())!;
+    expect(first).toBeGreaterThanOrEqual(now);
+    expect((await alarmOf(home))! - now).toBeGreaterThan(WAKE.afterMs + 60_000);
+
+    await vi.waitUntil(() => Date.now() > first);
+    const refused = vi.fn<() => Promise<void>>(async () => Promise.reject(new Error("the queue is full")));
+    const logged = vi.spyOn(console, "error").mockImplementation(() => undefined);
+    await alarm({ MEDIA_JOBS: { send: refused } });
+    expect(await dueAt()).toBe(first);
+    expect((await alarmOf(home))! - Date.now()).toBeLessThanOrEqual(WAKE.afterMs);
+    expect(JSON.parse(String(logged.mock.lastCall))).toMatchObject({
+      event: "sweep of an object not sent",
+      shard: home,
+    });
+
+    // The job is sent although the directory does not answer.
+    const sent = vi.fn<() => Promise<void>>(async () => undefined);
+    await alarm({ MEDIA_JOBS: { send: sent }, DB: { prepare: () => ({ bind: () => ({ run: refused }) }) } });
+    expect(sent).toHaveBeenCalledOnce();
+    expect((await alarmOf(home))! - Date.now()).toBeLessThanOrEqual(WAKE.afterMs);
+    logged.mockRestore();
+    await sweep(home);
+    expect(await dueAt()).toBeNull();
+  });
+
+  // shows: operator/shards/own-object-overdue
   it("tells the directory when the next one is due, and a failing one that it is", async () => {
     const { tenant, home } = await tenantAtHome();
     const client = await makeClient({ tenant });
