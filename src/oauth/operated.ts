@@ -55,6 +55,7 @@ export function createOperated(deps: OAuthDeps & Parts) {
     blockedUntil: accounts.blockedUntil,
     /** Removes the user's second factor, in the operator's transaction. */
     secondFactorRemoval: stores.factors.removalStatements,
+    forgetBringer: stores.unregistered.forgetBringer,
     /** Removes a passkey, in the operator's transaction. */
     passkeyRemoval: stores.passkeys.removalStatements,
     listPasskeys: stores.passkeys.list,

@@ -52,6 +52,8 @@ export interface OAuthPort {
   forgetRemoved(kind: "user" | "client", key: string): Promise<void>;
   /** Call this after sessions ended. Clients are told after the answer. */
   sessionsEnded(where: { readonly email: string } | "anywhere"): void;
+  /** Forgets that the user was the first to allow clients that nobody registered. */
+  forgetBringer(email: string): Promise<D1PreparedStatement>;
   /** Removes a user's second factor and recovery codes. The last statement changes a row if there was one. */
   secondFactorRemoval(email: string): readonly D1PreparedStatement[];
   /** The valid sessions of a user, the last used first. */

@@ -49,6 +49,8 @@ const REGISTER = `
   SELECT ?1, ?2, ?3, ?4, ?4
   WHERE (SELECT count(*) FROM unregistered_client WHERE network = ?3 AND read_at > ?5) < ${MOST_OF_NETWORK}
     AND (SELECT count(*) FROM unregistered_client WHERE network IS NOT NULL AND used_at = read_at) < ${MOST_UNUSED}`;
+/** An address, even hashed, is personal data: it does not outlive its person. */
+const FORGET_BRINGER = `UPDATE unregistered_client SET brought_by = NULL WHERE brought_by = ?1`;
 const FIND = `SELECT metadata, read_at AS readAtMs FROM unregistered_client WHERE id = ?1`;
 
 const DAY_MS = 86_400_000;
@@ -94,6 +96,8 @@ export type Adoption = "adopted" | "gone" | "too many";
 
 export type UnregisteredStore = ReturnType<typeof createUnregisteredStore>;
 
+const bringerOf = (person: string): Promise<string> => sha256Hex(`brings ${person}`);
+
 export const createUnregisteredStore = (db: D1Database) => ({
   async find(id: string): Promise<StoredMetadata | undefined> {
     return (await db.prepare(FIND).bind(id).first<StoredMetadata>()) ?? undefined;
@@ -113,7 +117,7 @@ export const createUnregisteredStore = (db: D1Database) => ({
   async adopt(client: AdoptedClient, person: string, nowMs: number): Promise<Adoption> {
     const { id, shownName, confidential, metadata, readAtMs, isKnownAlready } = client;
     const mustBeKnown = isKnownAlready ? 1 : 0;
-    const bringer = await sha256Hex(`brings ${person}`);
+    const bringer = await bringerOf(person);
     const results = await db.batch<{ readonly isAdopted: number; readonly isKnown: number }>([
       db.prepare(ADD_ORGANIZATION).bind(nowMs),
       db.prepare(ADD_TENANT).bind(nowMs),
@@ -125,6 +129,9 @@ export const createUnregisteredStore = (db: D1Database) => ({
     if (isKnownAlready && isKnown === 0) return "gone";
     return isAdopted === 1 ? "adopted" : "too many";
   },
+  /** Part of the removal of a person. The clients stay. */
+  forgetBringer: async (person: string): Promise<D1PreparedStatement> =>
+    db.prepare(FORGET_BRINGER).bind(await bringerOf(person)),
   /** Some `limit` clients that nobody uses, as far as the directory knows. */
   async idle(nowMs: number, limit: number): Promise<readonly string[]> {
     const statements = [TOUCH_USED, IDLE].map((sql) => db.prepare(sql).bind(nowMs - IDLE_MS, limit));

@@ -2,7 +2,10 @@ import { env } from "cloudflare:workers";
 import { beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { createUnregisteredStore, MOST_OF_PERSON } from "../../../src/oauth/unregistered/unregistered-store.ts";
 import type { Browser, Visit } from "../../support/browser.ts";
+import { call } from "../../support/platform/call.ts";
+import { OPERATOR } from "../../support/platform/operator.ts";
 import { makeTenant } from "../../support/platform/tenants.ts";
+import { tokenFor } from "../../support/platform/tokens.ts";
 import { unique } from "../../support/platform/unique.ts";
 import { makeUser, type TestUser } from "../../support/users.ts";
 import {
@@ -98,6 +101,21 @@ describe("The clients that one person brings", () => {
     await allow(browser, await browser.get(addressOf(known, service)));
     await tokensFor(agent, service, bob);
     await allow(browser, await browser.get(addressOf(agent, service)));
+  });
+});
+
+describe("A client whose first person is removed", () => {
+  it("stays, and has nothing that names the person", async () => {
+    const carol = await makeUser({ tenant, scopes: [...service.scopes] });
+    const agent = await makeAgent();
+    await tokensFor(agent, service, carol);
+    const bringer = async () =>
+      env.DB.prepare("SELECT brought_by FROM unregistered_client WHERE id = ?").bind(agent.id).first("brought_by");
+    expect(await bringer()).toMatch(/^[0-9a-f]{64}$/);
+    const token = await tokenFor(OPERATOR);
+    expect((await call(`/admin/v1/users/${carol.email}`, { token, method: "DELETE" })).status).toBe(204);
+    expect(await rowsOf(agent)).toEqual([1, 1]);
+    expect(await bringer()).toBeNull();
   });
 });
 

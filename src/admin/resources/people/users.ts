@@ -84,6 +84,7 @@ interface Deps extends Pick<RuleContext, "names"> {
     | "cleanupStep"
     | "signOutStatement"
     | "endElsewhere"
+    | "forgetBringer"
     | "forgetElsewhere"
     | "forgetRemoved"
     | "tellByOperator"
@@ -156,6 +157,7 @@ export const users = ({ db, names, random, commonPasswords, oauth }: Deps): Reso
     if (unfinished !== undefined) return unfinished;
     await oauth.forgetElsewhere("user", address);
     const removed = await remove(db.prepare(DELETE).bind(address), {
+      before: [await oauth.forgetBringer(address)],
       after: oauth.revokeStatement("user", address, nowMs, "if changed"),
     });
     await oauth.forgetRemoved("user", address);
