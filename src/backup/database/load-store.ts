@@ -34,7 +34,7 @@ export function createLoadStore(db: D1Database) {
       return asked.filter((_, at) => answers[at]?.results[0]?.n === 1);
     },
 
-    /** Whether a tenant object is another tenant's, for ever (src/shards/copy-store.ts). It may have no row yet. */
+    /** True if a tenant object is another tenant's, for ever (src/shards/copy-store.ts). It may have no row yet. */
     async isAnothers(tenant: string): Promise<boolean> {
       return (await db.prepare(`SELECT 1 FROM tenant_copy WHERE tenant <> ?1 LIMIT 1`).bind(tenant).first()) !== null;
     },

@@ -23,7 +23,10 @@ export function refuseWithoutObjects({ tenantObjects }: StageDeps, { tables }: M
     );
 }
 
-/** Refuses objects with rows, and those of other tenants, before the first row is loaded. The first call of an object makes it, near its tenant. */
+/**
+ * Refuses objects with rows, and those of other tenants, before the first row is loaded. The first call of an object
+ * makes it, near its tenant.
+ */
 export function checkObjects(deps: StageDeps): Stage {
   return {
     name: "empty_objects",

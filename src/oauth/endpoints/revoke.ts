@@ -125,7 +125,7 @@ const fromAccessToken = (token: Principal): LiveToken => ({
 const fromRefreshToken = ({ grantId, clientId, email, confidential }: TokenOwner, nowMs: number): LiveToken => ({
   clientId,
   needsSecret: confidential,
-  ended: grantRevocation({ id: grantId, clientId }, nowMs),
+  ended: grantRevocation({ id: grantId, clientId, email }, nowMs),
   grant: { id: grantId, clientId, email },
 });
 
@@ -148,13 +148,9 @@ async function revokeTokens(
   );
   const clients = new Set(tokens.map((token) => token.clientId));
   const subject = clients.size === 1 ? `clients/${[...clients].join("")}` : "clients";
-  const collapsed = revokedTokens
-    .collapseStatements(ended, allExpiredSec(nowMs))
-    .flatMap(({ cutOff, forget, reason }) => [
-      cutOff,
-      audit.statement("if changed", { ...about, subject, reason }),
-      forget,
-    ]);
+  const collapsed = revokedTokens.collapseStatements(ended, allExpiredSec(nowMs), (reason) =>
+    audit.statement("if changed", { ...about, subject, reason }),
+  );
   await refreshGrants.voidElsewhere(grants);
   await trust.revoke(ended, [
     ...collapsed,

@@ -1,5 +1,6 @@
 import type { AuditRecord, AuditTrail } from "../../platform/ports/audit.ts";
 import { allExpiredSec } from "../tokens/access-token.ts";
+import { grantFamilySql } from "../tokens/revoked-tokens-store.ts";
 import { NEXT_REVOCATION } from "../tokens/revocation-collapse-store.ts";
 import type { OwnerKind, TrustStore } from "../tokens/trust-store.ts";
 import { COLUMN, grantsOf, MAX_ROWS } from "../homes/owner-store.ts";
@@ -38,10 +39,10 @@ const removeConsents = (kind: "client" | "user"): string => `
   DELETE FROM consent WHERE (email, client, org) IN (
     SELECT email, client, org FROM consent WHERE ${kind === "user" ? "email" : "client"} = ?1 LIMIT ${MAX_ROWS[kind]})`;
 const revokeGrants = (isUserKnown: boolean): string => `
-  INSERT OR REPLACE INTO revocation (seq, kind, key, until_ms, expires_sec, issued_to)
-  SELECT ${NEXT_REVOCATION}, 'grant', id, ${Number.MAX_SAFE_INTEGER}, ?3, client FROM (
-    SELECT id, client FROM (${someGrants("session", "id, client")})
-    UNION SELECT grant_id, client FROM (${someCodes("session", "grant_id, client", isUserKnown)}))`;
+  INSERT OR REPLACE INTO revocation (seq, kind, key, until_ms, expires_sec, client, issued_to)
+  SELECT ${NEXT_REVOCATION}, 'grant', id, ${Number.MAX_SAFE_INTEGER}, ?3, ${grantFamilySql("client", "email")}, client FROM (
+    SELECT id, client, email FROM (${someGrants("session", "id, client, email")})
+    UNION SELECT grant_id, client, email FROM (${someCodes("session", "grant_id, client, email", isUserKnown)}))`;
 const SIGN_OUT = `UPDATE user SET signed_out_at = ${signedOutAt("?2")} WHERE email = ?1`;
 
 export type RevokeAllStore = ReturnType<typeof createRevokeAllStore>;

@@ -3,12 +3,14 @@ import type { Log } from "../../platform/runtime/log.ts";
 import { grantRevocation, type RevokedGrant } from "../homes/grant-revocation.ts";
 import type { AnyCall } from "../model/call.ts";
 import { allExpiredSec } from "../tokens/access-token.ts";
+import type { RevokedTokensStore } from "../tokens/revoked-tokens-store.ts";
 import type { Trust } from "../tokens/trust.ts";
 import type { GrantLists } from "./grant-lists.ts";
 import type { RefreshGrants } from "./refresh-grants.ts";
 
 export interface RevokeGrantsDeps {
   readonly trust: Trust;
+  readonly revokedTokens: RevokedTokensStore;
   readonly refreshGrants: RefreshGrants;
   readonly audit: AuditTrail;
   readonly log: Log;
@@ -29,21 +31,23 @@ const MAX = { grants: 500, steps: 20 } as const;
  * of the directory. Grants that lie elsewhere are made void before it, and removed after it. Can be repeated.
  */
 export async function revokeGrants(
-  { trust, refreshGrants, audit, log }: RevokeGrantsDeps,
+  { trust, revokedTokens, refreshGrants, audit, log }: RevokeGrantsDeps,
   grants: readonly RevokedGrant[],
   why: RevocationReason,
   { nowMs, requestId }: Pick<AnyCall, "nowMs" | "requestId">,
   beside: readonly D1PreparedStatement[] = [],
 ): Promise<void> {
   await refreshGrants.voidElsewhere(grants);
-  await trust.revoke(
-    grants.map((grant) => grantRevocation(grant, nowMs)),
-    [
-      refreshGrants.removeStatement(grants.map(({ id }) => id)),
-      ...beside,
-      audit.statement("always", { ...why, atMs: nowMs, requestId, outcome: "done" }),
-    ],
-  );
+  const ended = grants.map((grant) => grantRevocation(grant, nowMs));
+  const about = { ...why, atMs: nowMs, requestId, outcome: "done" } as const;
+  await trust.revoke(ended, [
+    ...revokedTokens.collapseStatements(ended, allExpiredSec(nowMs), (reason) =>
+      audit.statement("if changed", { ...about, reason }),
+    ),
+    refreshGrants.removeStatement(grants.map(({ id }) => id)),
+    ...beside,
+    audit.statement("always", about),
+  ]);
   await refreshGrants.removeElsewhere(grants);
   log.info("grants ended", { requestId, ...why });
 }

@@ -1,4 +1,5 @@
 import { allExpiredSec } from "../tokens/access-token.ts";
+import { grantFamily } from "../tokens/revoked-tokens-store.ts";
 import type { NewRevocation } from "../tokens/trust-store.ts";
 
 /** A grant by its id and its person, whose homes are the shards where it may lie. */
@@ -13,9 +14,10 @@ export interface RevokedGrant extends GrantOf {
 }
 
 /** Revokes a grant's access tokens: those that were issued and those that are being issued now. */
-export const grantRevocation = ({ id, clientId }: Omit<RevokedGrant, "email">, nowMs: number): NewRevocation => ({
+export const grantRevocation = ({ id, clientId, email }: RevokedGrant, nowMs: number): NewRevocation => ({
   kind: "grant",
   key: id,
   issuedTo: clientId,
+  family: grantFamily(email, clientId),
   expiresSec: allExpiredSec(nowMs),
 });

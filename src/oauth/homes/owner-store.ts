@@ -21,5 +21,5 @@ const grantsOfSession = (columns: string): string => `
   SELECT ${columns} FROM refresh_grant WHERE id > ?1 || '.' AND id < ?1 || '/'
   UNION ALL SELECT ${columns} FROM refresh_grant WHERE authorization ->> 'sessionId' = ?1 AND instr(id, '.') = 0`;
 /** SQL behind `FROM`: the grants of an owner. `columns`: only needed for a session, whose grants are two queries. */
-export const grantsOf = (kind: OwnerKind, columns = "id, client"): string =>
+export const grantsOf = (kind: OwnerKind, columns = "id, client, email"): string =>
   kind === "session" ? `(${grantsOfSession(columns)})` : `refresh_grant WHERE ${COLUMN[kind]} = ?1`;

@@ -13,6 +13,13 @@ export type RevokedKind = "token" | "grant" | "session";
 /** Revokes tokens issued up to a moment, or from records read before it. Tokens from later records stay valid. */
 export type OwnerKind = "client" | "tenant" | "user" | "session";
 
+/** `ended`: the key of the row that replaces the rows of a family. */
+export interface RevokedFamily {
+  readonly key: string;
+  readonly ended: string;
+  readonly isOfPerson: boolean;
+}
+
 export interface NewRevocation {
   readonly kind: RevokedKind;
   readonly key: string;
@@ -20,8 +27,8 @@ export interface NewRevocation {
   readonly expiresSec: number;
   /** The client that the token or grant was issued to. */
   readonly issuedTo?: string;
-  /** The family of a single token (revoked-tokens-store.ts). */
-  readonly family?: { readonly key: string; readonly isOfPerson: boolean };
+  /** The family of a single token or grant (revoked-tokens-store.ts). */
+  readonly family?: RevokedFamily;
 }
 
 export interface Revocation {

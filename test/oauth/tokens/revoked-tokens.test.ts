@@ -1,5 +1,6 @@
 import { env, waitUntil } from "cloudflare:workers";
 import { beforeEach, describe, expect, it } from "vitest";
+import { grantRevocation, type RevokedGrant } from "../../../src/oauth/homes/grant-revocation.ts";
 import { allExpiredSec } from "../../../src/oauth/tokens/access-token.ts";
 import type { Revocable } from "../../../src/oauth/tokens/issued-token.ts";
 import {
@@ -7,7 +8,7 @@ import {
   tokenRevocation,
   type RevokedTokensBound,
 } from "../../../src/oauth/tokens/revoked-tokens-store.ts";
-import { accessKey, createTrustStore } from "../../../src/oauth/tokens/trust-store.ts";
+import { accessKey, createTrustStore, type NewRevocation } from "../../../src/oauth/tokens/trust-store.ts";
 import { createTrust } from "../../../src/oauth/tokens/trust.ts";
 import { createIsolate } from "../../../src/platform/copies/isolate.ts";
 import { systemClock } from "../../../src/platform/runtime/clock.ts";
@@ -22,17 +23,22 @@ interface Token {
   readonly clientId: string;
   readonly user: string;
   readonly tokenId: string;
+  readonly grantId?: string;
 }
 let made = 0;
 const some = (count: number, clientId: string, user: string): Token[] =>
   Array.from({ length: count }, () => ({ clientId, user, tokenId: `token-${++made}` }));
 
+async function runAll(ended: readonly NewRevocation[], bounded = revokedTokens): Promise<readonly D1Meta[]> {
+  // Changes a row if the statement before it did, as the row of the audit log.
+  const report = env.DB.prepare("UPDATE restore_point SET id = id WHERE changes() > 0");
+  const steps = bounded.collapseStatements(ended, allExpiredSec(Date.now()), () => report);
+  const results = await env.DB.batch([store.addStatement(ended), ...steps]);
+  return results.slice(1).flatMap(({ meta }, at) => (at % 3 === 1 ? [] : [meta]));
+}
 async function run(tokens: readonly Token[], bounded = revokedTokens): Promise<readonly D1Meta[]> {
   const ended = tokens.map((token) => tokenRevocation(token, allExpiredSec(Date.now()) - 60));
-  const steps = bounded.collapseStatements(ended, allExpiredSec(Date.now()));
-  const statements = steps.flatMap(({ cutOff, forget }) => [cutOff, forget]);
-  const results = await env.DB.batch([store.addStatement(ended), ...statements]);
-  return results.slice(1).map(({ meta }) => meta);
+  return runAll(ended, bounded);
 }
 /** Revokes tokens as `/revoke` does. Returns how many rows each step wrote and deleted. */
 const revoke = async (tokens: readonly Token[]): Promise<readonly number[]> =>
@@ -113,6 +119,48 @@ describe("Revoked tokens of one person and client", () => {
     for (let round = 0; round < 12; round++) await revoke(some(6, "app", "ada@a.example"));
     expect([await tokenRows(), await names()]).toEqual([0, ["grant app of ada@a.example"]]);
     expect((await checker())(some(1, "app", "bob@a.example")[0]!)).toBe(false);
+  });
+});
+
+describe("Revoked grants of one person and client", () => {
+  const grants = (count: number, clientId: string, email: string) =>
+    some(count, clientId, email).map(({ tokenId: id }) => ({ id, clientId, email }));
+  const end = async (ended: readonly RevokedGrant[], agoMs = 60_000): Promise<readonly number[]> => {
+    const rows = ended.map((grant) => grantRevocation(grant, Date.now() - agoMs));
+    return (await runAll(rows)).map(({ changes }) => changes);
+  };
+  const ofGrant = ({ id, clientId, email }: RevokedGrant) => ({ tokenId: "t", clientId, user: email, grantId: id });
+
+  // shows: oauth/access-tokens/a-row-for-a-family
+  it("become a row for the two beyond the limit, and nobody else's end", async () => {
+    const ended = grants(BOUND.ofPerson, "app", "ada@a.example");
+    expect(await end(ended)).toEqual([0, 0, 0, 0]);
+    // Tokens of the person are counted apart.
+    await revoke(some(BOUND.ofPerson, "app", "ada@a.example"));
+    const others = [...grants(2, "app", "bob@a.example"), ...grants(2, "other", "ada@a.example")];
+    await end(others);
+    const last = grants(1, "app", "ada@a.example");
+    expect(await end(last)).toEqual([1, BOUND.ofPerson + 1, 0, 0]);
+    const left = others.map(({ id }) => `grant ${id}`);
+    expect(new Set(await names())).toEqual(new Set(["grant app of ada@a.example", ...left]));
+    const isRevoked = await checker();
+    for (const grant of [...ended, ...last, ...others]) expect(isRevoked(ofGrant(grant))).toBe(true);
+    expect(isRevoked(some(1, "app", "bob@a.example")[0]!)).toBe(false);
+    expect(isRevoked(some(1, "app", "ada@a.example")[0]!, LATER())).toBe(false);
+  });
+
+  it("stay for a minute beside it, since a token of theirs may still be on its way", async () => {
+    const ended = grants(BOUND.ofPerson + 1, "app", "ada@a.example");
+    expect(await end(ended, 0)).toEqual([1, 0, 0, 0]);
+    const isRevoked = await checker();
+    expect(isRevoked(ofGrant(ended[0]!), LATER())).toBe(true);
+  });
+
+  it("are not counted for the client: many people of a large application sign out", async () => {
+    for (let n = 0; n < 2 * BOUND.ofClient; n++)
+      expect(await end(grants(3, "app", `p${n}@a.example`))).toEqual([0, 0, 0, 0]);
+    expect(await revoke(some(3, "app", "ada@a.example"))).toEqual([0, 0, 0, 0]);
+    expect((await checker())(some(1, "app", "ada@a.example")[0]!)).toBe(false);
   });
 });
 
