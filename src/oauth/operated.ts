@@ -41,6 +41,8 @@ export function createOperated(deps: OAuthDeps & Parts) {
     revokeInPlaceStatement: (email: string, kind: PlaceKind, id: string, nowMs: number) =>
       stores.trust.revokeInPlaceStatement(email, kind, id, allExpiredSec(nowMs)),
     /** Revokes the tokens for an organization of its members, in the transaction that removes it. */
+    revokeClientsStatement: (tenant: string, nowMs: number) =>
+      stores.trust.revokeClientsStatement(tenant, allExpiredSec(nowMs)),
     revokeMembersStatement: (organization: string, nowMs: number) =>
       stores.trust.revokeMembersStatement(organization, allExpiredSec(nowMs)),
     /** Revokes the tokens of all users who have a role, if the statement before it changed a row. */

@@ -46,7 +46,7 @@ const world = fc.record({
     cove: some([...PACKAGES, "platform"]),
   }),
   disabled: fc.record({
-    tenants: fc.constantFrom<readonly string[]>([], [], ["acme"], ["bolt"]),
+    tenants: fc.constantFrom<readonly string[]>([], [], [], ["acme"], ["bolt"]),
     client: rarely(12),
     user: rarely(12),
   }),
@@ -400,7 +400,9 @@ describe("the explainer", () => {
     const user = await makeUser({ tenant });
     expect((await explain({ user: user.email, tenant: "nosuch" })).reason).toMatch(/; there is no tenant nosuch$/);
     await put(`tenants/${tenant}`, { organization: `${tenant}-org`, name: "x", disabled: true });
-    expect((await explain({ client: client.clientId })).reason).toBe(`tenant ${tenant} is disabled`);
+    expect((await explain({ client: client.clientId })).reason).toBe(
+      `tenant ${tenant} of client ${client.clientId} is disabled`,
+    );
     expect((await explain({ user: user.email, tenant })).reason).toMatch(`; tenant ${tenant} is disabled`);
     await put(`users/${user.email}`, { disabled: true });
     expect((await explain({ user: user.email })).reason).toBe(`user ${user.email} is disabled`);
@@ -422,7 +424,7 @@ describe("the explainer", () => {
       effective: ["plat.tenant=plat", "plat.admin"],
     });
     const admin = await explain({ client: client.clientId, scope: "plat.admin" });
-    expect(admin.reason).toBe(`tenant ${tenant} is disabled`);
+    expect(admin.reason).toBe(`tenant ${tenant} of client ${client.clientId} is disabled`);
   });
 
   it.each([

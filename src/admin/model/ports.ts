@@ -21,6 +21,8 @@ export interface OAuthPort {
     id: string,
     nowMs: number,
   ): D1PreparedStatement;
+  /** Revokes everything that the clients of a tenant got until now, for whatever tenant. */
+  revokeClientsStatement(tenant: string, nowMs: number): D1PreparedStatement;
   /** Revokes everything that the members of an organization got for it until now. */
   revokeMembersStatement(organization: string, nowMs: number): D1PreparedStatement;
   /** Revokes everything that the holders of a role got until now, if the statement before it changed a row. */

@@ -66,7 +66,8 @@ export async function parseRequest(
   const tenantId = scopes.ok ? scopes.value.tenant : undefined;
   const { client, clientFault, tenant, asOfMs } = await deps.directory.find(clientId, tenantId, call.nowMs);
   if (clientFault !== undefined) return fail(clientFault, `client ${clientId.slice(0, 256)}: ${clientFault}`);
-  if (client === undefined) return fail(NOT_REGISTERED, `client ${clientId.slice(0, 64)} is unknown or disabled`);
+  if (client === undefined)
+    return fail(NOT_REGISTERED, `client ${clientId.slice(0, 64)} is unknown, or it or its tenant is disabled`);
   const device = deviceOf(parameters, deps.names);
   const ownPage = device && `${deps.pagesBase(call)}/device`;
   const redirectUri = ownPage ?? parameters.get("redirect_uri") ?? onlyRedirectUri(client.redirectUris);

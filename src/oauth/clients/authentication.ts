@@ -112,7 +112,8 @@ export async function authenticateClient(
   const live = client === undefined || client.secretDigests.length === 0 ? [NO_DIGEST] : client.secretDigests;
   // No early exit: every valid secret is compared.
   const matches = live.flatMap((digest) => presented.map((hash) => equalDigests(digest, hash))).includes(true);
-  if (client === undefined) return err(refused(`client ${credentials.clientId} is unknown or disabled`));
+  if (client === undefined)
+    return err(refused(`client ${credentials.clientId} is unknown, or it or its tenant is disabled`));
   if (credentials.secrets.length === 0) return err(refused(`client ${client.id} sent no secret`, client.id));
   if (!matches) return err(refused(`wrong secret for client ${client.id}`, client.id));
   return (await deps.clientLimit.admits(client.id)) ? ok(client) : err(tooMany(client.id));

@@ -52,6 +52,7 @@ export interface ClientSource {
 }
 
 export interface ClientRow extends ClientRecord {
+  /** The client, or its own tenant, whatever tenant the token is for. */
   readonly disabled: boolean;
 }
 
@@ -73,7 +74,8 @@ const AS_OF = `SELECT ${DATABASE_NOW_MS} AS asOfMs`;
 const CLIENT = `
   SELECT id, name, display_name AS displayName, logo_uri AS logoUri, tenant, confidential, service, redirect_uris AS redirectUris,
     post_logout_redirect_uris AS postLogoutRedirectUris, require_pkce AS requirePkce, grant_types AS grantTypes, scopes,
-    disabled, second_factor AS asksTwoFactors, auth_method AS authMethod, jwks, jwks_uri AS jwksUri, require_pushed AS requirePushed, files_per_user AS filesPerUser, third_party AS thirdParty, brand, binds_tokens AS bindsTokens, profile = 'fapi2' AS isFapi,
+    disabled OR EXISTS (SELECT 1 FROM tenant WHERE tenant.id = client.tenant AND tenant.disabled) AS disabled,
+    second_factor AS asksTwoFactors, auth_method AS authMethod, jwks, jwks_uri AS jwksUri, require_pushed AS requirePushed, files_per_user AS filesPerUser, third_party AS thirdParty, brand, binds_tokens AS bindsTokens, profile = 'fapi2' AS isFapi,
     backchannel_logout_uri <> '' AS isToldOfLogout,
     (SELECT json_group_array(digest) FROM client_secret
       WHERE client = client.id AND (expires_at IS NULL OR expires_at > ?2)) AS secretDigests,

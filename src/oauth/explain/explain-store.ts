@@ -10,9 +10,17 @@ const PAGE = { rows: 500, pages: 20 } as const;
 const SERVICES = `SELECT name, tenant, scopes FROM service WHERE name > ?1 ORDER BY name LIMIT ${PAGE.rows}`;
 const ROLES = `SELECT name, scopes FROM role WHERE name > ?1 ORDER BY name LIMIT ${PAGE.rows}`;
 const PACKAGES = `SELECT package FROM package_service WHERE service = ?1 ORDER BY package LIMIT ${MAX_NAMES}`;
-const CLIENT = `SELECT disabled FROM client WHERE id = ?1`;
+const CLIENT = `
+  SELECT client.disabled, tenant.disabled AS isTenantDisabled, tenant.id AS tenant
+  FROM client CROSS JOIN tenant ON tenant.id = client.tenant WHERE client.id = ?1`;
 const TENANT = `SELECT disabled FROM tenant WHERE id = ?1`;
 const USER = `SELECT disabled FROM user WHERE email = ?1`;
+
+interface ClientState {
+  readonly disabled: number;
+  readonly isTenantDisabled: number;
+  readonly tenant: string;
+}
 
 interface Listed {
   readonly name: string;
@@ -43,7 +51,15 @@ export function createExplainStore(db: D1Database, builtIn: BuiltIn) {
     return found.slice(0, MAX_NAMES);
   }
   return {
-    clientState: async (id: string): Promise<State> => (id === builtIn.operatorClientId ? "live" : state(CLIENT, id)),
+    /** A sentence about a client that gets no tokens. */
+    async clientFault(id: string): Promise<string> {
+      const found = await db.prepare(CLIENT).bind(id).first<ClientState>();
+      if (found === null) return `client ${id} is unknown`;
+      if (found.disabled === 1) return `client ${id} is disabled`;
+      return found.isTenantDisabled === 1
+        ? `tenant ${found.tenant} of client ${id} is disabled`
+        : `client ${id} is live`;
+    },
     tenantState: async (id: string): Promise<State> => (id === builtIn.tenant ? "live" : state(TENANT, id)),
     userState: async (email: string): Promise<State> => state(USER, email),
     /** Some services, built-in ones included, that have the scope or a pattern that covers it. */

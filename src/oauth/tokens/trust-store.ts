@@ -88,6 +88,9 @@ const REVOKE_MEMBERS = `
   INSERT OR REPLACE INTO revocation (seq, kind, key, until_ms, expires_sec)
   SELECT ${NEXT_REVOCATION}, 'user', '${PLACE.organization}=' || ?1 || ' of ' || email, ${DATABASE_NOW_MS}, ?2
   FROM organization_member WHERE organization = ?1`;
+const REVOKE_CLIENTS = `
+  INSERT OR REPLACE INTO revocation (seq, kind, key, until_ms, expires_sec)
+  SELECT ${NEXT_REVOCATION}, 'client', id, ${DATABASE_NOW_MS}, ?2 FROM client WHERE tenant = ?1`;
 const REVOKE_ROLE_HOLDERS = `
   INSERT OR REPLACE INTO revocation (seq, kind, key, until_ms, expires_sec)
   SELECT ${NEXT_REVOCATION}, 'user', email, ${DATABASE_NOW_MS}, ?2 FROM (
@@ -151,6 +154,9 @@ export const createTrustStore = (db: D1Database, bound = createRevocationCollaps
    */
   revokeInPlaceStatement: (email: string, kind: PlaceKind, id: string, expiresSec: number): D1PreparedStatement =>
     db.prepare(`${REVOKE_OWNER} WHERE changes() > 0`).bind("user", placeKey(email, kind, id), expiresSec),
+  /** Revokes every token of the tenant's clients, whichever tenant it is for. */
+  revokeClientsStatement: (tenant: string, expiresSec: number): D1PreparedStatement =>
+    db.prepare(REVOKE_CLIENTS).bind(tenant, expiresSec),
   /** Revokes the tokens for an organization of all its members, in the transaction that removes it. */
   revokeMembersStatement: (organization: string, expiresSec: number): D1PreparedStatement =>
     db.prepare(REVOKE_MEMBERS).bind(organization, expiresSec),

@@ -6,6 +6,11 @@ import { makeClient } from "../../support/platform/clients.ts";
 import { put } from "../../support/platform/operator.ts";
 import { makeTenant } from "../../support/platform/tenants.ts";
 import { basic, tokenFor } from "../../support/platform/tokens.ts";
+import { unique } from "../../support/platform/unique.ts";
+import { Browser } from "../../support/browser.ts";
+import { isolate } from "../../support/isolate.ts";
+import { makeApp, redeemed, signInThrough, visit } from "../../support/sign-in.ts";
+import { makeUser } from "../../support/users.ts";
 
 const info = (token: string, more = "") =>
   call(`/oauth2/v1/tokeninfo?access_token=${encodeURIComponent(token)}${more}`);
@@ -230,11 +235,50 @@ describe("A revocation by another isolate", () => {
     const tenant = { organization: `${client.tenant}-org`, name: "x" };
     await put(`tenants/${client.tenant}`, { ...tenant, disabled: true });
     expect((await call("/admin/v1/roles", { token })).status).toBe(401);
-    await expect((async () => tokenFor(client))()).rejects.toThrow("invalid_scope");
+    await expect((async () => tokenFor(client))()).rejects.toThrow("invalid_client");
     await put(`tenants/${client.tenant}`, { ...tenant, disabled: false });
     vi.useFakeTimers({ toFake: ["Date"] });
     vi.setSystemTime(Date.now() + 1_100);
     expect((await call("/admin/v1/roles", { token })).status).toBe(401);
     expect((await call("/admin/v1/roles", { token: await tokenFor(client) })).status).toBe(403);
+  });
+
+  it("ends the tokens of a disabled tenant's clients for other tenants too, and gives no new ones", async () => {
+    const name = unique("svc-");
+    const scopes = [`${name}.read`];
+    const [provider, customer] = [await makeTenant({ subscribed: false }), await makeTenant()];
+    const service = { sourceUrl: `https://${name}.example.com/v1`, proxyPath: `/${name}/v1`, access: "token" };
+    await put(`services/${name}`, { ...service, scopes, tenant: provider });
+    await put(`packages/${name}`, { version: "1", organization: `${provider}-org`, services: [name] });
+    await put(`tenants/${customer}/subscriptions/${name}`, {});
+    const client = await makeClient({ tenant: provider, service: name, scopes });
+    const other = isolate();
+    const body = new URLSearchParams({ grant_type: "client_credentials", scope: `plat.tenant=${customer}` });
+    const ask = async (): Promise<any> => {
+      const headers = { authorization: basic(client) };
+      return (await other.fetch("/oauth2/v1/token", { method: "POST", headers, body })).json();
+    };
+    const { access_token: token } = await ask();
+    expect((await info(token)).status).toBe(200);
+    await put(`tenants/${provider}`, { organization: `${provider}-org`, name: "x", disabled: true });
+    expect((await info(token)).status).toBe(400);
+    // This isolate still has old records of the client: what it issues from them is not valid.
+    const late = await ask();
+    if (late.access_token !== undefined) expect((await info(late.access_token)).status).toBe(400);
+    await expect(tokenFor(client, `plat.tenant=${customer}`)).rejects.toThrow("invalid_client");
+  });
+
+  it("ends people's tokens outside of tenants that a disabled tenant's client got", async () => {
+    const tenant = await makeTenant();
+    const [app, user] = [await makeApp({ tenant }), await makeUser({ tenant })];
+    const browser = new Browser();
+    const scope = "plat.no_tenant openid";
+    const tokens = await redeemed(app, await signInThrough(browser, app, user, { scope }));
+    const headers = { authorization: `Bearer ${tokens.access_token}` };
+    expect((await call("/oauth2/v1/userinfo", { headers })).status).toBe(200);
+    await put(`tenants/${tenant}`, { organization: `${tenant}-org`, name: "x", disabled: true });
+    expect((await call("/oauth2/v1/userinfo", { headers })).status).toBe(401);
+    const page = await visit(browser, app, { scope });
+    expect([page.status, page.location]).toEqual([400, undefined]);
   });
 });

@@ -60,7 +60,7 @@ const SEARCHED = { table: "tenant", columns: COLUMNS, key: "id", smallKeys: true
 
 interface Deps extends Pick<RuleContext, "builtIn"> {
   readonly db: D1Database;
-  readonly oauth: Pick<OAuthPort, "revokeStatement">;
+  readonly oauth: Pick<OAuthPort, "revokeStatement" | "revokeClientsStatement">;
   readonly media: Pick<MediaPort, "filesOfTenant" | "ownerChanges">;
   readonly shards: ShardsPort;
 }
@@ -113,7 +113,11 @@ export const tenants = ({ db, builtIn, oauth, media, shards }: Deps): Resource<z
       brandOrKept(body.brand),
       flagOrKept(body.requireSecondFactor),
     ];
-    const revoked = disabled === true ? [oauth.revokeStatement("tenant", id, nowMs, "always")] : [];
+    // Its clients may have tokens for other tenants, for organizations and for none.
+    const revoked =
+      disabled === true
+        ? [oauth.revokeStatement("tenant", id, nowMs, "always"), oauth.revokeClientsStatement(id, nowMs)]
+        : [];
     const written = await write([...shards.placeStatements(id, nowMs), db.prepare(UPSERT).bind(...values), ...revoked]);
     // If the shard does not answer, the operator gets an error, but the change is stored and the cron will copy it.
     await shards.copies.copy(id);
