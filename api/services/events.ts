@@ -270,7 +270,9 @@ export const events: ServiceEntries = {
         example: { eventType: "orderCreated", description: "An order was placed." },
       },
       answers: { 201: { text: "Created; `Location` is the topic's address.", headers: ["Location"] } },
-      errors: { 409: "`topic_exists`; or `topic_deletion_in_progress`: try again when the deletion is done." },
+      errors: {
+        409: "`topic_exists`; `too_many_topics`; or `topic_deletion_in_progress`: try again when the deletion is done.",
+      },
     },
     "GET /topics": {
       id: "listTopics",

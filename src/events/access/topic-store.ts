@@ -1,5 +1,6 @@
 import { pageOf, type RowRange, type Page, type Paging } from "../../http/input/paging.ts";
 import type { Random } from "../../platform/runtime/random.ts";
+import { TOPIC } from "../model/limits.ts";
 import { incarnationOf } from "../model/place.ts";
 import { nameOf, type Topic, type TopicId } from "../model/topic.ts";
 
@@ -17,10 +18,15 @@ const inRanges = (condition = ""): string => `SELECT ${SELECTED} FROM json_each(
 const NOT_FOREIGN = `AND NOT EXISTS (SELECT 1 FROM client JOIN tenant ON tenant.id = client.tenant
       WHERE client.name = topic.owner AND tenant.organization <> ?4)`;
 
+/** SQL: the client has all the topics that it may have. */
+const IS_FULL = `EXISTS (SELECT 1 FROM topic WHERE name >= ?1 || '.' AND name < ?1 || '/' AND owner = ?1
+    LIMIT 1 OFFSET ${TOPIC.mostOfClient - 1})`;
+
 export const TOPIC_SQL = {
   find: `SELECT ${SELECTED} FROM topic WHERE name = ?`,
+  isFull: `SELECT ${IS_FULL} AS isFull`,
   insert: `INSERT INTO topic (name, ${COLUMNS})
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (name) DO NOTHING`,
+    SELECT ?1 || '.' || ?2, ?1, ?2, ?3, ?4, ?5, ?6, ?7 WHERE NOT ${IS_FULL} ON CONFLICT (name) DO NOTHING`,
   list: inRanges(),
   listOwn: inRanges(NOT_FOREIGN),
   behind: `SELECT ${SELECTED} FROM topic WHERE name > ?1 ORDER BY name LIMIT ?2`,
@@ -44,14 +50,24 @@ export function createTopicStore(db: D1Database, databases = 1) {
 
     find: async (id: TopicId): Promise<Topic | undefined> => (await find(id).first<Topic>()) ?? undefined,
 
-    /** Creates the topic unless its name is taken. Returns the topic that then has the name. */
-    async insert(topic: Topic): Promise<Topic> {
+    /** The topic of this name, and whether its client may have another one. One round trip. */
+    async findWithRoom(id: TopicId): Promise<{ readonly topic: Topic | undefined; readonly hasRoom: boolean }> {
+      const results = await db.batch([find(id), db.prepare(TOPIC_SQL.isFull).bind(id.owner)]);
+      const [topic, full] = results.map(({ results: [row] }) => row);
+      return { topic: topic as Topic | undefined, hasRoom: (full as { isFull: number }).isFull === 0 };
+    },
+
+    /**
+     * Creates the topic unless its name is taken. Returns the topic that then has the name; undefined: its client has
+     * all the topics that it may have.
+     */
+    async insert(topic: Topic): Promise<Topic | undefined> {
       const { owner, eventType, description, shards, incarnation, state, createdAtMs } = topic;
       const insert = db
         .prepare(TOPIC_SQL.insert)
-        .bind(nameOf(topic), owner, eventType, description, shards, incarnation, state, createdAtMs);
+        .bind(owner, eventType, description, shards, incarnation, state, createdAtMs);
       const results = await db.batch<Topic>([insert, find(topic)]);
-      return results[1]!.results[0]!;
+      return results[1]!.results[0];
     },
 
     /**

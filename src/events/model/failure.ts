@@ -11,6 +11,7 @@ export type Failure =
   | { readonly kind: "no_client" }
   | { readonly kind: "topic_exists" }
   | { readonly kind: "topic_deleting" }
+  | { readonly kind: "too_many_topics"; readonly ofClient: number }
   | { readonly kind: "topic_locked"; readonly retryAfterMs: number; readonly untilMs: number; readonly holder: string }
   | { readonly kind: "topic_not_locked"; readonly why: NotLocked }
   | { readonly kind: "not_in_batch" }
@@ -69,6 +70,8 @@ export function toProblem(failure: Failure, names: Names): Problem {
     }
     case "not_in_batch":
       return refusedField("invalid_field", "commitThrough", "commitThrough must be the id of an event in the batch.");
+    case "too_many_topics":
+      return conflict("too_many_topics", "", `A client has at most ${failure.ofClient} topics.`);
     case "no_subscription":
       return notFound("subscription");
     case "subscription_exists":

@@ -7,6 +7,8 @@ export const TOPIC = {
   /** Event ids are computed with this number (log/event-id.ts), so it cannot change. */
   maxShards: 16,
   defaultShards: 1,
+  /** Our choice. Each takes a row of the directory, and up to 16 objects. */
+  mostOfClient: 10_000,
   /** About a paragraph. */
   maxDescriptionChars: 1024,
   /** The same age as cached records of clients. */

@@ -55,17 +55,22 @@ export async function createTopic(
     description: body.description ?? "",
     shards: body.shards ?? TOPIC.defaultShards,
   };
-  const existing = await ports.store.find(topic);
+  const { topic: existing, hasRoom } = await ports.store.findWithRoom(topic);
   if (existing !== undefined) return err(alreadyThere(existing));
+  if (!hasRoom) return err(TOO_MANY);
   const { topic: stored, isOurs } = await makeTopic(ports, topic, nowMs);
   ports.directory.forget(topic);
+  if (stored === undefined) return err(TOO_MANY);
   return isOurs ? ok(stored) : err(alreadyThere(stored));
 }
+
+const TOO_MANY: Failure = { kind: "too_many_topics", ofClient: TOPIC.mostOfClient };
 
 export type NewTopic = Pick<Topic, "owner" | "eventType" | "description" | "shards">;
 
 /**
- * Creates a topic unless it exists. Returns the topic that exists afterwards, and whether this call created it.
+ * Creates a topic unless it exists. Returns the topic that exists afterwards, and whether this call created it. No
+ * topic: its client has all that it may have.
  *
  * The logs are opened before the row is written, so a topic that can be found has its logs. Among parallel creations
  * the row decides: its incarnation shows which call created the topic, even after a lost response, and the other calls
@@ -75,7 +80,9 @@ export async function makeTopic(
   ports: CreatePorts,
   wanted: NewTopic,
   nowMs: number,
-): Promise<{ readonly topic: Topic; readonly isOurs: boolean }> {
+): Promise<
+  { readonly topic: Topic; readonly isOurs: true } | { readonly topic: Topic | undefined; readonly isOurs: false }
+> {
   const topic: Topic = {
     ...wanted,
     incarnation: ports.store.newIncarnation(wanted, ports.random),
@@ -84,7 +91,7 @@ export async function makeTopic(
   };
   await Promise.all(shardsOf(topic).map((shard) => logOf(ports.logs, topic, shard).init(shard, ports.retention)));
   const stored = await retryOnce(() => ports.store.insert(topic));
-  if (stored.incarnation === topic.incarnation) return { topic, isOurs: true };
+  if (stored?.incarnation === topic.incarnation) return { topic, isOurs: true };
   await Promise.all(shardsOf(topic).map((shard) => logOf(ports.logs, topic, shard).destroy()));
   return { topic: stored, isOurs: false };
 }

@@ -22,6 +22,7 @@ export const DETAIL_TYPES = {
   already_committed: "A batch is done. A file stays as it was committed first.",
   too_many_consumers: "Remove a named consumer that is not needed any more, or use its name.",
   subscription_exists: "Update the subscription, or choose another name.",
+  too_many_topics: "Delete topics that nobody needs, or put more event types into one topic.",
   subscription_disabled: "Update the subscription to enable it.",
   subscription_unverified: "Let the endpoint answer with the challenge; an update of the subscription sends it again.",
   too_many_subscriptions: "Delete subscriptions that nobody needs.",

@@ -2,6 +2,7 @@ import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { createTopicStore, TOPIC_SQL } from "../../../src/events/access/topic-store.ts";
+import { TOPIC } from "../../../src/events/model/limits.ts";
 import { logOf } from "../../../src/events/log/client.ts";
 import { counting } from "../../support/counting.ts";
 import { unique } from "../../support/platform/unique.ts";
@@ -143,6 +144,36 @@ describe("POST /topics", () => {
       const topic = topicAt(app, owner, `/pubsub/v1/topics/${owner.clientName}/raced`);
       await topic.put({ payload: "x" });
       expect((await topic.read()).status).toBe(200);
+    });
+
+    it("refuses the client's 10,001st topic, before and after its logs are made; others have theirs", async () => {
+      const [owner, neighbour] = [someClient(), someClient()];
+      const below = someClient({ clientName: `${owner.clientName}.below` });
+      await env.DB.prepare(
+        `INSERT INTO topic (name, owner, event_type, description, shards, incarnation, state, created_at)
+         WITH RECURSIVE counted(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM counted WHERE i < ?2)
+         SELECT ?1 || '.t' || i, ?1, 't' || i, '', 1, ?1 || i, 'active', 0 FROM counted`,
+      )
+        .bind(owner.clientName, TOPIC.mostOfClient - 1)
+        .run();
+      expect((await create(below, { eventType: "x" })).status).toBe(201);
+      const { env: counted, tally } = counting(env);
+      const racing = eventsApp(counted);
+      const asked = ["a", "b", "c"].map((eventType) =>
+        racing.call("/pubsub/v1/topics", { as: owner, json: { eventType } }),
+      );
+      const answers = await Promise.all(asked);
+      const refused = answers.filter(({ status }) => status !== 201);
+      expect(refused).toHaveLength(2);
+      for (const answer of refused)
+        expect(faults(await expectProblem(answer, 409, "conflict_resource"))).toEqual(["too_many_topics"]);
+      const { "TOPIC_LOG.init": opened = 0, "TOPIC_LOG.destroy": removed = 0 } = tally.objectCalls;
+      expect(opened - removed).toBe(1);
+      const late = await racing.call("/pubsub/v1/topics", { as: owner, json: { eventType: "d" } });
+      expect(faults(await expectProblem(late, 409, "conflict_resource"))).toEqual(["too_many_topics"]);
+      expect(tally.objectCalls["TOPIC_LOG.init"]).toBe(opened);
+      expect((await create(neighbour, { eventType: "x" })).status).toBe(201);
+      await env.DB.prepare("DELETE FROM topic WHERE owner = ?").bind(owner.clientName).run();
     });
   });
 });
