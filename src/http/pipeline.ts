@@ -2,6 +2,7 @@ import { StoreUnavailable } from "../platform/storage/database.ts";
 import { describeError } from "../platform/runtime/log.ts";
 import { randomId, type Random } from "../platform/runtime/random.ts";
 import { ok } from "../platform/model/result.ts";
+import { TryLater } from "../platform/model/try-later.ts";
 import type { Span } from "../platform/ports/tracing.ts";
 import { redactSecrets } from "../platform/text/text.ts";
 import { admit } from "./admit.ts";
@@ -265,6 +266,10 @@ async function problemIfThrown(
   try {
     return await run();
   } catch (thrown) {
+    if (thrown instanceof TryLater)
+      return problem("service_temporarily_unavailable", thrown.message, {
+        headers: { "retry-after": String(thrown.retryAfterSec) },
+      });
     log.error("request failed", { requestId, path: redactSecrets(url.pathname), error: describeError(thrown) });
     return thrown instanceof StoreUnavailable
       ? problem("service_temporarily_unavailable", "The request could not be completed now.", {

@@ -100,7 +100,7 @@ async function scopesInWords(
   const usable =
     tenant === ""
       ? organizations.find(({ id }) => id === org)?.services
-      : (await deps.directory.find(clientId, tenant, nowMs)).tenant?.services;
+      : (await deps.directory.find(clientId, tenant, { nowMs })).tenant?.services;
   const words = await deps.consents.words((usable ?? []).map(({ name }) => name));
   return asked.map((scope) => toScopeView(scope, words, deps.names));
 }

@@ -64,7 +64,7 @@ export async function parseRequest(
   if (clientId === undefined) return fail("client_id is missing.");
   const scopes = parseScopes(parameters.get("scope") ?? "", deps.names);
   const tenantId = scopes.ok ? scopes.value.tenant : undefined;
-  const { client, clientFault, tenant, asOfMs } = await deps.directory.find(clientId, tenantId, call.nowMs);
+  const { client, clientFault, tenant, asOfMs } = await deps.directory.find(clientId, tenantId, call);
   if (clientFault !== undefined) return fail(clientFault, `client ${clientId.slice(0, 256)}: ${clientFault}`);
   if (client === undefined)
     return fail(NOT_REGISTERED, `client ${clientId.slice(0, 64)} is unknown, or it or its tenant is disabled`);

@@ -25,12 +25,19 @@ const LOCATION_AGE_MS = 10_000;
 /** A longer id cannot be registered, so it is not looked up. */
 const MAX_ID_CHARS = 128;
 
+/** The request for which a client is looked up. A call is one. */
+export interface Asking {
+  readonly nowMs: number;
+  /** Undefined: the client is known from a token or a record, so no stranger made it up. */
+  readonly request?: Request;
+}
+
 /** Port to the clients that nobody registered (unregistered/unregistered.ts). */
 export interface UnregisteredClients {
   /** True if the id is of such a client, whether it exists or not. */
   isOne(clientId: string): boolean;
-  /** The error is for the client's developer. */
-  find(clientId: string, nowMs: number): Promise<Result<ClientRecord, string>>;
+  /** The error is for the client's developer. Throws `TryLater` if it cannot be known now. */
+  find(clientId: string, asking: Asking): Promise<Result<ClientRecord, string>>;
   /** Forgets copies of rows. */
   clear(): void;
 }
@@ -58,13 +65,14 @@ export function createDirectory(
    * Finds the client and the named tenant, or the client's own. At most one round trip. Without a client it finds the
    * tenant alone, which must be one that is known to exist.
    */
-  const find = async (clientId: string | undefined, tenant: string | undefined, nowMs: number): Promise<Entry> => {
+  const find = async (clientId: string | undefined, tenant: string | undefined, asking: Asking): Promise<Entry> => {
+    const { nowMs } = asking;
     if (clientId === builtIn.operatorClientId) return operatorEntry(tenant, builtIn, await operatorDigests(), nowMs);
     if (clientId !== undefined && unregistered.isOne(clientId)) {
-      const client = await unregistered.find(clientId, nowMs);
+      const client = await unregistered.find(clientId, asking);
       if (!client.ok) return { client: undefined, clientFault: client.error, tenant: undefined, asOfMs: nowMs };
       const { tenant: found, asOfMs } =
-        tenant === undefined ? { tenant: undefined, asOfMs: nowMs } : await find(undefined, tenant, nowMs);
+        tenant === undefined ? { tenant: undefined, asOfMs: nowMs } : await find(undefined, tenant, asking);
       return { client: client.value, tenant: found, asOfMs };
     }
     if ((clientId ?? "").length > MAX_ID_CHARS || (tenant ?? "").length > MAX_ID_CHARS)
@@ -91,32 +99,32 @@ export function createDirectory(
   const access: ClientAccess = {
     async mayActFor({ clientId, user, tenant: own }, tenant, nowMs) {
       if (user !== "") return tenant === own;
-      const entry = await find(clientId, tenant, nowMs);
+      const entry = await find(clientId, tenant, { nowMs });
       return entry.client !== undefined && entry.tenant !== undefined && mayActFor(entry.client, entry.tenant).ok;
     },
     async servesOthers(clientId, nowMs) {
-      const { client } = await find(clientId, undefined, nowMs);
+      const { client } = await find(clientId, undefined, { nowMs });
       return client?.service !== undefined;
     },
     async listsScope(clientId, scope, nowMs) {
-      const { client } = await find(clientId, undefined, nowMs);
+      const { client } = await find(clientId, undefined, { nowMs });
       return client !== undefined && client.scopes.some((listed) => scopeMatches(listed, scope));
     },
     async tenantUses({ tenant: id }, service, nowMs) {
       if (id === "") return false;
-      const { tenant } = await find(undefined, id, nowMs);
+      const { tenant } = await find(undefined, id, { nowMs });
       return tenant !== undefined && tenant.services.some(({ name }) => name === service);
     },
     async belongsTo(clientId, tenant, nowMs) {
-      const { client } = await find(clientId, undefined, nowMs);
+      const { client } = await find(clientId, undefined, { nowMs });
       return client?.tenant === tenant;
     },
     async keepsUsersApart(clientId, nowMs) {
-      const { client } = await find(clientId, undefined, nowMs);
+      const { client } = await find(clientId, undefined, { nowMs });
       return client?.filesPerUser === true;
     },
     async isLive(clientId, nowMs) {
-      const { client, tenant } = await find(clientId, undefined, nowMs);
+      const { client, tenant } = await find(clientId, undefined, { nowMs });
       return client !== undefined && tenant !== undefined && !tenant.disabled;
     },
   };

@@ -37,7 +37,7 @@ export async function endSession(
   deps.log.info("session ended", { requestId: call.requestId, clientId });
   const answer =
     target === undefined
-      ? deps.pages.signedOut(pageContext(call, uiLocales, await brandOfClient(deps, clientId, call.nowMs)))
+      ? deps.pages.signedOut(pageContext(call, uiLocales, await brandOfClient(deps, clientId, call)))
       : redirect(302, withParameters(target, state === undefined ? {} : { query: { state } }));
   return withCookie(answer, cookie);
 }
@@ -75,7 +75,7 @@ async function readLogout(
       ? ok({ clientId: undefined, target, state, uiLocales: get("ui_locales") })
       : fail("post_logout_redirect_uri needs client_id or id_token_hint.");
   if (hint !== undefined && hint.value.clientId !== named) return fail("id_token_hint was issued to another client.");
-  const { client } = await deps.directory.find(named, undefined, call.nowMs);
+  const { client } = await deps.directory.find(named, undefined, call);
   if (client === undefined)
     return fail("client_id does not name a client.", `client ${named.slice(0, 64)} is unknown or disabled`);
 

@@ -25,7 +25,7 @@ export async function introspect(
   const credentials = readCredentials(call.request, parameters.value);
   if (!credentials.ok) return deps.refuse(call, "introspect", credentials.error);
   if (credentials.value === undefined) return deps.refuse(call, "introspect", noCredentials());
-  const entry = await deps.directory.find(credentials.value.clientId, undefined, call.nowMs);
+  const entry = await deps.directory.find(credentials.value.clientId, undefined, call);
   const client = await authenticateClient(deps, credentials.value, entry, call);
   if (!client.ok) return deps.refuse(call, "introspect", client.error);
   const token = parameters.value.get("token");
@@ -101,7 +101,7 @@ async function describeRefreshToken(
   const found = await deps.refreshGrants.find(await deps.refreshGrants.tokens.read(token));
   if (found === undefined || tokenState(found, call.nowMs).kind !== "living") return undefined;
   const { clientId, email } = found.grant;
-  const { client, asOfMs } = await deps.directory.find(clientId, undefined, call.nowMs);
+  const { client, asOfMs } = await deps.directory.find(clientId, undefined, call);
   if (client?.grantTypes.includes("refresh_token") !== true) return undefined;
   const caller = { client, authenticated: client.confidential, asOfMs };
   const reauthorized = await reauthorize(deps, caller, found.grant, { scopes: EVERYTHING, resources: [] }, call.nowMs);

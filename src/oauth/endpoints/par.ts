@@ -33,7 +33,7 @@ async function push(deps: ParDeps, call: TokenCall, proof: Proof | undefined): P
   const credentials = readCredentials(call.request, credentialParameters.value);
   if (!credentials.ok) return credentials;
   if (credentials.value === undefined) return err(noCredentials());
-  const entry = await deps.directory.find(credentials.value.clientId, undefined, call.nowMs);
+  const entry = await deps.directory.find(credentials.value.clientId, undefined, call);
   const caller = await identifyClient(deps, credentials.value, entry, call);
   if (!caller.ok) return caller;
   const { id } = caller.value.client;

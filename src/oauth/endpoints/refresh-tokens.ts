@@ -77,7 +77,7 @@ async function speaksForClient(
   nowMs: number,
 ): Promise<boolean> {
   if (clientId === "" || clientAuthenticated) return clientId !== "";
-  const { client } = await directory.find(clientId, undefined, nowMs);
+  const { client } = await directory.find(clientId, undefined, { nowMs });
   return client?.confidential === false;
 }
 

@@ -77,7 +77,7 @@ async function identify(
 ): Promise<Result<Revoker, OAuthFailure>> {
   if (credentials === undefined || !provesItself(credentials))
     return ok({ clientId: credentials?.clientId, authenticated: false });
-  const entry = await deps.directory.find(credentials.clientId, undefined, call.nowMs);
+  const entry = await deps.directory.find(credentials.clientId, undefined, call);
   const client = await authenticateClient(deps, credentials, entry, call);
   return client.ok ? ok({ clientId: client.value.id, authenticated: true }) : client;
 }

@@ -49,7 +49,7 @@ async function subscribedServices(
   nowMs: number,
 ): Promise<object[]> {
   if (tenant === "") return [];
-  const { tenant: rights } = await deps.directory.find(undefined, tenant, nowMs);
+  const { tenant: rights } = await deps.directory.find(undefined, tenant, { nowMs });
   return (rights?.services ?? [])
     .filter(({ name, essential, tenant: owner }) => rights?.subscribed.includes(name) && !essential && owner !== tenant)
     .map((service) => ({ name: service.name, proxyUrl: [base + service.proxyPath], serviceScopes: service.scopes }));

@@ -101,7 +101,7 @@ export async function explain(deps: ExplainDeps, question: ExplainQuestion, nowM
 
   let entry: Entry | undefined;
   if (question.clientId !== undefined) {
-    entry = await directory.find(question.clientId, request.tenant, nowMs);
+    entry = await directory.find(question.clientId, request.tenant, { nowMs });
     if (entry.client === undefined) return refuse("client", await deps.store.clientFault(question.clientId));
     checks.push({
       check: "client",

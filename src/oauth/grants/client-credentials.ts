@@ -27,7 +27,7 @@ export const clientCredentials: GrantStep = async (
   { call, credentials, scopes: request, resources, proofKey },
 ) => {
   if (credentials === undefined) return err(noCredentials());
-  const entry = await deps.directory.find(credentials.clientId, request.tenant, call.nowMs);
+  const entry = await deps.directory.find(credentials.clientId, request.tenant, call);
   const authenticated = await authenticateClient(deps, credentials, entry, call);
   if (!authenticated.ok) return authenticated;
   const client = authenticated.value;

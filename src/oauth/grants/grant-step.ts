@@ -100,7 +100,7 @@ export async function identifyGrantClient(
   grantType: string,
 ): Promise<Result<Caller, OAuthFailure>> {
   if (credentials === undefined) return err(noCredentials());
-  const entry = await deps.directory.find(credentials.clientId, undefined, call.nowMs);
+  const entry = await deps.directory.find(credentials.clientId, undefined, call);
   const caller = await identifyClient(deps, credentials, entry, call);
   if (!caller.ok) return caller;
   const { client } = caller.value;

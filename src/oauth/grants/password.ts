@@ -134,7 +134,7 @@ async function passedClient(
   { call, credentials, proofKey }: TokenRequest,
 ): Promise<Result<Caller | undefined, OAuthFailure>> {
   if (credentials === undefined) return ok(undefined);
-  const entry = await deps.directory.find(credentials.clientId, undefined, call.nowMs);
+  const entry = await deps.directory.find(credentials.clientId, undefined, call);
   const { client, asOfMs } = entry;
   const authenticated = await authenticateClient(deps, credentials, entry, call);
   const registered = client?.grantTypes.includes("password") ?? false;

@@ -54,7 +54,7 @@ export const tokenExchange: GrantStep = async (deps, request) => {
   if (!targets.ok) return err(invalidTarget(targets.error, client.id));
   if (actorsOf(token.act) >= MAX_ACTORS) return refuse("invalid_request", "Too many services act for the person.");
 
-  const { tenant: rights, asOfMs } = await deps.directory.find(client.id, tenant, call.nowMs);
+  const { tenant: rights, asOfMs } = await deps.directory.find(client.id, tenant, call);
   const allowed = rights === undefined ? err(`tenant ${tenant} is unknown`) : mayActFor(client, rights);
   const place = deps.names.scope(`tenant=${tenant}`);
   if (!allowed.ok) return err(refusedScope({ scope: place, reason: allowed.error }, client.id));

@@ -188,7 +188,7 @@ export async function findPlace(
   if (needsPage(chosen)) return refuse(noPage);
   // If no tenant was named, the client's own tenant came with the client.
   const own = requested.tenant === undefined && chosen === client?.tenant;
-  const entry = await deps.directory.find(client?.id, own ? undefined : chosen, nowMs);
+  const entry = await deps.directory.find(client?.id, own ? undefined : chosen, { nowMs });
   if (entry.tenant?.id !== chosen) return refusedPlace(scope, `tenant ${chosen} is unknown`);
   if (client !== undefined) {
     const allowed = mayActFor(client, entry.tenant, request.targets);

@@ -1,6 +1,6 @@
 import { mergeBrands, readBrand, type Brand } from "../../platform/model/brand.ts";
 import type { Names } from "../../platform/model/names.ts";
-import type { Directory } from "../clients/directory.ts";
+import type { Asking, Directory } from "../clients/directory.ts";
 import type { UserRecord, UserStore } from "../users/user-store.ts";
 import { mayActFor, parseScopes } from "../model/granted-scopes.ts";
 
@@ -11,12 +11,12 @@ interface Deps {
 }
 
 /** The brand for an authorization request, which a form or a link carries. `text`: its parameters, form-encoded. */
-export async function brandOfRequest(deps: Deps, text: string, nowMs: number): Promise<Brand | undefined> {
+export async function brandOfRequest(deps: Deps, text: string, asking: Asking): Promise<Brand | undefined> {
   const request = new URLSearchParams(text);
   const clientId = request.get("client_id");
   if (clientId === null) return undefined;
   const scopes = parseScopes(request.get("scope") ?? "", deps.names);
-  const { client, tenant } = await deps.directory.find(clientId, scopes.ok ? scopes.value.tenant : undefined, nowMs);
+  const { client, tenant } = await deps.directory.find(clientId, scopes.ok ? scopes.value.tenant : undefined, asking);
   const isTenants = client !== undefined && tenant !== undefined && mayActFor(client, tenant).ok;
   return mergeBrands(client?.brand, isTenants ? tenant.brand : undefined);
 }
@@ -25,10 +25,10 @@ export async function brandOfRequest(deps: Deps, text: string, nowMs: number): P
 export const brandOfClient = async (
   { directory }: Pick<Deps, "directory">,
   clientId: string | undefined,
-  nowMs: number,
+  asking: Asking,
 ): Promise<Brand | undefined> => {
   if (clientId === undefined) return undefined;
-  const { client, tenant } = await directory.find(clientId, undefined, nowMs);
+  const { client, tenant } = await directory.find(clientId, undefined, asking);
   return client && mergeBrands(client.brand, tenant?.brand);
 };
 
@@ -48,4 +48,4 @@ export const brandOfPlace = async (
   { kind, owner }: { readonly kind: string; readonly owner: string },
   nowMs: number,
 ): Promise<Brand | undefined> =>
-  kind === "tenant" ? (await directory.find(undefined, owner, nowMs)).tenant?.brand : undefined;
+  kind === "tenant" ? (await directory.find(undefined, owner, { nowMs })).tenant?.brand : undefined;

@@ -32,7 +32,7 @@ export async function forgotPassword(deps: RecoveryDeps, call: FormCall): Promis
   const isSent = isOwn && form.value.get("send") !== undefined && email !== "";
   const address = normalizeEmail(email);
   const page = deps.pages.forgot({
-    ...pageContext(call, locales.value, await brandOfRequest(deps, request, call.nowMs)),
+    ...pageContext(call, locales.value, await brandOfRequest(deps, request, call)),
     action: `${deps.pagesBase(call)}/forgot`,
     hidden: { csrf: await csrfToken(deps, browser.key), send: "1", ...(request === "" ? {} : { request }) },
     email,

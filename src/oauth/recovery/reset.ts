@@ -50,7 +50,7 @@ export async function resetPassword(deps: RecoveryDeps, call: FormCall): Promise
   if (!done.hasSecondFactor) call.waitUntil(deps.accounts.unlock(email));
   call.waitUntil(removeSignedOut(deps, call, email));
   const page = deps.pages.linkUsed({
-    ...pageContext(call, localesOf(link), await brandOfRequest(deps, link.request, call.nowMs)),
+    ...pageContext(call, localesOf(link), await brandOfRequest(deps, link.request, call)),
     kind: "reset",
     next: nextOf(deps, call, link),
   });
@@ -97,7 +97,7 @@ async function newPasswordPage(
   fault: NewPasswordFault | undefined,
 ): Promise<Response> {
   return deps.pages.newPassword({
-    ...pageContext(call, localesOf(link), await brandOfRequest(deps, link.request, call.nowMs)),
+    ...pageContext(call, localesOf(link), await brandOfRequest(deps, link.request, call)),
     status: fault === undefined ? 200 : 400,
     action: `${deps.pagesBase(call)}/reset`,
     hidden: { token, csrf: await csrfToken(deps, browserKey) },

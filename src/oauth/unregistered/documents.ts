@@ -19,19 +19,38 @@ import { readMetadata, type ClientMetadata } from "./metadata.ts";
 const FETCH: FetchLimits = { timeoutMs: 5_000, maxBytes: 16 * 1024 };
 const LIFETIME_SEC = { min: 60, max: 3600, unsaid: 600 } as const;
 const CACHE = { ttlMs: LIFETIME_SEC.max * 1000, aheadMs: LIFETIME_SEC.max * 1000, maxEntries: 500 } as const;
-/** Calls of one isolate in a minute: anybody can make up addresses. */
-const BUDGET = { windowMs: 60_000, all: 120, ofHost: 20 } as const;
+/**
+ * Calls of one isolate in a minute. Anybody can make up addresses, so no network gets more than half of the calls to a
+ * host, or a thirtieth of all. Clients that people allowed have calls of their own, which no stranger can use up.
+ */
+const BUDGETS = {
+  anybody: { all: 300, ofNetwork: 10, ofHost: 20 },
+  allowed: { all: 300, ofNetwork: 60, ofHost: 60 },
+} as const;
+const WINDOW_MS = 60_000;
 /** Tokens carry the id. */
 const MAX_ADDRESS_CHARS = 256;
 
-/** `absent`: the document is not there or not valid. `unreachable`: it may be there. */
-export interface DocumentFault {
-  readonly kind: "absent" | "unreachable";
-  /** For the client's developer. */
-  readonly description: string;
-  /** For the log. */
-  readonly reason: string;
+/** `absent`: the document is not there or not valid. `unreachable`: it may be there. `busy`: it was not asked for. */
+export type DocumentFault =
+  | {
+      readonly kind: "absent" | "unreachable";
+      /** For the client's developer. */
+      readonly description: string;
+      /** For the log. */
+      readonly reason: string;
+    }
+  | { readonly kind: "busy"; readonly retryAfterSec: number };
+
+/** The one for whom a document is fetched. */
+export interface Asker {
+  /** Empty: no stranger, or there is no Cloudflare before the platform. */
+  readonly network: string;
+  readonly nowMs: number;
 }
+
+/** `allowed`: a person allowed the client. */
+export type Standing = keyof typeof BUDGETS;
 
 export interface Described {
   readonly metadata: ClientMetadata;
@@ -47,11 +66,14 @@ export function createDocuments(isolate: Isolate, fetchJson: FetchJson, allowLoo
     isolate,
     new Attempts(isolate, 2 * FETCH.timeoutMs),
   );
-  const mayCall = createBudget();
-  const load = async (id: string, nowMs: number): Promise<Result<Described, DocumentFault>> => {
+  const budgets = { anybody: createBudget(BUDGETS.anybody), allowed: createBudget(BUDGETS.allowed) };
+  const load = async (id: string, asker: Asker, standing: Standing): Promise<Result<Described, DocumentFault>> => {
+    const { nowMs } = asker;
     const url = addressOf(id, allowLoopback);
     if (!url.ok) return absent(url.error);
-    if (!mayCall(url.value.host, nowMs)) return unreachable(`${url.value.host} is asked too often`);
+    const retryAfterSec = budgets[standing].waitSec(url.value.host, asker);
+    if (retryAfterSec > 0) return err({ kind: "busy", retryAfterSec });
+    budgets[standing].take(url.value.host, asker);
     const answer = await fetchJson(id, {}, FETCH);
     if (!answer.ok) {
       const { error, reason } = answer.error;
@@ -66,12 +88,16 @@ export function createDocuments(isolate: Isolate, fetchJson: FetchJson, allowLoo
     return ok({ metadata: metadata.value, readAtMs: nowMs, untilMs: nowMs + lifetimeMs(cacheControl) });
   };
   return {
-    async find(id: string, nowMs: number): Promise<Result<Described, DocumentFault>> {
-      const ask = () => cache.get(id, nowMs, () => load(id, nowMs));
+    async find(id: string, asker: Asker, standing: Standing): Promise<Result<Described, DocumentFault>> {
+      const { nowMs } = asker;
+      const ask = () => cache.get(id, nowMs, () => load(id, asker, standing));
       const kept = await ask();
       if (!kept.ok || nowMs < kept.value.untilMs) return kept;
+      // An outdated copy is less than an hour old. It is better than none.
+      if (budgets[standing].waitSec(new URL(id).host, asker) > 0) return kept;
       cache.invalidate(id);
-      return ask();
+      const again = await ask();
+      return !again.ok && again.error.kind === "busy" ? kept : again;
     },
   };
 }
@@ -96,21 +122,34 @@ function lifetimeMs(cacheControl: string): number {
   return Math.min(max, Math.max(min, said)) * 1000;
 }
 
-function createBudget(): (host: string, nowMs: number) => boolean {
+function createBudget(shares: { readonly all: number; readonly ofNetwork: number; readonly ofHost: number }) {
   let beganAtMs = Number.NEGATIVE_INFINITY;
   let calls = 0;
+  const ofNetworks = new Map<string, number>();
   const ofHosts = new Map<string, number>();
-  return (host, nowMs) => {
-    if (Math.abs(nowMs - beganAtMs) >= BUDGET.windowMs) {
-      beganAtMs = nowMs;
-      calls = 0;
-      ofHosts.clear();
-    }
-    const ofHost = ofHosts.get(host) ?? 0;
-    if (calls >= BUDGET.all || ofHost >= BUDGET.ofHost) return false;
-    calls += 1;
-    ofHosts.set(host, ofHost + 1);
-    return true;
+  const begin = (nowMs: number): void => {
+    if (Math.abs(nowMs - beganAtMs) < WINDOW_MS) return;
+    beganAtMs = nowMs;
+    calls = 0;
+    ofNetworks.clear();
+    ofHosts.clear();
+  };
+  return {
+    /** The time until there may be a call again; 0: there is one now. */
+    waitSec(host: string, { network, nowMs }: Asker): number {
+      begin(nowMs);
+      const isLeft =
+        calls < shares.all &&
+        (ofHosts.get(host) ?? 0) < shares.ofHost &&
+        (network === "" || (ofNetworks.get(network) ?? 0) < shares.ofNetwork);
+      return isLeft ? 0 : Math.max(1, Math.ceil((beganAtMs + WINDOW_MS - nowMs) / 1000));
+    },
+    take(host: string, { network, nowMs }: Asker): void {
+      begin(nowMs);
+      calls += 1;
+      ofHosts.set(host, (ofHosts.get(host) ?? 0) + 1);
+      ofNetworks.set(network, (ofNetworks.get(network) ?? 0) + 1);
+    },
   };
 }
 

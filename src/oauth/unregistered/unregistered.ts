@@ -1,6 +1,8 @@
 import { FreshCache } from "../../platform/copies/fresh-cache.ts";
 import type { Isolate } from "../../platform/copies/isolate.ts";
 import { err, ok } from "../../platform/model/result.ts";
+import { TryLater } from "../../platform/model/try-later.ts";
+import { networkOf } from "../../platform/outside/ip-range.ts";
 import type { UnregisteredClients } from "../clients/directory.ts";
 import type { ClientRecord } from "../clients/directory-store.ts";
 import { isAddress, type Documents } from "./documents.ts";
@@ -26,10 +28,12 @@ import {
  * registration, and are deleted after a day if no person allowed it. They never change, so the isolate caches them
  * like those of clients: a removed one is unknown within 30 s, and a sign-in with it meanwhile does not restore it.
  *
- * A document that cannot be reached counts for a day as it was when a person last allowed it.
+ * A document that cannot be reached counts for a day as it was when a person last allowed it. If strangers have used up
+ * the calls of the isolate, clients that people allowed have calls of their own, and others get 503.
  */
 const STALE_MS = 86_400_000;
 const MAX_ID_CHARS = 128;
+const BUSY = "Too many documents of clients are being fetched now. Try again in a minute.";
 /** As in clients/directory.ts, but these are up to 16 KB each. Unknown ids are kept too, so they cost the same. */
 const CACHE = { ttlMs: 30_000, aheadMs: 10_000, maxEntries: 500 } as const;
 
@@ -59,7 +63,7 @@ export function createUnregistered(deps: UnregisteredDeps): Unregistered {
   const registered = new FreshCache<string, StoredMetadata | undefined>(CACHE, isolate);
   return {
     isOne: (id) => (documents !== undefined && isAddress(id)) || (takesRegistrations && id.startsWith(SELF_REGISTERED)),
-    async find(id, nowMs) {
+    async find(id, { nowMs, request }) {
       if (id.startsWith(SELF_REGISTERED)) {
         const key = id.slice(0, MAX_ID_CHARS);
         const found = await registered.get(key, nowMs, () => store.find(key));
@@ -69,11 +73,17 @@ export function createUnregistered(deps: UnregisteredDeps): Unregistered {
       }
       if (documents === undefined) return err("no client has such an id");
       const { host } = URL.parse(id) ?? { host: "" };
-      const found = await documents.find(id, nowMs);
+      const asker = { nowMs, network: networkOf(request?.headers.get("cf-connecting-ip") ?? "") };
+      let found = await documents.find(id, asker, "anybody");
+      const stored = found.ok || found.error.kind === "absent" ? undefined : await store.find(id);
+      if (!found.ok && found.error.kind === "busy" && stored !== undefined)
+        found = await documents.find(id, asker, "allowed");
       if (found.ok) return ok(toRecord(id, { ...found.value, host }));
-      const { kind, description } = found.error;
-      const stored = kind === "unreachable" ? await store.find(id) : undefined;
-      if (stored === undefined || nowMs - stored.readAtMs > STALE_MS) return err(description);
+      const fault = found.error;
+      if (fault.kind === "absent" || stored === undefined || nowMs - stored.readAtMs > STALE_MS) {
+        if (fault.kind === "busy") throw new TryLater(BUSY, fault.retryAfterSec);
+        return err(fault.description);
+      }
       const metadata = JSON.parse(stored.metadata) as ClientMetadata;
       return ok(toRecord(id, { metadata, readAtMs: stored.readAtMs, host }));
     },

@@ -48,27 +48,27 @@ function make() {
 describe("The cached record of a client", () => {
   it("is shared, however many tenants are made up for it", async () => {
     const { directory, reads } = make();
-    const own = await directory.find("acme.app", undefined, 0);
+    const own = await directory.find("acme.app", undefined, { nowMs: 0 });
     for (let n = 0; n < 50; n++) {
-      const { client, tenant } = await directory.find("acme.app", `tenant${n}`, 0);
+      const { client, tenant } = await directory.find("acme.app", `tenant${n}`, { nowMs: 0 });
       expect(client).toBe(own.client);
       expect(tenant).toBeUndefined();
     }
-    expect((await directory.find("acme.other", "tenant1", 0)).client).not.toBe(own.client);
+    expect((await directory.find("acme.other", "tenant1", { nowMs: 0 })).client).not.toBe(own.client);
     expect(reads()).toBe(52);
-    await directory.find("acme.app", "tenant7", 9_999);
+    await directory.find("acme.app", "tenant7", { nowMs: 9_999 });
     expect(reads()).toBe(52);
   });
 
   it("is replaced when the client changed, for each tenant as it is read", async () => {
     const { directory, change } = make();
-    expect((await directory.find("acme.app", "tenant1", 0)).client?.scopes).toEqual(["scope.1"]);
+    expect((await directory.find("acme.app", "tenant1", { nowMs: 0 })).client?.scopes).toEqual(["scope.1"]);
     change();
-    expect((await directory.find("acme.app", "tenant2", 0)).client?.scopes).toEqual(["scope.2"]);
-    expect((await directory.find("acme.app", "tenant1", 0)).client?.scopes).toEqual(["scope.1"]);
-    expect((await directory.find("acme.app", "tenant1", 30_000)).client?.scopes).toEqual(["scope.2"]);
+    expect((await directory.find("acme.app", "tenant2", { nowMs: 0 })).client?.scopes).toEqual(["scope.2"]);
+    expect((await directory.find("acme.app", "tenant1", { nowMs: 0 })).client?.scopes).toEqual(["scope.1"]);
+    expect((await directory.find("acme.app", "tenant1", { nowMs: 30_000 })).client?.scopes).toEqual(["scope.2"]);
     directory.clear();
-    expect((await directory.find("acme.app", "tenant2", 0)).client?.scopes).toEqual(["scope.2"]);
+    expect((await directory.find("acme.app", "tenant2", { nowMs: 0 })).client?.scopes).toEqual(["scope.2"]);
   });
 });
 

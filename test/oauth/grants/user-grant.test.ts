@@ -193,7 +193,7 @@ describe("grantForUser", () => {
         const asked = parseScopes([w.place, ...w.named].join(" "), names);
         const user = await users.find("ada@example.com");
         if (!asked.ok || user === undefined) throw new Error("the request parses and the user exists");
-        const client = w.withClient ? (await directory.find("the.client", undefined, 1)).client : undefined;
+        const client = w.withClient ? (await directory.find("the.client", undefined, { nowMs: 1 })).client : undefined;
         const outcome = await grantForUser(
           { names, builtIn, directory },
           {

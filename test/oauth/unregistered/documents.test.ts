@@ -4,7 +4,7 @@ import { afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import { createUnregisteredStore } from "../../../src/oauth/unregistered/unregistered-store.ts";
 import { counting } from "../../support/counting.ts";
 import { Browser, toInit } from "../../support/browser.ts";
-import { isolate } from "../../support/isolate.ts";
+import { isolate, type Isolate } from "../../support/isolate.ts";
 import { answerAt, answerJson, requestsTo } from "../../support/outside.ts";
 import { call, expectJson, ORIGIN } from "../../support/platform/call.ts";
 import { OPERATOR, put } from "../../support/platform/operator.ts";
@@ -333,16 +333,85 @@ describe("A document", () => {
     await answerAt(agent.id, { status: 404 });
     expect((await use(fresh(), next.refresh_token)).error).toBe("invalid_client");
   });
+});
+
+describe("The calls for documents of an isolate", () => {
+  const [ANN, BOB, EVE] = ["192.0.2.1", "2001:db8::7", "203.0.113.9"];
+  /** Asks for made-up documents of a host, and returns how many calls that caused. */
+  const makeUp = async ({ fetch }: Isolate, host: string, network: string, count: number): Promise<number> => {
+    const ids = Array.from({ length: count }, () => `https://${host}/${unique("made-up")}.json`);
+    const ask = (id: string) =>
+      fetch(addressOf({ id, redirectUri: id }, service), { headers: { "cf-connecting-ip": network } });
+    await Promise.all(ids.map(ask));
+    return (await Promise.all(ids.map(requestsTo))).flat().length;
+  };
+  const hostOf = ({ id }: Agent): string => new URL(id).host;
+  const openAt = ({ fetch }: Isolate, agent: Agent, network: string): Promise<Response> =>
+    fetch(addressOf(agent, service), { headers: { "cf-connecting-ip": network } });
+  const refreshAt = ({ fetch }: Isolate, { id }: Agent, token: string, network: string): Promise<Response> => {
+    const body = new URLSearchParams({ grant_type: "refresh_token", client_id: id, refresh_token: token });
+    return fetch("/oauth2/v1/token", { method: "POST", headers: { "cf-connecting-ip": network }, body });
+  };
 
   // shows: oauth/unregistered-clients/budget
-  it("is asked for at most so often, whatever addresses callers make up", async () => {
-    const host = `${unique("agent")}.example.com`;
-    const { fetch } = isolate();
-    for (let n = 0; n < 25; n++)
-      await fetch(addressOf({ id: `https://${host}/${n}.json`, redirectUri: `https://${host}/callback` }, service), {});
-    let asked = 0;
-    for (let n = 0; n < 25; n++) asked += (await requestsTo(`https://${host}/${n}.json`)).length;
-    expect(asked).toBe(20);
+  it("are 10 a minute of a network and 20 at a host, whatever addresses callers make up", async () => {
+    const [at, agent] = [isolate(), await makeAgent()];
+    const asked = [];
+    for (const network of [EVE, BOB, ANN]) asked.push(await makeUp(at, hostOf(agent), network, 12));
+    expect(asked).toEqual([10, 10, 0]);
+    const refused = await openAt(at, agent, ANN);
+    expect(refused.status).toBe(503);
+    expect(Number(refused.headers.get("retry-after"))).toBeGreaterThan(0);
+    const html = await refused.text();
+    expect(html).toContain("Try again in a minute");
+    expect(html).not.toContain("There is no JSON document");
+    const token = await refreshAt(at, agent, "made-up", ANN);
+    expect([token.status, token.headers.has("retry-after")]).toEqual([503, true]);
+    expect(await token.json()).toMatchObject({ error: "temporarily_unavailable" });
+    expect((await requestsTo(agent.id)).length).toBe(0);
+  });
+
+  // shows: oauth/unregistered-clients/share
+  it("are not used up for other networks by one", async () => {
+    const [at, agent] = [isolate(), await makeAgent()];
+    for (let n = 0; n < 3; n++) await makeUp(at, `${unique("host")}.example.com`, EVE, 5);
+    expect((await openAt(at, agent, EVE)).status).toBe(503);
+    expect((await openAt(at, agent, ANN)).status).toBe(200);
+  });
+
+  // shows: oauth/unregistered-clients/allowed
+  it("include some for clients that people allowed, which no stranger uses up", async () => {
+    const agent = await makeAgent();
+    const tokens = await tokensFor(agent, service, ada);
+    await requestsTo(agent.id);
+    // What a person allowed more than a day ago counts for nothing if the document is not fetched.
+    vi.useFakeTimers({ now: Date.now() + 25 * 3_600_000, toFake: ["Date"] });
+    const at = isolate();
+    for (const network of [EVE, BOB]) await makeUp(at, hostOf(agent), network, 12);
+    const next = await expectJson(await refreshAt(at, agent, tokens.refresh_token, EVE), 200);
+    expect((await requestsTo(agent.id)).length).toBe(1);
+    await answerAt(agent.id, { status: 404 });
+    const gone = isolate();
+    for (const network of [EVE, BOB]) await makeUp(gone, hostOf(agent), network, 12);
+    expect(await failureOf(await refreshAt(gone, agent, next.refresh_token as string, ANN))).toBe("401 invalid_client");
+  });
+
+  it("are spared if there is an outdated copy, which counts for an hour at most", async () => {
+    const headers = { "content-type": "application/json", "cache-control": "max-age=60" };
+    const [at, agent] = [isolate(), await makeAgent({}, { headers })];
+    const began = Date.now();
+    vi.useFakeTimers({ now: began, toFake: ["Date"] });
+    expect((await openAt(at, agent, ANN)).status).toBe(200);
+    for (const [afterMs, status] of [
+      [61_000, 200],
+      [3_590_000, 200],
+      [3_661_000, 503],
+    ] as const) {
+      vi.setSystemTime(began + afterMs);
+      for (const network of [EVE, BOB]) await makeUp(at, hostOf(agent), network, 12);
+      expect([afterMs, (await openAt(at, agent, ANN)).status]).toEqual([afterMs, status]);
+    }
+    expect((await requestsTo(agent.id)).length).toBe(1);
   });
 });
 

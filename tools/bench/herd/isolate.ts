@@ -102,7 +102,7 @@ export function simulateIsolate(
       (await isDone(registry.find("/echo", nowMs))) &&
       (await trust.ensure(nowMs, "recent")) &&
       isDone(directory.access.tenantUses({ tenant: `t${tenant}` }, "echo", nowMs)),
-    token: (tenant, nowMs) => isDone(directory.find(`t${tenant}.app`, undefined, nowMs)),
+    token: (tenant, nowMs) => isDone(directory.find(`t${tenant}.app`, undefined, { nowMs })),
   };
 }
 
