@@ -140,7 +140,7 @@ describe("a service's own breaker", () => {
       [acme("a", home), clientOf("b", { tenant: "other", network: home }), acme("a", home)],
     ],
     ["one network, with a token and without", "closed", [acme("a", home), stranger(home), stranger(home)]],
-    ["one /64", "closed", [stranger("2001:db8::1"), stranger("2001:db8::2"), stranger("2001:db8::3")]],
+    ["one /56", "closed", [stranger("2001:db8::1"), stranger("2001:db8::2"), stranger("2001:db8:0:1::3")]],
     ["one person in two tenants", "closed", [person("acme", home), person("other", office), person("acme", home)]],
     [
       "one client for two tenants",

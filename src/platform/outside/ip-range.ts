@@ -16,10 +16,15 @@ export const isLoopbackIp = (host: string): boolean => readIp(host)?.range() ===
 
 export const isIp = (host: string): boolean => readIp(host) !== undefined;
 
-/** The network that requests count for: an IPv4 address, or the /64 of an IPv6 address, which one customer owns. */
+/**
+ * The network that requests count for: an IPv4 address, or the /56 of an IPv6 address. Providers give a home a /56 (BCP
+ * 690), from which it could use 256 of /64.
+ */
 export function networkOf(address: string): string {
   const ip = readIpv6(address);
-  return ip === undefined || ip.isIPv4MappedAddress() ? address : `${ip.parts.slice(0, 4).join(".")}::/64`;
+  if (ip === undefined || ip.isIPv4MappedAddress()) return address;
+  const [first, second, third, fourth = 0] = ip.parts;
+  return `${first}.${second}.${third}.${fourth & 0xff00}::/56`;
 }
 
 /** The registries call this address global, but within Azure it is the host of the virtual machine. */

@@ -96,7 +96,7 @@ describe("The rate limit by address", () => {
       "192.0.2.2",
       "2001:db8:0:7::1",
       "2001:DB8:0:7:ffff:ffff:ffff:ffff",
-      "2001:db8:0:8::1",
+      "2001:db8:0:107::1",
       "::1",
       "not an address",
     ];

@@ -143,11 +143,13 @@ describe("an IP address", () => {
 });
 
 describe("the network that requests count for", () => {
-  it("is an IPv4 address, or the /64 of an IPv6 address", () => {
+  it("is an IPv4 address, or the /56 of an IPv6 address", () => {
     expect(networkOf("198.51.100.7")).toBe("198.51.100.7");
     expect(networkOf("::ffff:198.51.100.7")).toBe("::ffff:198.51.100.7");
     expect(networkOf("2001:db8:1:2:3:4:5:6")).toBe(networkOf("2001:DB8:1:2::9"));
-    expect(networkOf("2001:db8:1:2::9")).not.toBe(networkOf("2001:db8:1:3::9"));
+    expect(networkOf("2001:db8:1:2::9")).toBe(networkOf("2001:db8:1:ff::9"));
+    expect(networkOf("2001:db8:1:2::9")).not.toBe(networkOf("2001:db8:1:102::9"));
+    expect(networkOf("2001:db8:1:2::9")).not.toBe(networkOf("2001:db8:2:2::9"));
     expect(networkOf("")).toBe("");
     expect(networkOf("a:b")).toBe("a:b");
   });
