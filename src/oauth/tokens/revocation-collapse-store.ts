@@ -14,7 +14,8 @@ import { ACCESS_TOKEN_LIFETIME_SEC } from "./lifetimes.ts";
  * a minute for that (LATE_ISSUE_SEC), so a row is included from the age of a minute on. Its age follows from its
  * expiry. So a row is only deleted beside a cut-off that revokes as much, whoever else writes at the same time.
  *
- * The rows of sessions stay in any case: they stop codes too (code-store.ts), and only an operator makes them.
+ * The rows of sessions stay in any case: they stop codes too (code-store.ts). They are not counted, so that people who
+ * end very many of their sessions end nothing of others. Each costs a sign-in, and lives for an hour.
  *
  * Counting reads every row. So one row remembers a count and the newest number at that time: numbers only grow, so the
  * difference to the newest one bounds the number of rows since. It counts milliseconds too, so a count of fewer rows
@@ -40,7 +41,8 @@ export const NEXT_REVOCATION = `
 const NEWEST = "(SELECT coalesce(max(seq), 0) FROM revocation)";
 const NOW_SEC = "unixepoch()";
 const RECOUNT = `
-  UPDATE revocation_bound SET seq = ${NEWEST}, living = (SELECT count(*) FROM revocation WHERE expires_sec > ${NOW_SEC})`;
+  UPDATE revocation_bound SET seq = ${NEWEST},
+    living = (SELECT count(*) FROM revocation WHERE expires_sec > ${NOW_SEC} AND kind <> 'session')`;
 /** The bound comes first in each join, so that rows are read only if there are too many. */
 const SQL = {
   isDue: `SELECT living + ${NEWEST} - seq > ?1 AS isDue FROM revocation_bound WHERE id = 1`,
@@ -61,7 +63,7 @@ const SQL = {
     INSERT OR REPLACE INTO revocation (seq, kind, key, until_ms, expires_sec)
     SELECT ${NEXT_REVOCATION}, 'tenant', '${EVERY_TENANT}', ${DATABASE_NOW_MS}, ?3 FROM revocation_bound WHERE id = 1 AND living > ?1
       AND (SELECT count(*) FROM revocation
-        WHERE expires_sec > ${NOW_SEC} AND expires_sec <= ${NOW_SEC} + ${ACCESS_TOKEN_LIFETIME_SEC}) > ?2
+        WHERE kind <> 'session' AND expires_sec > ${NOW_SEC} AND expires_sec <= ${NOW_SEC} + ${ACCESS_TOKEN_LIFETIME_SEC}) > ?2
     RETURNING key`,
 } as const;
 const deleteIncluded = (cutOff: string): string => `

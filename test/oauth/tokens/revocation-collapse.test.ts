@@ -135,20 +135,29 @@ describe("Too many revocations of the platform", () => {
   it("that no client has become one row for the whole platform", async () => {
     const kinds = ["user", "tenant", "grant", "session"];
     await insert(
-      kinds.flatMap((kind) => some(12, { kind, untilMs: kind === "user" ? Date.now() - 120_000 : MAX }, kind)),
+      kinds.flatMap((kind) =>
+        some(kind === "session" ? 3 : 14, { kind, untilMs: kind === "user" ? Date.now() - 120_000 : MAX }, kind),
+      ),
     );
     expect(await collapse()).toEqual({ clients: [], all: true });
     expect(await names("kind <> 'session'")).toEqual(["tenant *"]);
-    expect(await count()).toBe(13);
+    expect(await count()).toBe(4);
     for (const revoked of [
       { user: "user-3" },
       { tenant: "tenant-3" },
       { grantId: "grant-3" },
-      { sessionId: "session-3" },
+      { sessionId: "session-2" },
       {},
     ])
       expect(await isRevoked(revoked)).toBe(true);
     expect(await isRevoked({ recordsAsOfMs: Date.now() + 1_000 })).toBe(false);
+  });
+
+  it("are not too many by sessions, which people end by themselves", async () => {
+    await insert([...some(100, { kind: "session" }, "session"), ...some(10, { issuedTo: "app" })]);
+    expect(await collapse()).toEqual({ clients: [], all: false });
+    expect(await count()).toBe(110);
+    expect(await isRevoked({})).toBe(false);
   });
 
   it("keep the row of a grant whose tokens may still be being issued", async () => {
