@@ -18,7 +18,7 @@ export interface RegisterDeps extends TokenEndpointDeps {
  * `POST /register` (RFC 7591): a client registers itself, if the deployment allows it. It has the rights of a client
  * that no operator registered (unregistered/unregistered.ts), and no secret. Unsupported metadata is replaced, and the
  * response shows the values in use (RFC 7591 3.2.1). Anybody may call this, so a network may register 20 clients a day,
- * and at most 5,000 registered clients may be unused.
+ * and at most 5,000 registered clients may be unused: then the oldest makes room (unregistered-store.ts).
  */
 export async function register(deps: RegisterDeps, call: Call<unknown, unknown, string, undefined>): Promise<Response> {
   const { nowMs, request } = call;
@@ -37,7 +37,7 @@ export async function register(deps: RegisterDeps, call: Call<unknown, unknown, 
     { id: clientId, metadata: JSON.stringify(metadata), network },
     nowMs,
   );
-  if (!added) return refuse("temporarily_unavailable", "Too many clients have registered themselves.");
+  if (!added) return refuse("temporarily_unavailable", "Too many clients have registered themselves. Try again later.");
   deps.log.info("client registered itself", { requestId: call.requestId, clientId, name: metadata.name });
   const { name, redirectUris, grantTypes, authMethod, jwks, jwksUri } = metadata;
   const body = {

@@ -4,7 +4,7 @@ import { sha256Hex } from "../../platform/secrets/hash.ts";
  * Clients that nobody registered.
  *
  *   known ──a person allows it──▶ adopted ──90 days without use, or a day and nobody's consent──▶ gone
- *     └── registered itself, and a day went by: gone
+ *     └── registered itself, and a day went by, or there are too many and it is the oldest: gone
  *
  * An adopted client has a row in `client`, to which codes, grants and consents refer. The row belongs to a tenant that
  * nobody can name, has no rights and is disabled. So code that does not know such clients gives them nothing.
@@ -44,11 +44,27 @@ const ADOPTED = `
 /** Our choice: the most clients that no person allowed. The others are bounded by the number of people. */
 const MOST_UNUSED = 5_000;
 const MOST_OF_NETWORK = 20;
+const REGISTERED_AND_UNUSED = `network IS NOT NULL AND used_at = read_at AND brought_by IS NULL`;
+const OF_NETWORK = `SELECT count(*) FROM unregistered_client WHERE network = ?3 AND read_at >`;
+/** A person needs so long to allow a client. */
+const SPARED_MS = 600_000;
+/**
+ * Our choice: a network that makes others leave has at most so many that are spared. So strangers need some 1,700
+ * networks to have all of the places.
+ */
+const MOST_SPARED = 3;
+/** If all places are taken, the oldest client that nobody allowed leaves, once it is ten minutes old. */
+const MAKE_ROOM = `
+  DELETE FROM unregistered_client WHERE (${OF_NETWORK} ?5) < ${MOST_OF_NETWORK}
+    AND (${OF_NETWORK} ?4 - ${SPARED_MS}) < ${MOST_SPARED}
+    AND id = (SELECT id FROM (
+      SELECT id, min(used_at) AS since, count(*) AS unused FROM unregistered_client WHERE ${REGISTERED_AND_UNUSED})
+      WHERE unused >= ${MOST_UNUSED} AND since <= ?4 - ${SPARED_MS})`;
 const REGISTER = `
   INSERT INTO unregistered_client (id, metadata, network, read_at, used_at)
   SELECT ?1, ?2, ?3, ?4, ?4
-  WHERE (SELECT count(*) FROM unregistered_client WHERE network = ?3 AND read_at > ?5) < ${MOST_OF_NETWORK}
-    AND (SELECT count(*) FROM unregistered_client WHERE network IS NOT NULL AND used_at = read_at) < ${MOST_UNUSED}`;
+  WHERE (${OF_NETWORK} ?5) < ${MOST_OF_NETWORK}
+    AND (SELECT count(*) FROM unregistered_client WHERE ${REGISTERED_AND_UNUSED}) < ${MOST_UNUSED}`;
 /** An address, even hashed, is personal data: it does not outlive its person. */
 const FORGET_BRINGER = `UPDATE unregistered_client SET brought_by = NULL WHERE brought_by = ?1`;
 const FIND = `SELECT metadata, read_at AS readAtMs FROM unregistered_client WHERE id = ?1`;
@@ -102,16 +118,14 @@ export const createUnregisteredStore = (db: D1Database) => ({
   async find(id: string): Promise<StoredMetadata | undefined> {
     return (await db.prepare(FIND).bind(id).first<StoredMetadata>()) ?? undefined;
   },
-  /** Adds a client that registers itself; false if there are too many. */
+  /** Adds a client that registers itself; false if there are too many. One transaction. */
   async register(
     { id, metadata, network }: { readonly id: string; readonly metadata: string; readonly network: string },
     nowMs: number,
   ): Promise<boolean> {
-    const added = await db
-      .prepare(REGISTER)
-      .bind(id, metadata, network, nowMs, nowMs - DAY_MS)
-      .run();
-    return added.meta.changes > 0;
+    const values = [id, metadata, network, nowMs, nowMs - DAY_MS];
+    const results = await db.batch([MAKE_ROOM, REGISTER].map((sql) => db.prepare(sql).bind(...values)));
+    return results.at(-1)!.meta.changes > 0;
   },
   /** The person allows the client. One transaction, which can be repeated. */
   async adopt(client: AdoptedClient, person: string, nowMs: number): Promise<Adoption> {

@@ -1,5 +1,5 @@
 import { env } from "cloudflare:workers";
-import { afterEach, beforeAll, describe, expect, it, vi } from "vitest";
+import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { createUnregisteredStore } from "../../../src/oauth/unregistered/unregistered-store.ts";
 import { Browser, toInit, type Visit } from "../../support/browser.ts";
 import { counting } from "../../support/counting.ts";
@@ -149,16 +149,72 @@ describe("POST /register", () => {
     expect((await register(METADATA, address)).status).toBe(201);
   });
 
-  it("takes 5,000 in all that no person has used", async () => {
-    await env.DB.prepare(
-      `INSERT INTO unregistered_client (id, metadata, network, read_at, used_at)
-       WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 5000)
-       SELECT '~many' || i, '{}', 'n' || i, ?1, ?1 FROM n`,
-    )
-      .bind(Date.now())
-      .run();
-    expect(await failureOf(await register(METADATA))).toBe("429 temporarily_unavailable");
-    await env.DB.prepare("DELETE FROM unregistered_client WHERE id LIKE '~many%'").run();
+  describe("with 5,000 that no person has used", () => {
+    const MINUTE = 60_000;
+    /** `~many1` is the oldest, by a millisecond. */
+    const fill = (atMs: number) =>
+      env.DB.prepare(
+        `INSERT INTO unregistered_client (id, metadata, network, read_at, used_at)
+         WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 5000)
+         SELECT '~many' || i, '{}', 'n' || i, ?1 + i, ?1 + i FROM n`,
+      )
+        .bind(atMs)
+        .run();
+    const left = async (...numbers: number[]) => {
+      const ids = JSON.stringify(numbers.map((n) => `~many${n}`));
+      const rows = await env.DB.prepare(
+        "SELECT id FROM unregistered_client WHERE id IN (SELECT value FROM json_each(?))",
+      )
+        .bind(ids)
+        .all<{ id: string }>();
+      return rows.results.map(({ id }) => Number(id.slice("~many".length))).sort((a, b) => a - b);
+    };
+    const count = async () =>
+      (await env.DB.prepare("SELECT count(*) AS n FROM unregistered_client WHERE id LIKE '~many%'").first<number>(
+        "n",
+      ))!;
+    beforeEach(async () => {
+      await env.DB.prepare("DELETE FROM unregistered_client WHERE network IS NOT NULL").run();
+    });
+    afterEach(async () => {
+      await env.DB.prepare("DELETE FROM unregistered_client WHERE id LIKE '~many%'").run();
+    });
+
+    // shows: oauth/unregistered-clients/room
+    it("takes another one, for which the oldest makes room, but none that a person has allowed", async () => {
+      await fill(Date.now() - 12 * MINUTE);
+      await env.DB.prepare("UPDATE unregistered_client SET brought_by = 'ada' WHERE id = '~many1'").run();
+      await env.DB.prepare("UPDATE unregistered_client SET used_at = used_at + 1 WHERE id = '~many3'").run();
+      // Two were allowed, so there is room for two.
+      for (const _ of [1, 2]) expect((await register(METADATA)).status).toBe(201);
+      expect(await left(1, 2, 3, 4, 5)).toEqual([1, 2, 3, 4, 5]);
+      for (const _ of [1, 2]) expect((await register(METADATA)).status).toBe(201);
+      expect(await left(1, 2, 3, 4, 5)).toEqual([1, 3, 5]);
+      expect(await count()).toBe(4998);
+    });
+
+    it("is refused if all are younger than ten minutes", async () => {
+      await fill(Date.now() - 9 * MINUTE);
+      expect(await failureOf(await register(METADATA))).toBe("429 temporarily_unavailable");
+      expect(await count()).toBe(5000);
+    });
+
+    it("makes room for three of one network in ten minutes, and refuses no other network then", async () => {
+      await fill(Date.now() - 60 * MINUTE);
+      const answers = await Promise.all(Array.from({ length: 5 }, () => register(METADATA, "2001:db8:79::1")));
+      expect(answers.map(({ status }) => status).sort((a, b) => a - b)).toEqual([201, 201, 201, 429, 429]);
+      expect(await count()).toBe(4997);
+      expect((await register(METADATA, "2001:db8:80::1")).status).toBe(201);
+    });
+
+    it("makes no room for a network that has registered 20 in a day", async () => {
+      const [address, began] = ["2001:db8:81::1", Date.now()];
+      for (let n = 0; n < 20; n++) expect((await register(METADATA, address)).status).toBe(201);
+      await fill(began - 60 * MINUTE);
+      vi.useFakeTimers({ now: began + 11 * MINUTE, toFake: ["Date"] });
+      expect(await failureOf(await register(METADATA, address))).toBe("429 temporarily_unavailable");
+      expect(await count()).toBe(5000);
+    });
   });
 });
 
