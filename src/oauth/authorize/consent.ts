@@ -13,7 +13,7 @@ import type { AuthorizeDeps } from "./deps.ts";
 import { refused } from "./failure.ts";
 import { prefilledEmail, type Identity } from "./identify.ts";
 import { promptSignIn } from "./prompt.ts";
-import { formTargets, toParametersAfterSignIn, type AuthorizationRequest } from "./request.ts";
+import { formTargets, toTextAfterSignIn, type AuthorizationRequest } from "./request.ts";
 import { refusedAnswer } from "./response.ts";
 
 /**
@@ -47,14 +47,13 @@ export async function promptConsent(
     return refusedAnswer(deps, request, refused("consent_required", "The user has to give consent.", reason), call);
   if (identity.from === "hint")
     return promptSignIn(deps, request, { email: prefilledEmail(request, user.email), reason }, call);
-  // The user has just signed in as the client wants, so the form must not ask for a sign-in or for consent again.
-  const { id_token_hint: _hint, ...carried } = await toParametersAfterSignIn(deps, request);
   return deps.pages.consent({
     ...pageContext(call, parameters.get("ui_locales"), request.brand),
     status: stale ? 400 : 200,
     action: `${deps.pagesBase(call)}/consent`,
     hidden: {
-      request: new URLSearchParams(carried).toString(),
+      // Asks for no sign-in and no consent again.
+      request: await toTextAfterSignIn(deps, request),
       asked: JSON.stringify(consent),
       csrf: await csrfToken(deps, consentFormKey(identity.sid, JSON.stringify(consent))),
     },

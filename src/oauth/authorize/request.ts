@@ -119,6 +119,15 @@ export async function toParametersAfterSignIn(
     : { ...parameters, [continuedParameter(deps.names)]: await continuedMarker(deps, pushed) };
 }
 
+/** The same as the field of a form that needs a session, so it takes no ID token hint. */
+export async function toTextAfterSignIn(
+  deps: Pick<AuthorizeDeps, "names" | "sealer">,
+  request: AuthorizationRequest,
+): Promise<string> {
+  const { id_token_hint: _hint, ...parameters } = await toParametersAfterSignIn(deps, request);
+  return new URLSearchParams(parameters).toString();
+}
+
 /**
  * For a page or a provider: replaces the ID token hint by the sealed expected user, so the token is not passed around.
  */

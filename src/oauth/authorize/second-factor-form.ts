@@ -12,8 +12,8 @@ import type { AuthorizeDeps } from "./deps.ts";
 import { finish } from "./finish.ts";
 import { identify, prefilledEmail, type Identity } from "./identify.ts";
 import { promptSignIn } from "./prompt.ts";
-import { formTargets, type AuthorizationRequest } from "./request.ts";
-import { carriedRequest, codeFormKey, promptSecondFactor } from "./second-factor.ts";
+import { formTargets, toTextAfterSignIn, type AuthorizationRequest } from "./request.ts";
+import { codeFormKey, promptSecondFactor } from "./second-factor.ts";
 import { readCarriedForm } from "./authorize.ts";
 import type { FormCall } from "../sign-in/form.ts";
 
@@ -80,7 +80,7 @@ async function enterFirstCode(deps: AuthorizeDeps, call: AnyCall, entered: Enter
     ...pageContext(call, request.parameters.get("ui_locales"), request.brand),
     codes: done.recoveryCodes,
     action: `${deps.pagesBase(call)}/second-factor`,
-    hidden: { request: await carriedRequest(deps, request) },
+    hidden: { request: await toTextAfterSignIn(deps, request) },
     formTargets: formTargets(request),
   });
   return done.signIn(page);

@@ -9,7 +9,7 @@ import type { AuthorizeDeps } from "./deps.ts";
 import { refused } from "./failure.ts";
 import { prefilledEmail, type Identity } from "./identify.ts";
 import { promptSignIn } from "./prompt.ts";
-import { formTargets, toParametersWithoutHint, type AuthorizationRequest } from "./request.ts";
+import { formTargets, toTextAfterSignIn, type AuthorizationRequest } from "./request.ts";
 import { refusedAnswer } from "./response.ts";
 
 /** The result of the form before. `offer`: the secret that it showed. */
@@ -52,7 +52,7 @@ export async function promptSecondFactor(
     formTargets: formTargets(request),
   } as const;
   const hidden = {
-    request: await carriedRequest(deps, request),
+    request: await toTextAfterSignIn(deps, request),
     csrf: await csrfToken(deps, codeFormKey(identity.sid)),
   };
   if (asks)
@@ -76,12 +76,6 @@ export async function promptSecondFactor(
     secret: shown.secret,
     uri: shown.uri,
   });
-}
-
-/** The user has just signed in as the client wants, so the form must not ask for a sign-in again. */
-export async function carriedRequest(deps: AuthorizeDeps, request: AuthorizationRequest): Promise<string> {
-  const { prompt: _prompt, max_age: _maxAge, ...carried } = await toParametersWithoutHint(deps, request);
-  return new URLSearchParams(carried).toString();
 }
 
 /** Binds the form to the sign-in. */

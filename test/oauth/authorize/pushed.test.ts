@@ -3,6 +3,7 @@ import { Browser, landed, type Visit } from "../../support/browser.ts";
 import { call, expectJson, ORIGIN } from "../../support/platform/call.ts";
 import { makeTenant } from "../../support/platform/tenants.ts";
 import { basic } from "../../support/platform/tokens.ts";
+import { appOf, setUpApp } from "../../support/parties/totp.ts";
 import { assertionOf, provenBy } from "../../support/parties/signing-client.ts";
 import { makeSigner } from "../../support/parties/idp/scripted-provider.ts";
 import { APP_URI, errorOf, makeApp, signInThrough, type TestApp } from "../../support/sign-in.ts";
@@ -166,4 +167,36 @@ describe("A pushed request", () => {
     const answer = next.location === undefined ? await stranger.submit(next, {}) : next;
     expect(landed(answer).fragment.get("access_token")).not.toBe(null);
   });
+
+  const wishes: [string, Record<string, string>][] = [
+    ["prompt=login", { prompt: "login" }],
+    ["prompt=select_account", { prompt: "select_account" }],
+    ["max_age=0", { max_age: "0" }],
+  ];
+  for (const [name, wish] of wishes) {
+    it(`asks for a sign-in once with ${name}, and for the second factor`, async () => {
+      vi.useFakeTimers({ now: Date.now(), toFake: ["Date"] });
+      const eve = await makeUser({ tenant });
+      const credentials = { email: eve.email, password: eve.password };
+      const account = new Browser();
+      await account.submit(await account.get(`${ORIGIN}/account`), credentials);
+      const { app } = await setUpApp(account, ORIGIN, eve.password);
+      vi.setSystemTime(Date.now() + 60_000);
+      const stranger = new Browser();
+      const page = await bring(web, await referenceOf(web, { ...REQUEST, ...wish }), {}, stranger);
+      const asks = await stranger.submit(page, credentials);
+      expect(codeOf(await stranger.submit(asks, { code: app.code() }))).not.toBe("");
+    });
+
+    it(`asks for a sign-in once with ${name}, and for the first set-up of an app`, async () => {
+      vi.useFakeTimers({ now: Date.now(), toFake: ["Date"] });
+      const eve = await makeUser({ tenant });
+      const stranger = new Browser();
+      const asked = { ...REQUEST, ...wish, acr_values: "urn:plinth:acr:two-factors" };
+      const page = await bring(web, await referenceOf(web, asked), {}, stranger);
+      const offer = await stranger.submit(page, { email: eve.email, password: eve.password });
+      const codes = await stranger.submit(offer, { code: appOf(offer).code() });
+      expect(codeOf(await stranger.submit(codes, {}))).not.toBe("");
+    });
+  }
 });
