@@ -81,7 +81,7 @@ export async function finish(
   if (refusal.kind === "choose")
     return request.prompt === "none"
       ? refusedAnswer(deps, request, refused("interaction_required", "The user has to choose a tenant."), call)
-      : chooseTenant(deps, request, identity.user, refusal.tenants, call);
+      : chooseTenant(deps, request, identity, refusal.tenants, call);
   const failure =
     refusal.kind === "scope"
       ? scopeRefused(refusal.refusal)

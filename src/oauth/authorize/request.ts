@@ -107,24 +107,26 @@ async function toParameters(
   return { ...parameters, ...explicit, ...expected };
 }
 
-/** The request for a page after its sign-in: without parameters that ask for another sign-in. */
+/** The request for a page after its sign-in: without parameters that ask for another sign-in. `sid`: its session. */
 export async function toParametersAfterSignIn(
   deps: Pick<AuthorizeDeps, "names" | "sealer">,
   request: AuthorizationRequest,
+  sid: string,
 ): Promise<Readonly<Record<string, string>>> {
   const { prompt: _prompt, max_age: _maxAge, ...parameters } = await toParameters(deps, request);
   const { pushed } = request.parameters;
   return pushed === undefined
     ? parameters
-    : { ...parameters, [continuedParameter(deps.names)]: await continuedMarker(deps, pushed) };
+    : { ...parameters, [continuedParameter(deps.names)]: await continuedMarker(deps, pushed, sid) };
 }
 
 /** The same as the field of a form that needs a session, so it takes no ID token hint. */
 export async function toTextAfterSignIn(
   deps: Pick<AuthorizeDeps, "names" | "sealer">,
   request: AuthorizationRequest,
+  sid: string,
 ): Promise<string> {
-  const { id_token_hint: _hint, ...parameters } = await toParametersAfterSignIn(deps, request);
+  const { id_token_hint: _hint, ...parameters } = await toParametersAfterSignIn(deps, request, sid);
   return new URLSearchParams(parameters).toString();
 }
 

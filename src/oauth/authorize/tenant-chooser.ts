@@ -1,8 +1,9 @@
 import type { AnyCall } from "../model/call.ts";
 import { pageContext, shownName } from "../pages/page.ts";
-import type { Membership, UserRecord } from "../users/user-store.ts";
+import type { Membership } from "../users/user-store.ts";
 import type { AuthorizeDeps } from "./deps.ts";
 import { refused } from "./failure.ts";
+import type { Identity } from "./identify.ts";
 import { toParametersAfterSignIn, formTargets, type AuthorizationRequest } from "./request.ts";
 import { refusedAnswer } from "./response.ts";
 
@@ -17,14 +18,14 @@ const CHANGED_BY_FORMS = /[\0\r\n]/;
 export async function chooseTenant(
   deps: AuthorizeDeps,
   request: AuthorizationRequest,
-  user: UserRecord,
+  { user, sid }: Pick<Identity, "user" | "sid">,
   tenants: readonly Pick<Membership, "id" | "name">[],
   call: AnyCall,
 ): Promise<Response> {
   const { parameters, client } = request;
   const { names } = deps;
   // The user has signed in as the client wants, so the choice must not ask for a sign-in again.
-  const { scope, ...hidden } = await toParametersAfterSignIn(deps, request);
+  const { scope, ...hidden } = await toParametersAfterSignIn(deps, request, sid);
   if (Object.values(hidden).some((value) => CHANGED_BY_FORMS.test(value))) {
     const failure = refused(
       "invalid_request",

@@ -114,6 +114,15 @@ async function ifValid(deps: SessionDeps, found: SignedIn | undefined, nowMs: nu
 /** The session id: half of the hash of the cookie. It finds the row by its key, and does not reveal the cookie. */
 const sidOf = (idHash: string): string => idHash.slice(0, SID_CHARS);
 
+/** The id of the session that the browser's cookie names, alive or over. It needs no round trip. */
+export async function sidOfCookie(
+  { sessions, names }: Pick<SessionDeps, "sessions" | "names">,
+  call: AnyCall,
+): Promise<string | undefined> {
+  const cookie = readCookie(call, "session", names);
+  return cookie === undefined ? undefined : sidOf((await sessions.tokens.read(cookie)).hash);
+}
+
 export interface NewSignIn extends Partial<SignInTimes> {
   readonly email: string;
   readonly provider: string;

@@ -199,4 +199,27 @@ describe("A pushed request", () => {
       expect(codeOf(await stranger.submit(codes, {}))).not.toBe("");
     });
   }
+
+  it("asks each person for the sign-in: the form of one spares it nobody else", async () => {
+    vi.useFakeTimers({ now: Date.now(), toFake: ["Date"] });
+    const shop = await makeApp({ tenant, thirdParty: true });
+    const victim = new Browser();
+    await signInThrough(victim, other, ada);
+    vi.setSystemTime(Date.now() + 60_000);
+    for (const wish of [{ prompt: "login" }, { max_age: "30" }] as Record<string, string>[]) {
+      const requestUri = await referenceOf(shop, { ...REQUEST, ...wish });
+      const mallory = await makeUser({ tenant });
+      const thief = new Browser();
+      const page = await bring(shop, requestUri, {}, thief);
+      const consent = await thief.submit(page, { email: mallory.email, password: mallory.password });
+      const marker = new URLSearchParams(consent.forms[0]?.fields["request"]).get("plat_continued") ?? "";
+      expect(marker).not.toBe("");
+      expect((await bring(shop, requestUri, { plat_continued: marker }, victim)).html).toContain('name="password"');
+      expect((await bring(shop, requestUri, { plat_continued: marker }, thief)).html).toContain('value="allow"');
+      // A browser without a session has nobody who signed in.
+      const stranger = await bring(shop, requestUri, { plat_continued: marker }, new Browser());
+      expect(stranger.html).toContain('name="password"');
+      expect(codeOf(await thief.submit(consent, { decision: "allow" }))).not.toBe("");
+    }
+  });
 });

@@ -10,6 +10,7 @@ import {
   readAuthorizationParameters,
   type AuthorizationParameters,
 } from "../../model/parameters.ts";
+import { sidOfCookie, type SessionDeps } from "../../sign-in/sessions.ts";
 import type { PushedRecord, PushedStore } from "./pushed-store.ts";
 
 /**
@@ -60,7 +61,7 @@ export async function keepPushed(
 
 /** The parameters behind the reference, or those that were sent if there is none. The error says what is wrong. */
 export async function openPushed(
-  deps: PushedDeps,
+  deps: PushedDeps & Pick<SessionDeps, "sessions">,
   sent: AuthorizationParameters,
   call: AnyCall,
 ): Promise<Result<AuthorizationParameters, string>> {
@@ -74,17 +75,29 @@ export async function openPushed(
   const text = sealed === undefined ? undefined : await deps.sealer.open(sealed, sealContext(hash));
   if (text === undefined) return err("request_uri is unknown, was used, or has expired.");
   const pushed = readAuthorizationParameters(new URLSearchParams(text), deps.names);
-  return ok(join(deps.names, { sent, pushed, hash, continued: await isContinued(deps, sent, hash) }));
+  return ok(join(deps.names, { sent, pushed, hash, continued: await isContinued(deps, sent, hash, call) }));
 }
 
-/** The marker of a form whose person has signed in as the request wants: it asks for no further sign-in. */
-export const continuedMarker = ({ sealer }: Pick<PushedDeps, "sealer">, hash: string): Promise<string> =>
-  sealer.seal(hash, CONTINUED);
+/**
+ * The marker of a form whose person has signed in as the request wants: it asks for no further sign-in. The marker
+ * counts in the session of that sign-in only, so it spares nobody else theirs.
+ */
+export const continuedMarker = ({ sealer }: Pick<PushedDeps, "sealer">, hash: string, sid: string): Promise<string> =>
+  sealer.seal(continuedText(hash, sid), CONTINUED);
 
-async function isContinued(deps: PushedDeps, sent: AuthorizationParameters, hash: string): Promise<boolean> {
+async function isContinued(
+  deps: Pick<PushedDeps, "names" | "sealer"> & Pick<SessionDeps, "sessions">,
+  sent: AuthorizationParameters,
+  hash: string,
+  call: AnyCall,
+): Promise<boolean> {
   const marker = sent.get(continuedParameter(deps.names));
-  return marker !== undefined && (await deps.sealer.open(marker, CONTINUED)) === hash;
+  if (marker === undefined) return false;
+  const sid = await sidOfCookie(deps, call);
+  return sid !== undefined && (await deps.sealer.open(marker, CONTINUED)) === continuedText(hash, sid);
 }
+
+const continuedText = (hash: string, sid: string): string => `${hash} ${sid}`;
 
 /** The pushed parameters, with what the person chose on the way: a tenant, or an identity provider. */
 function join(
