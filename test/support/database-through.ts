@@ -3,8 +3,8 @@ import { env } from "cloudflare:workers";
 /** Lets a call fail before it takes effect, after it, or not at all. */
 export type Fault = <T>(call: () => Promise<T>) => Promise<T>;
 
-/** Returns the directory with `fault` around each call. A transaction is one call. */
-export function databaseThrough(fault: Fault): D1Database {
+/** Returns the database with `fault` around each call. A transaction is one call. */
+export function databaseThrough(fault: Fault, db = env.DB): D1Database {
   const real = new WeakMap<object, D1PreparedStatement>();
   const statement = (target: D1PreparedStatement): D1PreparedStatement => {
     const through = {
@@ -17,7 +17,7 @@ export function databaseThrough(fault: Fault): D1Database {
     return through;
   };
   return {
-    prepare: (sql: string) => statement(env.DB.prepare(sql)),
-    batch: (statements: D1PreparedStatement[]) => fault(() => env.DB.batch(statements.map((one) => real.get(one)!))),
+    prepare: (sql: string) => statement(db.prepare(sql)),
+    batch: (statements: D1PreparedStatement[]) => fault(() => db.batch(statements.map((one) => real.get(one)!))),
   } as unknown as D1Database;
 }

@@ -125,7 +125,8 @@ export function createLoadStore(db: D1Database) {
 
     /**
      * Counts the pending files of release 0.1.0 again, which kept sums of them. Also removes the older of two valid
-     * refresh tokens of a grant, which are in the backup if the grant was used while it was read.
+     * refresh tokens of a grant, which are in the backup if the grant was used while it was read. A token that was
+     * given back stays: it is valid beside its successor.
      */
     async settle(): Promise<void> {
       await db.batch([
@@ -136,7 +137,7 @@ export function createLoadStore(db: D1Database) {
             WHERE state = 'pending' AND reserved_for IS NOT NULL AND known_places IS NULL GROUP BY reserved_for, owner_id`,
         ),
         db.prepare(
-          `DELETE FROM refresh_token WHERE used_at IS NULL AND EXISTS (
+          `DELETE FROM refresh_token WHERE used_at IS NULL AND successor_hash IS NULL AND EXISTS (
             SELECT 1 FROM refresh_token AS newer WHERE newer.grant_id = refresh_token.grant_id
               AND newer.used_at IS NULL
               AND (newer.created_at, newer.token_hash) > (refresh_token.created_at, refresh_token.token_hash))`,

@@ -39,7 +39,7 @@ export interface RefreshGrants {
     by: TokenUser,
     nowMs: number,
   ): Promise<StoredRefreshToken | undefined>;
-  giveBack(token: HeldToken, successorHash: string): Promise<void>;
+  giveBack(token: HeldToken): Promise<void>;
   owners(tokens: readonly HeldToken[]): Promise<readonly TokenOwner[]>;
   /** Removes grants of the directory with all their tokens, as part of the caller's transaction. */
   removeStatement(grantIds: readonly string[]): D1PreparedStatement;
@@ -77,7 +77,7 @@ export function createRefreshGrants(shards: Shards, users: UserStore, tokens: He
     add: (grant, token, nowMs) => storeOf(token).add(grant, token.hash, nowMs),
     find: (token) => storeOf(token).find(token.hash),
     use: (token, successor, by, nowMs) => storeOf(token).use(token.hash, successor, by, nowMs),
-    giveBack: (token, successorHash) => storeOf(token).giveBack(token.hash, successorHash),
+    giveBack: (token) => storeOf(token).giveBack(token.hash),
     async owners(held) {
       const byShard = Map.groupBy(held, ({ shard }) => shard);
       const answers = await mapInParallel([...byShard], SHARDS_AT_ONCE, ([shard, some]) =>

@@ -7,7 +7,8 @@ import type { StoredRefreshToken, Successor } from "./refresh-store.ts";
  * Rotation of refresh tokens of clients without a secret (RFC 9700 4.14.2).
  *
  *   living ──used──▶ superseded ──its successor was used, or 30 s went by──▶ spent
- *                       └ presented again: the response was lost, or a parallel request was first: the same successor
+ *     ▲                 ├ presented again: the response was lost, or a parallel request was first: the same successor
+ *     └──given back─────┘ the request was refused. The successor stays the same; when it is used, the token is spent
  *
  * If a spent token is presented, two parties hold the family, so it is revoked. Tokens of clients with a secret can be
  * used any number of times and stay living.
@@ -24,8 +25,9 @@ export function tokenState(
   nowMs: number,
 ): TokenState {
   const { usedAtMs, sealedSuccessor, successorUsed } = token;
+  if (successorUsed) return { kind: "spent" };
   if (usedAtMs === undefined) return { kind: "living" };
-  if (sealedSuccessor === undefined || successorUsed || nowMs - usedAtMs > GRACE_MS) return { kind: "spent" };
+  if (sealedSuccessor === undefined || nowMs - usedAtMs > GRACE_MS) return { kind: "spent" };
   return { kind: "superseded", sealedSuccessor };
 }
 

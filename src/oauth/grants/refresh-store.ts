@@ -16,9 +16,10 @@ export interface RefreshGrant {
 export interface StoredRefreshToken {
   readonly grant: RefreshGrant;
   readonly createdAtMs: number;
-  /** The time at which another token replaced it; undefined: it is the grant's current token. */
+  /** The time at which another token replaced it; undefined: it was not used, or was given back. */
   readonly usedAtMs: number | undefined;
   readonly sealedSuccessor: string | undefined;
+  /** The successor was used, perhaps so long ago that it is deleted. */
   readonly successorUsed: boolean;
 }
 
@@ -55,7 +56,8 @@ const ADD_TOKEN = `INSERT INTO refresh_token (token_hash, grant_id, created_at) 
 const FIND = `
   SELECT refresh_grant.id, refresh_grant.client AS clientId, refresh_grant.email, refresh_grant.authorization,
     token.created_at AS createdAtMs, token.used_at AS usedAtMs, token.sealed_successor AS sealedSuccessor,
-    successor.used_at IS NOT NULL AS successorUsed
+    token.successor_hash IS NOT NULL AND (successor.token_hash IS NULL OR successor.used_at IS NOT NULL)
+      AS successorUsed
   FROM refresh_token AS token JOIN refresh_grant ON refresh_grant.id = token.grant_id
     LEFT JOIN refresh_token AS successor ON successor.token_hash = token.successor_hash
   WHERE token.token_hash = ?1`;
@@ -63,8 +65,10 @@ const OWNER = `(SELECT email FROM refresh_grant WHERE id = (SELECT grant_id FROM
 /** The client `?5` may use the grant with the key `?6`. If the grant is bound to a key, it must be this one. */
 const MAY_USE = `
   client = ?5 AND coalesce(authorization ->> 'proofKey' = ?6, authorization ->> 'proofKey' IS NULL)`;
+/** A token that was given back keeps the successor that it had. */
 const SUPERSEDE = `
-  UPDATE refresh_token SET used_at = ?4, successor_hash = ?2, sealed_successor = ?3
+  UPDATE refresh_token SET used_at = ?4, successor_hash = coalesce(successor_hash, ?2),
+    sealed_successor = coalesce(sealed_successor, ?3)
   WHERE token_hash = ?1 AND used_at IS NULL
     AND EXISTS (SELECT 1 FROM refresh_grant WHERE id = grant_id AND ${MAY_USE})`;
 /** Adds the successor only if SUPERSEDE took effect, now or in an attempt whose response was lost. */
@@ -75,13 +79,10 @@ const TOUCH = `
   UPDATE refresh_grant SET last_used_at = max(last_used_at, ?4)
   WHERE id = (SELECT grant_id FROM refresh_token WHERE token_hash = ?1) AND ${MAY_USE}`;
 /** Only while nobody used the successor. */
-const UNUSED_SUCCESSOR = `SELECT 1 FROM refresh_token WHERE token_hash = ?2 AND used_at IS NULL`;
 const GIVE_BACK = `
-  UPDATE refresh_token SET used_at = NULL, successor_hash = NULL, sealed_successor = NULL
-  WHERE token_hash = ?1 AND successor_hash = ?2 AND EXISTS (${UNUSED_SUCCESSOR})`;
-const DROP_SUCCESSOR = `
-  DELETE FROM refresh_token WHERE token_hash = ?2 AND used_at IS NULL
-    AND EXISTS (SELECT 1 FROM refresh_token WHERE token_hash = ?1 AND used_at IS NULL)`;
+  UPDATE refresh_token SET used_at = NULL WHERE token_hash = ?1 AND EXISTS (
+    SELECT 1 FROM refresh_token AS successor
+    WHERE successor.token_hash = refresh_token.successor_hash AND successor.used_at IS NULL)`;
 const owners = (isDirectory: boolean): string => `
   SELECT refresh_grant.id AS grantId, refresh_grant.client AS clientId, refresh_grant.email
     ${isDirectory ? ", client.confidential" : ""}
@@ -156,9 +157,12 @@ export const createRefreshStore = (
     const results = await db.batch<TokenRow>([...rotation, touch, db.prepare(FIND).bind(tokenHash)]);
     return toStoredToken(results.at(-1)?.results[0]);
   },
-  /** Undoes `use`: the token is current again. Nobody has seen its successor. */
-  async giveBack(tokenHash: string, successorHash: string): Promise<void> {
-    await db.batch([GIVE_BACK, DROP_SUCCESSOR].map((sql) => db.prepare(sql).bind(tokenHash, successorHash)));
+  /**
+   * Undoes `use` after a refusal: the token is good until its successor is used. The successor stays, since a parallel
+   * request may have given it to the client.
+   */
+  async giveBack(tokenHash: string): Promise<void> {
+    await db.prepare(GIVE_BACK).bind(tokenHash).run();
   },
   /** `confidential` is undefined if this is not the directory. */
   async owners(

@@ -93,7 +93,7 @@ async function useFirst(use: Use, email: string): Promise<Used> {
     isChecked = true;
     return await outcome(use, used, reauthorized.value);
   } finally {
-    if (!isChecked && successor !== undefined) await deps.refreshGrants.giveBack(token, successor.tokenHash);
+    if (!isChecked && successor !== undefined) await deps.refreshGrants.giveBack(token);
   }
 }
 

@@ -1,12 +1,14 @@
 import { env } from "cloudflare:workers";
 import { decodeJwt } from "jose";
 import { afterEach, describe, expect, it, vi } from "vitest";
+import { createLoadStore } from "../../../src/backup/database/load-store.ts";
 import { createDeps } from "../../../src/deps.ts";
 import { homesOf } from "../../../src/platform/storage/home.ts";
 import { RUNS_OF_A_DAY, RUNS_OF_AN_HOUR } from "../../../src/platform/storage/slice.ts";
 import { randomId, systemRandom } from "../../../src/platform/runtime/random.ts";
-import { shardsOf } from "../../../src/platform/storage/shards.ts";
+import { shardBinding, shardsOf } from "../../../src/platform/storage/shards.ts";
 import { counting } from "../../support/counting.ts";
+import { databaseThrough } from "../../support/database-through.ts";
 import { isolate } from "../../support/isolate.ts";
 import { call, expectJson } from "../../support/platform/call.ts";
 import { OPERATOR, put } from "../../support/platform/operator.ts";
@@ -151,6 +153,40 @@ describe("The refresh grants of a person", () => {
   });
 });
 
+/**
+ * Refreshes in another isolate. After the token was used there, `act` runs; then the checks go on, or the directory is
+ * out of reach.
+ */
+async function meanwhile<T>({ client }: Flow, token: string, act: () => Promise<T>, breaksOff = false) {
+  let acted: { readonly result: T } | undefined;
+  const DB = databaseThrough(async (go) => {
+    if (acted !== undefined && breaksOff) throw new Error("D1_ERROR: Network connection lost.");
+    return go();
+  });
+  const shard = databaseThrough(async (go) => {
+    const used = await go();
+    acted ??= { result: await act() };
+    return used;
+  }, shardDb(1));
+  const form = { grant_type: "refresh_token", refresh_token: token, client_id: client.clientId };
+  const init = { method: "POST", body: new URLSearchParams(form) };
+  const { status } = await isolate({ DB, [shardBinding(1)]: shard }).fetch("/oauth2/v1/token", init);
+  if (acted === undefined) throw new Error("expected a use of the token in shard 1");
+  return { status, result: acted.result };
+}
+
+/** A person with a refresh token in shard 1, who leaves the tenant and joins it again. */
+async function newMember() {
+  const flow = await makePublicFlow({}, 1);
+  const path = `tenants/${flow.tenant}/members/${flow.email}`;
+  return {
+    flow,
+    ...(await signIn(flow)),
+    leave: () => operate("DELETE", path),
+    join: () => put(path, { roles: [flow.role] }),
+  };
+}
+
 describe("A refresh token of another shard", () => {
   it("stays as it was if another client or another key comes with it", async () => {
     const flow = await makePublicFlow({}, 1);
@@ -176,6 +212,66 @@ describe("A refresh token of another shard", () => {
     await put(member, { roles: [flow.role] });
     const next = await refreshed(flow.client, refresh_token);
     expect((await refresh(flow.client, next.refresh_token)).status).toBe(200);
+  });
+
+  for (const end of ["breaks off", "is refused"] as const)
+    it(`gives a repetition a successor that stays good if the first request ${end} later`, async () => {
+      vi.spyOn(console, "error").mockImplementation(() => {});
+      for (const isDeleted of [false, true]) {
+        const { flow, refresh_token, leave, join } = await newMember();
+        if (end === "is refused") await leave();
+        const repeat = async () => (await join(), refreshed(flow.client, refresh_token));
+        const slow = await meanwhile(flow, refresh_token, repeat, end === "breaks off");
+        expect(slow.status).toBe(end === "breaks off" ? 503 : 400);
+        // Given back: the token is good for more than 30 s, and has the same successor.
+        const later = Date.now() + 60_000;
+        vi.useFakeTimers({ toFake: ["Date"], now: later });
+        const { refresh_token: successor } = slow.result;
+        if (!isDeleted) expect((await refreshed(flow.client, refresh_token)).refresh_token).toBe(successor);
+        const next = await refreshed(flow.client, successor);
+        // Two parties hold the family if the token comes after its successor, however long ago that was used.
+        const used = "used_at IS NOT NULL AND grant_id IN (SELECT id FROM refresh_grant WHERE email = ?)";
+        if (isDeleted) await shardDb(1).prepare(`DELETE FROM refresh_token WHERE ${used}`).bind(flow.email).run();
+        expect(await errorOf(await refresh(flow.client, refresh_token))).toBe("invalid_grant");
+        expect(await errorOf(await refresh(flow.client, next.refresh_token))).toBe("invalid_grant");
+        vi.useRealTimers();
+      }
+    });
+
+  it("is given back if parallel requests are refused, and the last of them first", async () => {
+    const { flow, refresh_token, leave, join } = await newMember();
+    await leave();
+    const refused = async () => expect(await errorOf(await refresh(flow.client, refresh_token))).toBe("invalid_grant");
+    await meanwhile(flow, refresh_token, refused);
+    const slow = await meanwhile(flow, refresh_token, async () => meanwhile(flow, refresh_token, refused));
+    expect(slow.status).toBe(400);
+    vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + 60_000 });
+    await join();
+    const next = await refreshed(flow.client, refresh_token);
+    expect((await refresh(flow.client, next.refresh_token)).status).toBe(200);
+  });
+
+  it("is good after a restore of the database, if it was given back before the backup", async () => {
+    const { flow, refresh_token, leave, join } = await newMember();
+    await leave();
+    expect(await errorOf(await refresh(flow.client, refresh_token))).toBe("invalid_grant");
+    await createLoadStore(shardDb(1)).settle();
+    await join();
+    const next = await refreshed(flow.client, refresh_token);
+    expect((await refresh(flow.client, next.refresh_token)).status).toBe(200);
+  });
+
+  it("is not given back after its successor was used", async () => {
+    const { flow, refresh_token, leave, join } = await newMember();
+    await leave();
+    const goOn = async () => {
+      await join();
+      return refreshed(flow.client, (await refreshed(flow.client, refresh_token)).refresh_token);
+    };
+    const { result } = await meanwhile(flow, refresh_token, goOn);
+    const current = await refreshed(flow.client, result.refresh_token);
+    expect(await errorOf(await refresh(flow.client, refresh_token))).toBe("invalid_grant");
+    expect(await errorOf(await refresh(flow.client, current.refresh_token))).toBe("invalid_grant");
   });
 
   it("is used without its address too: after its key is gone, and with a scope; in three round trips", async () => {
