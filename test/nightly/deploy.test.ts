@@ -18,6 +18,7 @@ import { DatabaseSync } from "node:sqlite";
 import { ROOT } from "../../scripts/lib/root.ts";
 import type { Cloudflare } from "../../tools/deploy/cloudflare.ts";
 import { newDeploymentFile, parseDeployment } from "../../tools/deploy/deployment.ts";
+import { changeVars } from "../../tools/deploy/plan.ts";
 import { migrationNames, plainSql } from "../../tools/deploy/migrations.ts";
 import { askAt, type Ask } from "../../tools/deploy/reach.ts";
 import { firstOperator } from "../../tools/deploy/first-operator.ts";
@@ -193,6 +194,40 @@ describe("a deployment's file", () => {
       CONTENT_URL: "",
       EVENT_RETENTION_DAYS: "7",
     });
+  });
+});
+
+describe("variables that people depend on", () => {
+  const flagsOf = (running: Record<string, string>, vars: Record<string, string>): string[] =>
+    changeVars(running, vars).dangers.map(({ flag }) => flag);
+  const [MAIN, LOGIN, OTHER] = [`https://${HOST}`, "https://login.example.com", "https://other.example.com"];
+
+  it.each([
+    [{ SUBJECT: "email" }, { SUBJECT: "opaque" }, ["rename-people"]],
+    [{ SUBJECT: "opaque" }, { SUBJECT: "email" }, ["rename-people"]],
+    [{ SUBJECT: "opaque" }, {}, ["rename-people"]],
+    [{}, { SUBJECT: "email" }, []],
+    [{ PUBLIC_URL: MAIN, AUTH_URL: "" }, { PUBLIC_URL: MAIN, AUTH_URL: LOGIN }, ["move-sign-in"]],
+    [{ PUBLIC_URL: MAIN, AUTH_URL: LOGIN }, { PUBLIC_URL: MAIN, AUTH_URL: "" }, ["move-sign-in"]],
+    [{ PUBLIC_URL: MAIN, AUTH_URL: LOGIN }, { PUBLIC_URL: MAIN }, ["move-sign-in"]],
+    [{ PUBLIC_URL: MAIN, AUTH_URL: "" }, { PUBLIC_URL: MAIN, AUTH_URL: `${MAIN}/` }, []],
+    [{ PUBLIC_URL: MAIN, AUTH_URL: "" }, { PUBLIC_URL: OTHER, AUTH_URL: MAIN }, ["move-host"]],
+  ])("from %j to %j need %j", (running, vars, flags) => {
+    expect(flagsOf(running, vars)).toEqual(flags);
+  });
+
+  it("are told with what breaks", () => {
+    const textsOf = (...vars: Parameters<typeof changeVars>): string =>
+      changeVars(...vars)
+        .dangers.map(({ text }) => text)
+        .join("\n");
+    expect(textsOf({ SUBJECT: "email" }, { SUBJECT: "opaque" })).toMatch(/email to opaque: everybody gets another sub/);
+    const moved = textsOf({ PUBLIC_URL: MAIN }, { PUBLIC_URL: MAIN, AUTH_URL: LOGIN });
+    expect(moved).toContain(`move from ${MAIN} to ${LOGIN}: all passkeys and browser sessions end, and identity`);
+    expect(textsOf({ PUBLIC_URL: MAIN }, { PUBLIC_URL: OTHER })).toContain("and so do passkeys");
+    expect(textsOf({ PUBLIC_URL: MAIN, AUTH_URL: LOGIN }, { PUBLIC_URL: OTHER, AUTH_URL: LOGIN })).toMatch(
+      /links end\.$/,
+    );
   });
 });
 
@@ -560,17 +595,24 @@ describe("a deployment", () => {
     expect(swapped.output).toContain("Shard 2 is an object, and the file says database");
     writeDeployment(
       "production",
-      `${other}shards = 3\ntenant_objects = "new:auto"\n[object_shards]\n2 = "eeur"\n[vars]\nPLATFORM = "acme"\n`,
+      `${other}auth_host = "login.example.com"\nshards = 3\ntenant_objects = "new:auto"\n[object_shards]\n2 = "eeur"\n[vars]\nPLATFORM = "acme"\nSUBJECT = "opaque"\n`,
     );
     const { code, output } = await deploy(["production", ...atPlatform()], GIVEN);
     expect(output).toContain("~ EVENT_RETENTION_DAYS: 365 → 7");
     expect(output).toContain("- host plinth.example.com");
     expect(output).toContain("The database is in jurisdiction eu, and the file says no jurisdiction.");
-    const flags = ["--lose-events", "--rename-platform", "--move-host", "--move-jurisdiction"];
+    const flags = [
+      "--lose-events",
+      "--rename-platform",
+      "--rename-people",
+      "--move-host",
+      "--move-sign-in",
+      "--move-jurisdiction",
+    ];
     for (const flag of flags) expect(output).toContain(`${flag}: `);
     const planned = await deploy(["production", "--plan", ...flags], GIVEN);
     expect(planned).toMatchObject({ code: 0 });
-    const unasked = await deploy(["production", ...flags], GIVEN);
+    const unasked = await deploy(["production", ...flags, "--at", platform.url], GIVEN);
     expect(unasked).toMatchObject({ code: 1, output: expect.stringContaining("Say --yes") });
     expect({ code, calls: account.calls.length }).toEqual({ code: 1, calls: before });
     writeDeployment("production", WITH_EVENTS);
@@ -602,7 +644,8 @@ describe("a deployment", () => {
   });
 
   it("replaces a secret that is given, and refuses keys that do not open what is stored", async () => {
-    const planWith = (sealKeys: string) => deploy(["production", "--plan"], { ...GIVEN, SEAL_KEYS: sealKeys });
+    const planWith = (sealKeys: string) =>
+      deploy(["production", "--plan", "--at", platform.url], { ...GIVEN, SEAL_KEYS: sealKeys });
     const SEALED = [
       "INSERT INTO identity_provider (id, issuer, client_id, sealed_client_secret, scopes, trusted_since, created_at) VALUES ('x', 'https://x.example', 'x', 'k1.sealed', '', 0, 0)",
       "UPDATE identity_provider SET sealed_client_secret = 'k2.sealed'",
@@ -626,6 +669,40 @@ describe("a deployment", () => {
     });
     sqlite.exec("DELETE FROM identity_provider; DELETE FROM totp; DELETE FROM client_secret");
     sqlite.exec("PRAGMA foreign_keys = ON");
+  });
+
+  it("asks the Worker which keys sealed what lies in objects, and takes no other keys unasked", async () => {
+    const before = account.calls.length;
+    const deployWith = (args: readonly string[], given: Record<string, string> = {}) =>
+      deploy(["production", "--yes", ...args], { ...GIVEN, ...given });
+    const [at, k2] = [["--at", platform.url], SEAL_KEYS.replace("k1", "k2")];
+    // No database has a sealed record here, and the Worker that answers has.
+    for (const canary of [[], ["--canary", "10"]]) {
+      const lost = await deployWith([...at, ...canary], { SEAL_KEYS: k2 });
+      expect(lost).toMatchObject({ code: 1, output: expect.stringContaining("SEAL_KEYS has no k1, and") });
+    }
+    const wrong = { OPERATOR_CLIENT_SECRET: "a-secret-that-the-worker-does-not-have" };
+    for (const keys of [SEAL_KEYS, k2]) {
+      const unknown = await deployWith(at, { ...wrong, SEAL_KEYS: keys });
+      expect(unknown.code).toBe(1);
+      expect(unknown.output).toMatch(/--lose-sealed: Which keys .* is not known \(the token endpoint answers 401/);
+    }
+    const moved = WITH_EVENTS.replace(HOST, "other.example.com");
+    writeDeployment("production", moved);
+    const elsewhere = await deployWith(["--move-host"]);
+    expect(elsewhere.output).toContain(
+      `(the Worker is at https://${HOST}, and the file says https://other.example.com)`,
+    );
+    writeDeployment("production", WITH_EVENTS);
+    expect(elsewhere.code).toBe(1);
+
+    const plan = (args: readonly string[], given: Record<string, string>) => deployWith(["--plan", ...args], given);
+    const meant = await plan([...at, "--lose-sealed"], { SEAL_KEYS: k2 });
+    expect(meant).toMatchObject({ code: 0, output: expect.stringContaining("(the Worker is not asked)") });
+    const rotating = await plan(at, { ...wrong, OPERATOR_CLIENT_SECRET_PREVIOUS: SECRET });
+    expect(rotating.code, rotating.output).toBe(0);
+    for (const { output } of [rotating, await plan([], { SEAL_KEYS: "" })]) expect(output).not.toContain("not known");
+    expect(account.calls.length).toBe(before);
   });
 
   it("changes nothing with a token that Cloudflare does not take any more", async () => {
@@ -684,11 +761,20 @@ describe("a deployment", () => {
 
     // shows: running/commands/npm-run-deploy-data-would-be-lost
     it("needs the flags of a deployment to bring back variables that lose data", async () => {
-      const flagsOf = ["--lose-events", "--move-host", "--rename-platform", "--move-jurisdiction"];
+      const flagsOf = [
+        "--lose-events",
+        "--move-host",
+        "--move-sign-in",
+        "--rename-platform",
+        "--rename-people",
+        "--move-jurisdiction",
+      ];
       backTo(
         withTexts({
           EVENT_RETENTION_DAYS: "7",
           PUBLIC_URL: "https://old.example.com",
+          AUTH_URL: "https://login.example.com",
+          SUBJECT: "opaque",
           PLATFORM: "acme",
           JURISDICTION: "",
         }),
@@ -786,13 +872,26 @@ describe("a deployment", () => {
       expect(worker().settings.observability).toMatchObject({ redact_query_string: true });
     });
 
+    it("needs the flags for a canary too", async () => {
+      writeDeployment(
+        "production",
+        `${WITH_EVENTS.replace("[object", 'auth_host = "login.example.com"\n[object')}SUBJECT = "opaque"\n`,
+      );
+      const canary = (...flags: string[]) => deploy(["production", ...atPlatform(), "--canary", "10", ...flags], GIVEN);
+      const refused = await nothingChanges(canary());
+      for (const flag of ["--rename-people: ", "--move-sign-in: "]) expect(refused).toContain(flag);
+      expect(await nothingChanges(canary("--move-sign-in"))).toContain("--rename-people: SUBJECT changes from email");
+      const meant = await canary("--move-sign-in", "--rename-people", "--plan");
+      expect(meant.code, meant.output).toBe(0);
+    });
+
     it.each([
       ["a class of objects", without("GuessCounter"), "New classes of objects take no canary"],
       ["a shard", without("SHARD_01"), "New shards take no canary (1)"],
       ["objects of tenants", withTexts({ TENANT_OBJECTS: "" }), "The first tenant_objects takes no canary"],
     ])("takes no canary beside a version that lacks %s", async (_, change, words) => {
       share([upload("0.0.9", change), 100]);
-      const output = await nothingChanges(deploy(["production", "--yes", "--canary", "10"], GIVEN));
+      const output = await nothingChanges(deploy(["production", ...atPlatform(), "--canary", "10"], GIVEN));
       expect(output).toContain(words);
       if (words.includes("classes"))
         expect(output).toContain("+ objects of class GuessCounter; no rollback goes back over that");
@@ -809,7 +908,10 @@ describe("a deployment", () => {
       worker.secrets.set(name, "of a thief, who knows it well enough");
     for (const name of ["R2_ACCESS_KEY_ID", "R2_SECRET_ACCESS_KEY"]) bindings().push({ type: "secret_text", name });
     const replaced = { ...GIVEN, R2_ACCESS_KEY_ID: "new-id", R2_SECRET_ACCESS_KEY: "new-key" };
-    const canary = await deploy(["production", "--yes", "--canary", "10"], { ...replaced, NODE_OPTIONS: WITHOUT_R2 });
+    const canary = await deploy(["production", ...atPlatform(), "--canary", "10"], {
+      ...replaced,
+      NODE_OPTIONS: WITHOUT_R2,
+    });
     expect(canary.code, canary.output).toBe(0);
     for (const name of Object.keys(replaced)) expect(canary.output).toContain(`~ secret ${name}, from the environment`);
     expect(Object.fromEntries(worker.secrets)).toMatchObject(replaced);

@@ -1,6 +1,6 @@
 import { OPERATORS, putOperators } from "../../scripts/lib/local/operators.ts";
-import { UserError } from "../../scripts/lib/user-error.ts";
 import type { Deployment } from "./deployment.ts";
+import { done, operatorToken } from "./operator.ts";
 import type { Answer, Ask } from "./reach.ts";
 
 /**
@@ -31,7 +31,7 @@ export async function firstOperator({ ask, deployment, operatorSecret, say }: Fi
   if (operatorSecret === undefined)
     return say(`No link for ${operator} was made: OPERATOR_CLIENT_SECRET is not known here.`);
 
-  const token = await tokenOf(ask, { prefix, platform, operatorSecret });
+  const token = await operatorToken(ask, { prefix, platform, secrets: [operatorSecret] });
   const send = async (method: string, path: string, body?: unknown): Promise<Answer> =>
     ask(`${prefix}/admin/v1/${path}`, {
       method,
@@ -39,36 +39,17 @@ export async function firstOperator({ ask, deployment, operatorSecret, say }: Fi
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     });
   const isThere = async (path: string): Promise<boolean> => (await send("GET", path)).status === 200;
-  const put = async (path: string, body: unknown): Promise<void> => void (await done(send("PUT", path, body), path));
+  const put = async (path: string, body: unknown): Promise<void> => void done(await send("PUT", path, body), path);
 
   if (await isThere(`${ORGANIZATION}/members/${operator}`)) return say(`${operator} operates it at ${place}.`);
   if (!(await isThere(`clients/${OPERATORS.client}`)))
     await putOperators(put, { platform, consoles: [place], exits: [place] });
   const path = `${ORGANIZATION}/invitations/${operator}/link`;
-  const { link } = JSON.parse((await done(send("POST", path, { roles: [OPERATORS.role] }), path)).body) as {
+  const { link } = JSON.parse(done(await send("POST", path, { roles: [OPERATORS.role] }), path).body) as {
     link: string;
   };
   // As a member of the console's tenant, the operator is not asked to consent to the console.
   await put(`tenants/${OPERATORS.tenant}/members/${operator}`, { roles: [] });
   say(`\n${operator} becomes its first operator by this link. It works once, for a day, and asks for a password:`);
   say(`\n  ${link}\n\nThen sign in at ${place}, for the organization "${OPERATORS.organization}".`);
-}
-
-async function tokenOf(
-  ask: Ask,
-  { prefix, platform, operatorSecret }: Record<"prefix" | "platform" | "operatorSecret", string>,
-): Promise<string> {
-  const basic = Buffer.from(`${platform}.operator:${encodeURIComponent(operatorSecret)}`).toString("base64");
-  const asked = ask(`${prefix}/oauth2/v1/token`, {
-    method: "POST",
-    headers: { authorization: `Basic ${basic}`, "content-type": "application/x-www-form-urlencoded" },
-    body: "grant_type=client_credentials",
-  });
-  return (JSON.parse((await done(asked, "the token endpoint")).body) as { access_token: string }).access_token;
-}
-
-async function done(asked: Promise<Answer>, what: string): Promise<Answer> {
-  const answer = await asked;
-  if (answer.status >= 300) throw new UserError(`${what} answers ${answer.status}: ${answer.body.slice(0, 300)}`);
-  return answer;
 }

@@ -7,7 +7,10 @@ import type { Deployment } from "./deployment.ts";
 export interface Found {
   /** The directory. */
   readonly database: FoundDatabase | undefined;
-  /** The databases of the other shards, from 1 on. Undefined for one that is not there, and for an object. */
+  /**
+   * The databases of the other shards, from 1 on. Undefined for one that is not there, and for an object: only the
+   * Worker knows what that has (sealed.ts).
+   */
   readonly shards: readonly (FoundDatabase | undefined)[];
   readonly bucket: FoundBucket | undefined;
   readonly backupBucket: FoundBucket | undefined;

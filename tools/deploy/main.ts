@@ -22,13 +22,14 @@ import { checkCanary, checkUnchanged, findCanary, type Canary } from "./canary.t
 import { createCloudflare, type Cloudflare } from "./cloudflare.ts";
 import { deploymentPath, newDeploymentFile, readDeployment, type Deployment } from "./deployment.ts";
 import { destroy, destruction } from "./destroy.ts";
-import { inspect } from "./found.ts";
+import { inspect, type FoundWorker } from "./found.ts";
 import { migrationNames } from "./migrations.ts";
-import { DANGER_FLAGS, makePlan, type Plan } from "./plan.ts";
+import { DANGER_FLAGS, makePlan, type DangerFlag, type Plan } from "./plan.ts";
 import { findWayBack, newClasses, planRollback, releaseOf } from "./rollback.ts";
 import { askAt, askHost, waitUntilReachable, type Ask } from "./reach.ts";
 import { firstOperator } from "./first-operator.ts";
 import { ESCROW, keepSecrets, planSecrets } from "./secrets.ts";
+import { askUsedSealKeys, type UsedSealKeys } from "./sealed.ts";
 import { checkZones, smokeTest, type Check } from "./smoke.ts";
 import { runningVersions } from "./versions.ts";
 
@@ -50,10 +51,13 @@ Options
   --plan               show what would change, and end
   --tour               take the tour at the end; it makes a tenant named tour… and removes it
   --secrets FILE       where secrets that are made here are kept (deploy/<name>.secrets)
-  --at URL             where the tests reach the platform, before its name leads there
+  --at URL             where the platform is asked and tested, before its name leads there
   --lose-events        a shorter retention, or smaller logs
+  --lose-sealed        SEAL_KEYS, without asking the Worker which keys its objects need
   --rename-platform    another PLATFORM or PATH_PREFIX
+  --rename-people      another SUBJECT
   --move-host          another host
+  --move-sign-in       another auth_host
   --take-over          a bucket that has objects already
   --move-jurisdiction  another jurisdiction: topics and files begin empty
 A rollback brings old variables back, so it needs these flags too.
@@ -121,10 +125,11 @@ async function deployAll(name: string, options: Options): Promise<void> {
   const canary = findCanary(deployment, running);
   if (canary !== undefined && percent !== undefined) return raiseCanary(deployment, canary, percent, options);
   const found = await inspect(cloudflare, deployment);
-  const secrets = planSecrets(found, {
+  const secrets = await planSecrets(found, {
     env: process.env,
     path: secretsPath,
     mayMake: isTerminal || options.secrets !== undefined,
+    askUsedSealKeys: (worker) => askRunning(deployment, worker, options),
   });
   const s3Secrets = givenS3Secrets(process.env);
   const { s3 } = parseWithS3({ ...deployment.vars, ...PLACEHOLDER_SECRETS, ...secrets.values }, s3Secrets);
@@ -148,10 +153,27 @@ async function deployAll(name: string, options: Options): Promise<void> {
   await test(cloudflare, deployment, options);
 }
 
+/**
+ * Asks the Worker that runs which seal keys it needs. With --lose-sealed it is not asked: it may be a thief's, who would
+ * see the operator's secret. Nor is it asked at a host that the file does not name.
+ */
+async function askRunning(deployment: Deployment, worker: FoundWorker, options: Options): Promise<UsedSealKeys> {
+  if (has(options, "lose-sealed")) return { fault: "the Worker is not asked" };
+  const { PUBLIC_URL: url = "" } = worker.vars;
+  if (options.at === undefined && url !== deployment.publicUrl)
+    return { fault: `the Worker is at ${url || "an unknown host"}, and the file says ${deployment.publicUrl}` };
+  const { OPERATOR_CLIENT_SECRET: given, OPERATOR_CLIENT_SECRET_PREVIOUS: previous } = process.env;
+  const { OPERATOR_CLIENT_SECRET: kept } = readDevVars(secretsPathOf(deployment, options));
+  const secrets = [...new Set([given, previous, kept].flatMap((secret) => secret || []))];
+  return askUsedSealKeys(worker, { ask: asking(deployment, options), secrets });
+}
+
+const has = (options: Options, flag: DangerFlag): boolean => options[flag as keyof Options] === true;
+
 /** Refuses what cannot be, and what loses data and is not asked for by its flag. */
 function refuse({ refusals, dangers }: Plan, options: Options): void {
   if (refusals.length > 0) throw new UserError(`\nNothing was changed:\n${bullets(refusals)}`);
-  const forbidden = dangers.filter(({ flag }) => options[flag as keyof Options] !== true);
+  const forbidden = dangers.filter(({ flag }) => !has(options, flag));
   if (forbidden.length > 0 && options.plan !== true)
     throw new UserError(
       `\nNothing was changed. If that is meant:\n${bullets(forbidden.map(({ flag, text }) => `--${flag}: ${text}`))}`,
@@ -278,7 +300,7 @@ async function wranglerToken(): Promise<string> {
 }
 
 async function test(cloudflare: Cloudflare, deployment: Deployment, options: Options): Promise<void> {
-  const ask: Ask = options.at === undefined ? askHost(deployment.publicUrl) : askAt(options.at);
+  const ask = asking(deployment, options);
   await waitUntilReachable(ask, say);
   const secret =
     process.env["OPERATOR_CLIENT_SECRET"] || readDevVars(secretsPathOf(deployment, options))["OPERATOR_CLIENT_SECRET"];
@@ -291,6 +313,8 @@ async function test(cloudflare: Cloudflare, deployment: Deployment, options: Opt
   say(`\n${deployment.publicUrl} works.`);
   await firstOperator({ ask, deployment, operatorSecret: secret, say });
 }
+
+const asking = ({ publicUrl }: Deployment, { at }: Options): Ask => (at === undefined ? askHost(publicUrl) : askAt(at));
 
 function report(checks: readonly Check[]): number {
   for (const { name, fault, unknown } of checks)

@@ -20,12 +20,22 @@ export interface Danger {
   readonly text: string;
 }
 
-export const DANGER_FLAGS = ["lose-events", "rename-platform", "move-host", "take-over", "move-jurisdiction"] as const;
+export const DANGER_FLAGS = [
+  "lose-events",
+  "lose-sealed",
+  "rename-platform",
+  "rename-people",
+  "move-host",
+  "move-sign-in",
+  "take-over",
+  "move-jurisdiction",
+] as const;
 export type DangerFlag = (typeof DANGER_FLAGS)[number];
 
 /** The part of the plan that secrets.ts decides. */
 export interface SecretPlan {
   readonly changes: readonly string[];
+  readonly dangers: readonly Danger[];
   readonly refusals: readonly string[];
 }
 
@@ -223,7 +233,17 @@ export function changeVars(running: Vars, vars: Vars): Required<Omit<Part, "refu
     if (key === "PUBLIC_URL" && before !== "")
       dangers.push({
         flag: "move-host",
-        text: `The platform moves from ${before} to ${shown(after)}: all tokens and links end.`,
+        text: `The platform moves from ${before} to ${shown(after)}: all tokens and links end${pagesOf(running) === pagesOf(vars) ? "" : ", and so do passkeys and browser sessions"}.`,
+      });
+    if (key === "AUTH_URL" && pagesOf(running) !== pagesOf(vars))
+      dangers.push({
+        flag: "move-sign-in",
+        text: `The pages for people move from ${shown(pagesOf(running))} to ${shown(pagesOf(vars))}: all passkeys and browser sessions end, and identity providers refuse sign-ins until they know the callbacks there.`,
+      });
+    if (key === "SUBJECT" && subjectOf(running) !== subjectOf(vars))
+      dangers.push({
+        flag: "rename-people",
+        text: `SUBJECT changes from ${subjectOf(running)} to ${subjectOf(vars)}: everybody gets another sub, so every application takes each person for a new one.`,
       });
     if (key === "JURISDICTION")
       dangers.push({
@@ -233,6 +253,15 @@ export function changeVars(running: Vars, vars: Vars): Required<Omit<Part, "refu
   }
   return { changes, dangers };
 }
+
+/** Where people sign in. Passkeys, cookies and the callbacks of identity providers belong to this origin. */
+const pagesOf = ({ AUTH_URL: own = "", PUBLIC_URL: main = "" }: Vars): string => {
+  const url = own || main;
+  return URL.parse(url)?.origin ?? url;
+};
+
+/** What `sub` is. A version without the variable has the default. */
+const subjectOf = ({ SUBJECT: subject }: Vars): string => subject || "email";
 
 const shown = (value: string | undefined): string => (value === undefined || value === "" ? '""' : value);
 

@@ -3,8 +3,9 @@ import { writeFileSync } from "node:fs";
 import { relative } from "node:path";
 import { readDevVars } from "../../scripts/lib/local/dev-vars.ts";
 import { ROOT } from "../../scripts/lib/root.ts";
-import type { Found } from "./found.ts";
-import type { SecretPlan } from "./plan.ts";
+import type { Found, FoundWorker } from "./found.ts";
+import type { Danger, SecretPlan } from "./plan.ts";
+import { hasObjectShards, type UsedSealKeys } from "./sealed.ts";
 
 /**
  * The secrets that a deployment uploads.
@@ -37,9 +38,14 @@ export interface SecretSources {
   readonly path: string;
   /** True if somebody will know the file: a person at a terminal, or a caller who named it. */
   readonly mayMake: boolean;
+  /** Asks the running Worker, which alone can read shards that are objects. */
+  askUsedSealKeys(worker: FoundWorker): Promise<UsedSealKeys>;
 }
 
-export function planSecrets({ database, shards, worker }: Found, { env, path, mayMake }: SecretSources): Secrets {
+export async function planSecrets(
+  { database, shards, worker }: Found,
+  { env, path, mayMake, askUsedSealKeys }: SecretSources,
+): Promise<Secrets> {
   const kept = readDevVars(path);
   const values: Record<string, string> = {};
   const made: Record<string, string> = {};
@@ -72,13 +78,22 @@ export function planSecrets({ database, shards, worker }: Found, { env, path, ma
     }
   }
   const used = [database, ...shards].flatMap((one) => one?.sealKeyIds ?? []);
+  const dangers: Danger[] = [];
+  if (values["SEAL_KEYS"] !== undefined && worker !== undefined && hasObjectShards(worker)) {
+    const asked = await askUsedSealKeys(worker);
+    if ("ids" in asked) used.push(...asked.ids);
+    else dangers.push({ flag: "lose-sealed", text: notKnown(asked.fault) });
+  }
   const lost = sealKeysThatAreMissing(values["SEAL_KEYS"], [...new Set(used)]);
   if (lost.length > 0)
     refusals.push(
       `SEAL_KEYS has no ${lost.join(", ")}, and records are sealed with it. Put the new key in front of the old ones.`,
     );
-  return { values, made, isOnlyCopy, changes, refusals };
+  return { values, made, isOnlyCopy, changes, dangers, refusals };
 }
+
+const notKnown = (fault: string): string =>
+  `Which keys sealed the push subscriptions in shards that are objects is not known (${fault}). Those under a key that SEAL_KEYS lacks end. Let the running Worker be asked: set the OPERATOR_CLIENT_SECRET that it has, and --at if its name does not lead there.`;
 
 function sealKeysThatAreMissing(keys: string | undefined, used: readonly string[]): string[] {
   if (keys === undefined) return [];

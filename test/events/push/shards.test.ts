@@ -234,6 +234,22 @@ describe("push records of a topic", () => {
   });
 });
 
+describe("the list of seal keys", () => {
+  it("counts the records of each shard, so that a deployment can refuse to lose the key of one", async () => {
+    const ask = await clientAt(here());
+    for (const shard of PLACES) {
+      const { path, topic } = await topicIn(shard);
+      await expectJson(await ask(`${path}/subscriptions`, "POST", body()), 201);
+      const key = `k-${unique("of")}`;
+      const reseal = shardDb(shard).prepare("UPDATE push_subscription SET seal_key = ? WHERE topic = ?");
+      await reseal.bind(key, nameOf(topic)).run();
+      const keys = await expectJson<object[]>(await operate("seal-keys"), 200);
+      expect(keys).toContainEqual(expect.objectContaining({ id: key, use: "missing", pushSubscriptions: 1 }));
+      expect((await ask(`${path}/subscriptions/orders`, "DELETE")).status).toBe(204);
+    }
+  });
+});
+
 describe("a client that is removed and created again", () => {
   it("has none of the records that were left over, which end within a day and block nothing", async () => {
     const { path, topic } = await topicIn(2);
