@@ -147,7 +147,7 @@ async function checkPushes(
   [client = "", name = ""]: readonly string[],
   findings: CheckFinding[],
 ): Promise<More> {
-  const records = await push.store.ofTopicAfter(topic.incarnation, client, name, ASKED.pushes);
+  const { records, next } = await push.store.ofTopicAfter(topic.incarnation, client, name, ASKED.pushes);
   const cursors = await Promise.all(
     records.map(async ({ id }): Promise<readonly number[] | undefined> =>
       pushOf(pushSubscriptions, topic, id).position(),
@@ -158,9 +158,7 @@ async function checkPushes(
     if (cursor === undefined) findings.push({ ...NOTHING, kind: "push_without_object", topic: nameOf(topic), subject });
     else findings.push(...beyond("push_beyond_log", topic, subject, cursor, ends));
   }
-  const last = records.at(-1);
-  const isMore = records.length === ASKED.pushes && last !== undefined;
-  return { count: records.length, after: isMore ? [last.client, last.name] : undefined };
+  return { count: records.length, after: next };
 }
 
 const beyond = (

@@ -37,7 +37,7 @@ export async function reopenLogs(ports: MendPorts, id: TopicId): Promise<Reopene
 
 /** Opens the object of a push subscription at the newest event. False: there is no such record or topic. */
 export async function reopenPush(ports: MendPorts, id: string): Promise<boolean> {
-  const record = await ports.push.store.findById(id);
+  const record = await ports.push.store.findAsked(id);
   if (record === undefined) return false;
   const address = topicOf(record);
   const topic = await ports.store.find(address);

@@ -59,8 +59,8 @@ export async function listConsumers(
   const beginning = beginningOf(reader);
   const names = await ports.directory.onActive(id, nowMs, async (topic) => {
     const log = logOf(ports.logs, addressOf(topic), 0);
-    const found: readonly string[] = await log.consumersNamed(beginning, READ.namedConsumers);
-    return found.map((name) => name.slice(beginning.length));
+    const found: readonly string[] | "gone" = await log.consumersNamed(beginning, READ.namedConsumers);
+    return found === "gone" ? undefined : found.map((name) => name.slice(beginning.length));
   });
   return names === undefined ? err({ kind: "no_topic" }) : ok(names);
 }
@@ -76,7 +76,8 @@ export async function removeConsumer(
   const name = `${beginningOf(reader)}${consumer}`;
   const removed = await ports.directory.onActive(id, nowMs, async (topic) => {
     const address = addressOf(topic);
-    const known: readonly string[] = await logOf(ports.logs, address, 0).consumersNamed(name, 1);
+    const known: readonly string[] | "gone" = await logOf(ports.logs, address, 0).consumersNamed(name, 1);
+    if (known === "gone") return undefined;
     if (known[0] !== name) return "removed";
     const outcome: "removed" | "failed" = await consumerOf(ports.consumers, address, name).remove(address, name);
     return outcome;

@@ -212,7 +212,8 @@ export class TopicLog extends RestorableObject<LogEnv> {
 
   /** Registers a consumer unless there are `most` others whose names have this prefix. */
   addNamedConsumer(name: string, beginning: string, most: number): "added" | "full" | "gone" {
-    const names = this.consumersNamed(beginning, most);
+    if (this.#tail === undefined) return "gone";
+    const names = this.#consumers.listNamed(beginning, most);
     return names.length >= most && !names.includes(name) ? "full" : this.addConsumer(name);
   }
 
@@ -231,8 +232,8 @@ export class TopicLog extends RestorableObject<LogEnv> {
   }
 
   /** Some of the consumers' names with this prefix, in order. */
-  consumersNamed(beginning: string, limit: number): string[] {
-    return this.#tail === undefined ? [] : this.#consumers.listNamed(beginning, limit);
+  consumersNamed(beginning: string, limit: number): string[] | "gone" {
+    return this.#tail === undefined ? "gone" : this.#consumers.listNamed(beginning, limit);
   }
 
   /** Registers a push subscription by its object's name. Returns the end of this log, where it starts. */

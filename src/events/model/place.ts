@@ -18,13 +18,18 @@ export const idIn = (shard: number, random: Random): string =>
 export const incarnationOf = (name: string, shards: number, random: Random): string =>
   idIn(homeOf(name, shards), random);
 
-/** The shard in an incarnation or in the id of a subscription. Accepts any text, since callers can send any id. */
+/** The shard in an id that a caller sent, which may be any text. Undefined: there is no such shard. */
+export function shardAsked(id: string, shards: number): number | undefined {
+  const shard = shards === 1 || !OF_SHARD.test(id) ? 0 : Number.parseInt(id.slice(0, 2), 16);
+  return shard < shards ? shard : undefined;
+}
+
+/** The shard in an incarnation or in the id of a subscription. */
 export function shardIn(id: string, shards: number): number {
-  if (shards === 1 || !OF_SHARD.test(id)) return 0;
-  const shard = Number.parseInt(id.slice(0, 2), 16);
-  if (shard < shards) return shard;
+  const shard = shardAsked(id, shards);
+  if (shard !== undefined) return shard;
   // While a deployment adds a shard, an older isolate may see a topic of the new shard.
-  throw new StoreUnavailable(`shard ${shard} is not bound`);
+  throw new StoreUnavailable(`shard ${Number.parseInt(id.slice(0, 2), 16)} is not bound`);
 }
 
 const RANDOM_BYTES = 16;

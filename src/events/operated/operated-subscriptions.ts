@@ -58,17 +58,17 @@ export function operatedSubscriptions(ports: RequestPorts & SubscriptionPorts): 
     run: (found: FoundSubscription) => Promise<Result<Answer, Failure | Problem>>,
   ): Promise<Answer> =>
     withRetryAfter(ports, async () => {
-      const record = await store.findById(id);
+      const record = await store.findAsked(id);
       const topic = record === undefined ? undefined : await activeTopic(ports, topicOf(record), nowMs);
       // A topic that was created again has other subscriptions.
       if (record === undefined || topic?.incarnation !== record.incarnation) return err(noSuch("push subscription"));
       return run({ topic, record });
     });
   return {
-    find: (id) => store.findById(id),
+    find: (id) => store.findAsked(id),
     list: (filter, paging) => store.listAll(filter, paging),
     async remove(id, by, nowMs, waitUntil) {
-      const record = await store.findById(id);
+      const record = await store.findAsked(id);
       return record !== undefined && (await deleteSubscription(ports, record, by, nowMs, waitUntil)).ok;
     },
     status: (id, nowMs) => on(id, nowMs, async (found) => ok(json(200, await statusOf(ports, found)))),

@@ -327,7 +327,8 @@ export class PushSubscriptionObject extends RestorableObject<PushEnv> implements
       this.#setAlarm(Math.max(nextMs, nowMs));
       this.ctx.waitUntil(eligibility.report(deliveries.isFailing() || deliveries.count("dead") > 0));
     } catch (thrown) {
-      // The alarm set before the run still stands.
+      // The alarm set before the run still stands. What was written is rolled back, so it is read again.
+      deliveries.recount();
       this.ports.log.error("push run not finished", { push: state.id, error: describeError(thrown) });
     }
   }

@@ -43,7 +43,7 @@ export const subscriberRoutes = (ports: RequestPorts & SubscriptionPorts): Route
       asOverseer(ports, call, async (id) => {
         const topic = await activeTopic(ports, id, call.nowMs);
         if (topic === undefined) return err({ kind: "no_topic" });
-        const record = await ports.push.store.findById(call.params.subscriberId);
+        const record = await ports.push.store.findAsked(call.params.subscriberId);
         if (record?.incarnation !== topic.incarnation) return err({ kind: "no_subscription" });
         const ended = await deleteSubscription(ports, record, callerOf(call), call.nowMs, (work) =>
           call.waitUntil(work),

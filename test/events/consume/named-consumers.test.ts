@@ -106,6 +106,28 @@ describe("a caller's named consumers", () => {
     expect((await topic.read()).status).toBe(200);
   });
 
+  it("are those of the topic that there is, also for an isolate that knows an earlier one", async () => {
+    const elsewhere = eventsApp();
+    const topic = await makeTopic(app);
+    const path = `${topic.path}/consumers`;
+    const knows = async () =>
+      expect((await elsewhere.call(`${topic.path}/events`, { as: topic.owner })).status).toBe(200);
+    await knows();
+    expect((await app.call(topic.path, { as: topic.owner, method: "DELETE" })).status).toBe(202);
+    await expectProblem(await elsewhere.call(path, { as: topic.owner }), 404, "element_resource_non_existing");
+    const eventType = topic.path.split("/").at(-1);
+    const create = async () => app.call("/pubsub/v1/topics", { as: topic.owner, json: { eventType } });
+    await expect.poll(async () => (await create()).status).toBe(201);
+    await knows();
+    expect((await app.call(topic.path, { as: topic.owner, method: "DELETE" })).status).toBe(202);
+    await expect.poll(async () => (await create()).status).toBe(201);
+    await topic.put({ payload: "a" });
+    expect(payloads(await topic.read({}, as("one")))).toEqual(["a"]);
+    const removed = await elsewhere.call(`${path}/one`, { as: topic.owner, method: "DELETE" });
+    expect(removed.status).toBe(204);
+    expect(await listed(topic)).toEqual([]);
+  });
+
   it("are removed with their topic", async () => {
     const topic = await makeTopic(app);
     await topic.put({ payload: "a" });

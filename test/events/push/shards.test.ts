@@ -250,6 +250,42 @@ describe("the list of seal keys", () => {
   });
 });
 
+describe("a list of subscribers", () => {
+  it("goes on behind the record of a removed client", async () => {
+    const { path, topic } = await topicIn(2);
+    const clients = await Promise.all([1, 2, 3].map(() => makeClient({ tenant: owner.tenant })));
+    const ids = clients.map(({ clientId }) => clientId).toSorted();
+    for (const client of clients)
+      await expectJson(await (await clientAt(here(), client))(`${path}/subscriptions`, "POST", body()), 201);
+    // As after a removal whose part in the other shard failed.
+    await env.DB.prepare("DELETE FROM client WHERE id = ?").bind(ids[0]).run();
+    const seen: string[] = [];
+    for (let next: string | undefined = `${path}/subscribers?pageSize=1`; next !== undefined;) {
+      const answer = await call(next, { token });
+      seen.push(...(await answer.clone().json<any[]>()).map(({ client }) => client));
+      const [, link] = /<([^>]*)>; rel="next"/.exec(answer.headers.get("link")!) ?? [];
+      next = link && link.replace(/^https:\/\/[^/]*/, "");
+    }
+    expect(seen).toEqual(ids.slice(1));
+    const { records, next } = await pushStore.ofTopicAfter(topic.incarnation, "", "", 1);
+    expect([records, next?.[0]]).toEqual([[], ids[0]]);
+  });
+
+  it("has none with an id of a shard that does not exist", async () => {
+    const { path } = await topicIn(1);
+    const id = "f".repeat(34);
+    expect((await call(`${path}/subscribers/${id}`, { token, method: "DELETE" })).status).toBe(404);
+    for (const [what, method] of [
+      ["", "GET"],
+      ["/deliveries?state=dead", "GET"],
+      ["", "DELETE"],
+    ] as const)
+      expect((await operate(`push-subscriptions/${id}${what}`, method)).status).toBe(404);
+    const cursor = btoa(JSON.stringify([id])).replaceAll("=", "");
+    expect((await operate(`push-subscriptions?pageNumber=2&cursor=${cursor}`)).status).toBe(200);
+  });
+});
+
 describe("a client that is removed and created again", () => {
   it("has none of the records that were left over, which end within a day and block nothing", async () => {
     const { path, topic } = await topicIn(2);

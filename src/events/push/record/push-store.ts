@@ -10,7 +10,7 @@ import type { Random } from "../../../platform/runtime/random.ts";
 import { RUNS_OF_A_DAY, sliceAt } from "../../../platform/storage/slice.ts";
 import { SHARDS_AT_ONCE, type Shards } from "../../../platform/storage/shards.ts";
 import { RIGHT_COPY } from "../../model/limits.ts";
-import { idIn, shardIn } from "../../model/place.ts";
+import { idIn, shardAsked, shardIn } from "../../model/place.ts";
 import { BY_PLATFORM, pushAudit } from "./audit.ts";
 import {
   createRecordStore,
@@ -87,6 +87,12 @@ export function createPushStore(deps: PushStoreDeps) {
   }
   const all = async (id: string, find: (store: RecordStore) => Promise<readonly PushRecord[]>) =>
     withRights(placeOf(id), await find(storeOf(id)));
+  /** Void records are left out of a page after it was read, so that they end no list. */
+  async function validOf(page: Page<PushRecord>): Promise<Page<PushRecord>> {
+    const byShard = [...Map.groupBy(page.items, ({ id }) => placeOf(id))];
+    const valid = await mapInParallel(byShard, SHARDS_AT_ONCE, ([shard, records]) => withRights(shard, records));
+    return { ...page, items: valid.flat(), hasRowsBefore: page.hasRowsBefore === true || page.items.length > 0 };
+  }
 
   /** Carries audit rows to the directory. A failure is only logged, since `sweep` carries them later. */
   async function carry(shard: number): Promise<void> {
@@ -114,14 +120,14 @@ export function createPushStore(deps: PushStoreDeps) {
     return isTopicActive === 0 ? "no_topic" : clientCreatedAtMs === null ? "no_client" : undefined;
   }
 
-  /** Records that match, shard by shard, in each by id. */
+  /** Records that match, shard by shard, in each by id. Void ones are among them. */
   async function matching(
     filter: PushFilter,
     after: string,
     { limit, skip }: RowRange,
   ): Promise<readonly PushRecord[]> {
     if (stores.length === 1) return directory.matchingAfter(filter, after, { limit, skip });
-    const from = after === "" ? 0 : placeOf(after);
+    const from = after === "" ? 0 : (shardAsked(after, stores.length) ?? stores.length);
     const counts = await ofEach(async (store, shard) =>
       shard < from ? 0 : store.countAfter(filter, shard === from ? after : "", limit + skip),
     );
@@ -134,8 +140,8 @@ export function createPushStore(deps: PushStoreDeps) {
       left -= taken;
       if (taken > 0) parts.push({ shard, skip: behind, limit: taken });
     }
-    const found = await mapInParallel(parts, SHARDS_AT_ONCE, async ({ shard, ...range }) =>
-      withRights(shard, await stores[shard]!.matchingAfter(filter, shard === from ? after : "", range)),
+    const found = await mapInParallel(parts, SHARDS_AT_ONCE, ({ shard, ...range }) =>
+      stores[shard]!.matchingAfter(filter, shard === from ? after : "", range),
     );
     return found.flat();
   }
@@ -167,6 +173,10 @@ export function createPushStore(deps: PushStoreDeps) {
 
     findById: (id: string): Promise<PushRecord | undefined> => one(id, (store) => store.findById(id)),
 
+    /** The record of an id that a caller sent. */
+    findAsked: async (id: string): Promise<PushRecord | undefined> =>
+      shardAsked(id, stores.length) === undefined ? undefined : one(id, (store) => store.findById(id)),
+
     /** The record for its deliveries. `halt` may come from a cached right, whose time is `asOfMs`. */
     async forDelivery(id: string, nowMs: number): Promise<PushRecord | undefined> {
       const record = await storeOf(id).findById(id);
@@ -192,20 +202,27 @@ export function createPushStore(deps: PushStoreDeps) {
       const after = textsOf(paging, 2);
       if (after === undefined) return undefined;
       const read = (from: readonly string[], range: RowRange) =>
-        all(incarnation, (store) => store.ofTopicAfter(incarnation, from, range));
-      return pageOf(paging, { after, beginning: ["", ""], read, keyOf: ({ client, name }) => [client, name] });
+        storeOf(incarnation).ofTopicAfter(incarnation, from, range);
+      const keyOf = ({ client, name }: PushRecord) => [client, name];
+      return validOf(await pageOf(paging, { after, beginning: ["", ""], read, keyOf }));
     },
 
-    /** Some records on a topic, by client and name, after one of them. */
-    ofTopicAfter: (incarnation: string, client: string, name: string, limit: number): Promise<readonly PushRecord[]> =>
-      all(incarnation, (store) => store.ofTopicAfter(incarnation, [client, name], { limit, skip: 0 })),
+    /**
+     * Some records on a topic, by client and name, after one of them. `next`: the place of the last one, if there may be
+     * more.
+     */
+    async ofTopicAfter(incarnation: string, client: string, name: string, limit: number) {
+      const found = await storeOf(incarnation).ofTopicAfter(incarnation, [client, name], { limit, skip: 0 });
+      const last = found.length < limit ? undefined : found.at(-1);
+      return { records: await withRights(placeOf(incarnation), found), next: last && [last.client, last.name] };
+    },
 
     /** Records that match, shard by shard, in each by id; undefined if the cursor belongs to another list. */
     async listAll(filter: PushFilter, paging: Paging): Promise<Page<PushRecord> | undefined> {
       const after = textsOf(paging, 1);
       if (after === undefined) return undefined;
       const read = ([from = ""]: readonly string[], range: RowRange) => matching(filter, from, range);
-      return pageOf(paging, { after, beginning: [""], read, keyOf: ({ id }) => [id] });
+      return validOf(await pageOf(paging, { after, beginning: [""], read, keyOf: ({ id }) => [id] }));
     },
 
     /** Statement that counts the records of a shard as `n`, void ones included. */
