@@ -208,8 +208,8 @@ export function createPushStore(deps: PushStoreDeps) {
     },
 
     /**
-     * Some records on a topic, by client and name, after one of them. `next`: the place of the last one, if there may be
-     * more.
+     * Some records on a topic, by client and name, after one of them. `next`: the place of the last one, if more may
+     * follow.
      */
     async ofTopicAfter(incarnation: string, client: string, name: string, limit: number) {
       const found = await storeOf(incarnation).ofTopicAfter(incarnation, [client, name], { limit, skip: 0 });
