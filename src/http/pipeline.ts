@@ -3,6 +3,7 @@ import { describeError } from "../platform/runtime/log.ts";
 import { randomId, type Random } from "../platform/runtime/random.ts";
 import { ok } from "../platform/model/result.ts";
 import { TryLater } from "../platform/model/try-later.ts";
+import { networkOf } from "../platform/outside/ip-range.ts";
 import type { Span } from "../platform/ports/tracing.ts";
 import { redactSecrets } from "../platform/text/text.ts";
 import { admit } from "./admit.ts";
@@ -205,7 +206,7 @@ async function dispatch(
     const caller = await admit(route, request, service, deps, context, lookAhead(route, incoming, context));
     if (!caller.ok) return caller.error;
     principal = caller.value;
-    const memory = createBodyMemory(context.requestId, context.nowMs);
+    const memory = createBodyMemory(context.requestId, ownerOf(principal, request), deps.clock);
     try {
       const call = await parse({ ...context, principal }, incoming.pathParams, route, memory);
       return call.ok ? await route.handle(call.value) : call.error;
@@ -227,6 +228,13 @@ function lookAhead(
     const found = params === undefined ? ok({}) : validate("path", params, incoming.pathParams());
     if (found.ok) waitUntil(ahead({ principal, params: found.value, nowMs }).catch(() => undefined));
   };
+}
+
+/** The one for whom a body counts: the tenant, else the client or the person at it, else the network. */
+function ownerOf(principal: Principal | undefined, request: Request): string {
+  if (principal === undefined) return `network ${networkOf(request.headers.get("cf-connecting-ip") ?? "")}`;
+  const { tenant, clientId, user } = principal;
+  return tenant === "" ? `caller ${JSON.stringify([clientId, user])}` : `tenant ${tenant}`;
 }
 
 /** A GET that changes nothing answers HEAD too, without the body (RFC 9110 section 9.3.2). */

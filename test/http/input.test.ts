@@ -15,6 +15,7 @@ const post = (body: BodyInit, contentType = "application/json"): Request =>
 /** A chunked body, without a content length. */
 const chunked = (chunks: readonly string[]): Request => {
   const stream = new ReadableStream({
+    type: "bytes",
     start(controller) {
       for (const chunk of chunks) controller.enqueue(new TextEncoder().encode(chunk));
       controller.close();

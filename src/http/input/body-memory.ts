@@ -6,30 +6,50 @@ import { createReservations } from "../../platform/runtime/reservations.ts";
  * parsed, checked and encoded again takes about five times its bytes: a publish of 5 MiB takes 22 to 27 MB. So two of
  * the largest fit, and any number of small ones. Another one is refused with 503. Otherwise the isolate would end, with
  * everything that runs in it.
+ *
+ *   coming: what has come ──whole──▶ five times its bytes ──answered──▶ nothing
+ *      └── no room for more, or 256 KiB take over 30 s: refused, so it holds nothing
+ *
+ * A caller can send slowly for as long as it likes. So a body holds what has come, and all bodies of one caller hold at
+ * most half of the memory. No body waits for memory that another one holds.
  */
 export interface BodyMemory {
-  /** Reserves memory before so many bytes are read; false if there is none. Call it once. */
-  admits(bytes: number): boolean;
+  /** True if a whole body of so many bytes would have memory now. It then holds none yet. */
+  hasRoomFor(bytes: number): boolean;
+  /** Holds memory for the bytes that have come; false if there is none. Each call replaces what is held. */
+  holdComing(bytes: number): boolean;
+  /** The same for a body that is whole. */
+  holdWhole(bytes: number): boolean;
   release(): void;
 }
 
 /** Bodies up to this size need no reservation. */
 export const SMALL_BODY_BYTES = 256 * 1024;
-const LIMITS = { heldBytes: 52 * 1024 * 1024, copies: 5, requestMs: 30_000 } as const;
+/** The time for the next 256 KiB of a larger body. */
+export const STEP_MS = 30_000;
+const LIMITS = { heldBytes: 52 * 1024 * 1024, copies: 5, requestMs: STEP_MS } as const;
 /** An answer is in memory twice: as the text that an object returned, and as bytes. */
 const ANSWERS = { heldBytes: 52 * 1024 * 1024, copies: 2, parts: 4 } as const;
 
-const reserve = createReservations(LIMITS.heldBytes, LIMITS.requestMs);
+const reserve = createReservations(LIMITS.heldBytes, LIMITS.requestMs, LIMITS.heldBytes / 2);
 const reserveForAnswer = createReservations(ANSWERS.heldBytes, LIMITS.requestMs);
 
-export function createBodyMemory(requestId: string, nowMs: number): BodyMemory {
+/** `owner`: the caller. */
+export function createBodyMemory(requestId: string, owner: string, clock: Clock): BodyMemory {
   let release: (() => void) | undefined;
+  const hold = (bytes: number): boolean => {
+    release?.();
+    release = reserve(requestId, bytes, clock.nowMs(), owner);
+    return release !== undefined;
+  };
   return {
-    admits(bytes) {
-      if (bytes <= SMALL_BODY_BYTES) return true;
-      release = reserve(requestId, bytes * LIMITS.copies, nowMs);
-      return release !== undefined;
+    hasRoomFor(bytes) {
+      const hasRoom = bytes <= SMALL_BODY_BYTES || hold(bytes * LIMITS.copies);
+      release?.();
+      return hasRoom;
     },
+    holdComing: (bytes) => bytes <= SMALL_BODY_BYTES || hold(bytes),
+    holdWhole: (bytes) => bytes <= SMALL_BODY_BYTES || hold(bytes * LIMITS.copies),
     release: () => release?.(),
   };
 }

@@ -1,6 +1,6 @@
 import { fromUtf8, joinBytes } from "../../platform/text/encoding.ts";
 import { err, ok, type Result } from "../../platform/model/result.ts";
-import { SMALL_BODY_BYTES, type BodyMemory } from "./body-memory.ts";
+import { SMALL_BODY_BYTES, STEP_MS, type BodyMemory } from "./body-memory.ts";
 import { problem, type Problem } from "../errors/errors.ts";
 
 /** Deeper nesting is refused before it is parsed: walking such a value would overflow the stack. */
@@ -19,32 +19,31 @@ export async function readBytes(
   if (Number(length ?? 0) > maxBytes) return tooLarge();
   if ((request.headers.get("content-encoding") ?? "identity").trim().toLowerCase() !== "identity")
     return err(problem("unsupported_request_content_type", "Send the body without a Content-Encoding."));
-  // A body with a length cannot be longer, so it is read at once, at a third of the cost of chunks.
-  if (length !== null) {
-    if (memory?.admits(Number(length)) === false) return err(tooBusy());
+  if (request.body === null) return ok(new Uint8Array(0));
+  // A body with a length cannot be longer.
+  if (length !== null && Number(length) <= SMALL_BODY_BYTES) {
     const whole = await readWhole(request);
     if (whole === undefined) return err(incomplete());
     return whole.byteLength > maxBytes ? tooLarge() : ok(whole);
   }
-  if (request.body === null) return ok(new Uint8Array(0));
-  const chunks: Uint8Array[] = [];
+  if (memory?.hasRoomFor(Number(length ?? 0)) === false) return err(tooBusy());
+  const pieces: Uint8Array[] = [];
   let size = 0;
-  const reader = request.body.getReader();
+  const reader = request.body.getReader({ mode: "byob" });
   for (;;) {
-    const next = await readChunk(reader);
-    if (next === undefined) return err(incomplete());
-    if (next.done) break;
-    const wasSmall = size <= SMALL_BODY_BYTES;
-    size += next.value.byteLength;
-    const isBusy = wasSmall && size > SMALL_BODY_BYTES && memory?.admits(maxBytes) === false;
-    if (size > maxBytes || isBusy) {
+    const piece = await readPiece(reader, size > 0);
+    if (!piece.ok) return piece;
+    const isWhole = piece.value === undefined;
+    size += piece.value?.byteLength ?? 0;
+    const isHeld = (isWhole ? memory?.holdWhole(size) : memory?.holdComing(size)) ?? true;
+    if (size > maxBytes || !isHeld) {
       reader.releaseLock();
       await drain(request.body);
       return size > maxBytes ? tooLarge() : err(tooBusy());
     }
-    chunks.push(next.value);
+    if (piece.value === undefined) return ok(joinBytes(pieces));
+    pieces.push(piece.value);
   }
-  return ok(joinBytes(chunks));
 }
 
 const tooBusy = (): Problem =>
@@ -179,6 +178,9 @@ function endOfString(json: string, start: number): number {
 
 const incomplete = (): Problem => problem("bad_payload_syntax", "The body ended before it was complete.");
 
+const tooSlow = (): Problem =>
+  problem("bad_payload_syntax", `The body came too slowly: send 256 KiB in ${STEP_MS / 1000} s.`);
+
 /** The whole body; undefined if the caller disconnected before its end. */
 async function readWhole(request: Request): Promise<Uint8Array<ArrayBuffer> | undefined> {
   try {
@@ -188,13 +190,25 @@ async function readWhole(request: Request): Promise<Uint8Array<ArrayBuffer> | un
   }
 }
 
-/** A chunk; undefined if the caller disconnected before the end of the body. */
-async function readChunk(
-  reader: ReadableStreamDefaultReader<Uint8Array>,
-): Promise<ReadableStreamReadResult<Uint8Array> | undefined> {
+/** The next 256 KiB, or the rest; undefined at the end. `isLimited`: in a limited time, since the body holds memory. */
+async function readPiece(
+  reader: ReadableStreamBYOBReader,
+  isLimited: boolean,
+): Promise<Result<Uint8Array | undefined, Problem>> {
+  const reading = reader.readAtLeast(SMALL_BODY_BYTES, new Uint8Array(SMALL_BODY_BYTES));
+  let isLate = false;
+  const giveUp = (): void => {
+    isLate = true;
+    reader.cancel().catch(() => undefined);
+  };
+  const timer = isLimited ? setTimeout(giveUp, STEP_MS) : undefined;
   try {
-    return await reader.read();
+    const { value } = await reading;
+    if (isLate) return err(tooSlow());
+    return ok(value === undefined || value.byteLength === 0 ? undefined : value);
   } catch {
-    return undefined;
+    return err(isLate ? tooSlow() : incomplete());
+  } finally {
+    clearTimeout(timer);
   }
 }

@@ -422,15 +422,18 @@ describe("POST …/publish", () => {
 
 describe("Large requests at the same time", () => {
   it("are refused with 503 beyond the memory of an isolate, and small ones are not", async () => {
-    const topic = await makeTopic(app);
+    const topicOf = (tenant: string) => makeTopic(app, { owner: someClient({ tenant }) });
+    const [topic, another, third] = [await topicOf("ann"), await topicOf("bob"), await topicOf("eve")];
     const large = Array.from({ length: 18 }, () => ({ payload: "x".repeat(256 * 1024) }));
     const all = await Promise.all([
-      ...Array.from({ length: 5 }, () => topic.publish(large)),
+      ...[topic, topic, another, another, third].map((one) => one.publish(large)),
       topic.publish({ payload: "y" }),
     ]);
     const statuses = all.map(({ status }) => status);
+    // One of each tenant at most, and two in all.
     expect(statuses.filter((status) => status === 503)).toHaveLength(3);
     expect(statuses.filter((status) => status === 201)).toHaveLength(3);
+    for (const ofTenant of [statuses.slice(0, 2), statuses.slice(2, 4)]) expect(ofTenant).toContain(503);
     expect(statuses[5]).toBe(201);
     const refused = all.find(({ status }) => status === 503)!;
     expect(refused.headers.get("retry-after")).toMatch(/^[12]$/);

@@ -375,4 +375,15 @@ describe("reservations", () => {
     expect(second).toBeDefined();
     expect(reserve("c", 10, 1500)).toBeDefined();
   });
+
+  it("limit the bytes of one owner", () => {
+    const reserve = createReservations(10, 1000, 5);
+    const release = reserve("a", 3, 0, "ann");
+    expect(reserve("b", 3, 0, "ann")).toBeUndefined();
+    expect(reserve("b", 2, 0, "ann")).toBeDefined();
+    expect(reserve("c", 5, 0, "bob")).toBeDefined();
+    release!();
+    expect(reserve("d", 3, 0, "ann")).toBeDefined();
+    expect(reserve("e", 6, 5000, "eve")).toBeUndefined();
+  });
 });
