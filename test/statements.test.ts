@@ -111,8 +111,10 @@ async function endElsewhere(): Promise<void> {
     await elsewhere.endSession("s", email);
   }
   await elsewhere.removeOfSession("s", [grant]);
-  for (const kind of ["user", "client", "tenant"] as const) await elsewhere.end(kind, "x");
+  for (const kind of ["client", "tenant"] as const) await elsewhere.end(kind, "x");
+  await elsewhere.endSignedOut("a@b.example", 0);
   for (const kind of ["user", "client"] as const) await elsewhere.forget(kind, "x");
+  await elsewhere.directory.signedOutAt("a@b.example");
   await elsewhere.endAccess(grant.email, grant.clientId);
   await elsewhere.dropAnchors(1, [grant.email]);
   for (let n = 0; n < RUNS_OF_AN_HOUR; n++) await checkElsewhere(shardsOf(recording), n * RUN_MS);

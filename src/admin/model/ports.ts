@@ -47,7 +47,9 @@ export interface OAuthPort {
    */
   revokeAll(kind: OwnerKind, id: string, nowMs: number, record: AuditRecord | undefined): Promise<"ended" | "more">;
   /** Removes grants in other databases, of a user who was signed out. On a platform of one database it does nothing. */
-  endElsewhere(kind: "user", key: string): Promise<unknown>;
+  endElsewhere(email: string): Promise<unknown>;
+  /** Removes the rest of a user who was signed out, in every database. */
+  deleteSignedOut(email: string): Promise<void>;
   /** Removes everything in other databases of a user or client, before the directory removes them. */
   forgetElsewhere(kind: "user" | "client", key: string): Promise<void>;
   /** Removes sign-ins that came in between, after the removal. A failure is logged, and the sweep removes them. */

@@ -80,7 +80,7 @@ async function startNewSession(
   const shown = hasTwoFactors(methods) ? methods : BY_PASSWORD;
   const renewed = { email, provider: DEFAULT_PROVIDER, authenticatedAtMs: signedOutAtMs + 1, methods: shown };
   try {
-    await deps.revocations.deleteSignedOut(email, call.nowMs);
+    await deps.revocations.deleteSignedOut(email, signedOutAtMs);
     deps.sessionsEnded({ email });
     return (await startSession(deps, call, renewed))?.cookie;
   } catch (thrown) {

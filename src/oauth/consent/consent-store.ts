@@ -27,10 +27,13 @@ export interface StoredConsent {
 /** The most scopes in one consent, and in a request. If old and new ones together are more, only the new ones stay. */
 const MAX_SCOPES = 200;
 
+/** A consent is void once its user was signed out everywhere, even before it is removed. */
+const isInForce = (email: string): string =>
+  `consent.given_at > (SELECT signed_out_at FROM user WHERE user.email = ${email})`;
 const FIND = `
   SELECT tenant.name AS tenantName, consent.scopes FROM client JOIN tenant ON tenant.id = client.tenant
     LEFT JOIN consent ON consent.email = ?1 AND consent.client = client.id AND consent.org = ?3
-      AND consent.tenant = client.tenant
+      AND consent.tenant = client.tenant AND ${isInForce("?1")}
   WHERE client.id = ?2 AND client.tenant = ?4`;
 const ALLOW = `
   INSERT INTO consent (email, client, org, tenant, scopes, given_at)
@@ -38,7 +41,8 @@ const ALLOW = `
   WHERE user.email = ?1 AND user.disabled = 0 AND user.signed_out_at < ?7 AND client.id = ?2 AND client.tenant = ?4
   ON CONFLICT (email, client, org) DO UPDATE SET
     tenant = excluded.tenant, given_at = excluded.given_at,
-    scopes = iif(consent.tenant = excluded.tenant, (
+    scopes = iif(consent.tenant = excluded.tenant
+      AND ${isInForce("excluded.email")}, (
       SELECT iif(count(*) > ${MAX_SCOPES}, excluded.scopes, json_group_array(value)) FROM (
         SELECT value FROM json_each(consent.scopes) UNION SELECT value FROM json_each(excluded.scopes))
     ), excluded.scopes)`;

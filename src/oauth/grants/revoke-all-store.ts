@@ -3,7 +3,7 @@ import { allExpiredSec } from "../tokens/access-token.ts";
 import { grantFamilySql } from "../tokens/revoked-tokens-store.ts";
 import { NEXT_REVOCATION } from "../tokens/revocation-collapse-store.ts";
 import type { OwnerKind, TrustStore } from "../tokens/trust-store.ts";
-import { COLUMN, grantsOf, MAX_ROWS } from "../homes/owner-store.ts";
+import { COLUMN, grantsOf, MAX_ROWS, sessionsUntil, signedInUntil } from "../homes/owner-store.ts";
 import { grantRevocation, type RevokedGrant } from "../homes/grant-revocation.ts";
 import { SESSIONS_OF_SID, signedOutAt } from "../users/user-store.ts";
 
@@ -19,25 +19,29 @@ export interface CleanupStep {
 /** Transactions of one request. */
 const MAX_STEPS = 20;
 
+const SIGNED_OUT_AT = `(SELECT signed_out_at FROM user WHERE email = ?1)`;
+/** Selects only sign-ins until the person was signed out, if the owner is a person. */
+const untilSignedOut = (kind: OwnerKind): string => (kind === "user" ? ` AND ${signedInUntil(SIGNED_OUT_AT)}` : "");
 /** Ordered by the key, so that two statements of a transaction select the same rows. */
 const someGrants = (kind: OwnerKind, columns: string): string =>
-  `SELECT ${columns} FROM ${grantsOf(kind)} ORDER BY id LIMIT ${MAX_ROWS[kind]}`;
+  `SELECT ${columns} FROM ${grantsOf(kind)}${untilSignedOut(kind)} ORDER BY id LIMIT ${MAX_ROWS[kind]}`;
 /** Reads all codes of the last hours; if the user (`?2`) is known, only that user's. */
 const someCodes = (kind: OwnerKind, columns: string, isUserKnown: boolean): string => `
-  SELECT ${columns} FROM authorization_code WHERE ${isUserKnown ? "email = ?2 AND " : ""}${COLUMN[kind]} = ?1
+  SELECT ${columns} FROM authorization_code WHERE ${isUserKnown ? "email = ?2 AND " : ""}${COLUMN[kind]} = ?1${untilSignedOut(kind)}
   ORDER BY code_hash LIMIT ${MAX_ROWS[kind]}`;
 const hasMore = (kind: OwnerKind): string => `SELECT 1 FROM ${grantsOf(kind)} LIMIT 1 OFFSET ${MAX_ROWS[kind]}`;
 const removeGrants = (kind: OwnerKind): string => `DELETE FROM refresh_grant WHERE id IN (${someGrants(kind, "id")})`;
 const removeCodes = (kind: OwnerKind, isUserKnown: boolean): string =>
   `DELETE FROM authorization_code WHERE code_hash IN (${someCodes(kind, "code_hash", isUserKnown)})`;
 const REMOVE_SESSIONS = {
-  user: `DELETE FROM session WHERE email = ?1`,
+  user: `DELETE FROM session WHERE email = ?1 AND ${sessionsUntil(SIGNED_OUT_AT)}`,
   session: `DELETE FROM session WHERE id_hash IN (${SESSIONS_OF_SID})`,
 } as const;
 /** Consents go too: an intruder may have given them in the user's name. */
+const CONSENTS_OF = { client: "client = ?1", user: `email = ?1 AND given_at <= ${SIGNED_OUT_AT}` } as const;
 const removeConsents = (kind: "client" | "user"): string => `
   DELETE FROM consent WHERE (email, client, org) IN (
-    SELECT email, client, org FROM consent WHERE ${kind === "user" ? "email" : "client"} = ?1 LIMIT ${MAX_ROWS[kind]})`;
+    SELECT email, client, org FROM consent WHERE ${CONSENTS_OF[kind]} LIMIT ${MAX_ROWS[kind]})`;
 const revokeGrants = (isUserKnown: boolean): string => `
   INSERT OR REPLACE INTO revocation (seq, kind, key, until_ms, expires_sec, client, issued_to)
   SELECT ${NEXT_REVOCATION}, 'grant', id, ${Number.MAX_SAFE_INTEGER}, ?3, ${grantFamilySql("client", "email")}, client FROM (
@@ -57,7 +61,8 @@ export type RevokeAllStore = ReturnType<typeof createRevokeAllStore>;
  *
  * Nothing else can use the database during a transaction, so each removes a limited number of rows. Thousands of grants
  * take several: the first writes the audit row, and each revokes again the tokens that grants still there got
- * meanwhile.
+ * meanwhile. A user is signed out by the first, which makes the user's grants invalid. The others leave what the user
+ * begins after that.
  */
 export function createRevokeAllStore(
   db: D1Database,
@@ -116,16 +121,16 @@ export function createRevokeAllStore(
     ): Promise<"ended" | "more"> => {
       const revoked = grants.map((grant) => grantRevocation(grant, nowMs));
       const beside = (step: number): readonly D1PreparedStatement[] => [
-        ...(kind === "user" ? [signOutStatement(key, nowMs)] : []),
-        trust.revokeStatement(kind, key, allExpiredSec(nowMs), "always"),
+        ...(step === 0 && kind === "user" ? [signOutStatement(key, nowMs)] : []),
+        ...(step === 0 || kind !== "user" ? [trust.revokeStatement(kind, key, allExpiredSec(nowMs), "always")] : []),
         ...(step === 0 && record !== undefined ? [audit.statement("always", record)] : []),
         ...(step === 0 && revoked.length > 0 ? [trust.addStatement(revoked)] : []),
       ];
       return cleanUp(kind, key, nowMs, beside, email);
     },
     /** Removes the rows of a user who was signed out. They are invalid already, so rows that remain do no harm. */
-    async deleteSignedOut(email: string, nowMs: number): Promise<void> {
-      await cleanUp("user", email, nowMs, () => []);
+    async deleteSignedOut(email: string): Promise<void> {
+      await cleanUp("user", email, 0, () => []);
     },
   };
 }

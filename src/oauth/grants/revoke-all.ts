@@ -30,12 +30,12 @@ export function createRevokeAll(store: RevokeAllStore, elsewhere: Elsewhere, log
     signOutStatement: store.signOutStatement,
     cleanupStep: store.cleanupStep,
     /** Removes sign-ins elsewhere of a person who was signed out. They are invalid already. */
-    endElsewhere: elsewhere.end,
+    endElsewhere: (email: string): Promise<unknown> => elsewhere.endSignedOut(email),
     /** Removes sign-ins elsewhere of a person or client, before the directory removes the person or client. */
     forgetElsewhere: elsewhere.forget,
     /** Removes sign-ins that came in between. They give no access any more, so a failure does not undo the removal. */
     async forgetRemoved(kind: "user" | "client", key: string): Promise<void> {
-      await elsewhere.forget(kind, key).catch((thrown: unknown) =>
+      await elsewhere.forgetRemoved(kind, key).catch((thrown: unknown) =>
         log.error("what lies elsewhere of somebody removed was left to the sweep", {
           kind,
           key,
@@ -55,7 +55,7 @@ export function createRevokeAll(store: RevokeAllStore, elsewhere: Elsewhere, log
       // Sign-ins of a person before now are not valid, whenever their grants are removed.
       if (kind === "user") {
         const ended = await store.revokeAll(kind, key, nowMs, record);
-        return (await elsewhere.end(kind, key)).mayHaveMore ? "more" : ended;
+        return (await elsewhere.endSignedOut(key)).mayHaveMore ? "more" : ended;
       }
       await elsewhere.end(kind, key);
       let ended = await store.revokeAll(kind, key, nowMs, record);
@@ -67,9 +67,9 @@ export function createRevokeAll(store: RevokeAllStore, elsewhere: Elsewhere, log
       return left.mayHaveMore ? "more" : ended;
     },
     /** Removes the rows of a user who was signed out. They are invalid already, so rows that remain do no harm. */
-    async deleteSignedOut(email: string, nowMs: number): Promise<void> {
-      await store.deleteSignedOut(email, nowMs);
-      await elsewhere.end("user", email);
+    async deleteSignedOut(email: string, signedOutAtMs?: number): Promise<void> {
+      await store.deleteSignedOut(email);
+      await elsewhere.endSignedOut(email, signedOutAtMs);
     },
   };
 }

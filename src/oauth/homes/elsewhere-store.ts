@@ -2,7 +2,7 @@ import type { OwnerKind } from "../tokens/trust-store.ts";
 import type { Application, GrantCursor, ListedGrant } from "./listed-grant.ts";
 import { SESSIONS_OF_SID } from "../users/user-store.ts";
 import type { RevokedGrant } from "./grant-revocation.ts";
-import { COLUMN, grantsOf, MAX_ROWS } from "./owner-store.ts";
+import { COLUMN, grantsOf, MAX_ROWS, sessionsUntil, signedInUntil } from "./owner-store.ts";
 
 /** A grant as the directory needs it, to tell whether it is still valid. */
 export interface ComparedGrant {
@@ -58,12 +58,13 @@ const voidCodes = (isPersonKnown: boolean): string =>
   codesOf(isPersonKnown).replace("authorization_code", `UPDATE authorization_code ${SET_VOID}`);
 const REMOVE_CODES = `DELETE FROM ${codesOf(true)} AND grant_id IN (SELECT value FROM json_each(?3))`;
 const END_SESSION = `DELETE FROM session WHERE id_hash IN (${SESSIONS_OF_SID})`;
-const endGrants = (kind: OwnerKind): string =>
-  `DELETE FROM refresh_grant WHERE id IN (SELECT id FROM ${grantsOf(kind)} LIMIT ${MAX_ROWS[kind]})`;
-const endCodes = (kind: OwnerKind): string => `
+const until = (kind: EndedKind): string => (kind === "user" ? ` AND ${signedInUntil("?2")}` : "");
+const endGrants = (kind: EndedKind): string =>
+  `DELETE FROM refresh_grant WHERE id IN (SELECT id FROM ${grantsOf(kind)}${until(kind)} LIMIT ${MAX_ROWS[kind]})`;
+const endCodes = (kind: EndedKind): string => `
   DELETE FROM authorization_code WHERE code_hash IN (
-    SELECT code_hash FROM authorization_code WHERE ${COLUMN[kind]} = ?1 LIMIT ${MAX_ROWS[kind]})`;
-const END_SESSIONS = `DELETE FROM session WHERE email = ?1`;
+    SELECT code_hash FROM authorization_code WHERE ${COLUMN[kind]} = ?1${until(kind)} LIMIT ${MAX_ROWS[kind]})`;
+const END_SESSIONS = `DELETE FROM session WHERE email = ?1 AND ${sessionsUntil("?2")}`;
 const REMOVE = `DELETE FROM refresh_grant WHERE id IN (SELECT value FROM json_each(?1))`;
 const IS_ALONE = ["refresh_grant", "authorization_code", "session"]
   .map((table) => `NOT EXISTS (SELECT 1 FROM ${table} WHERE ${table}.email = user.email)`)
@@ -100,6 +101,8 @@ const NOT_VALID = `
     OR (value ->> 'clientId' IS NOT NULL AND NOT EXISTS (SELECT 1 FROM client WHERE id = value ->> 'clientId'))`;
 /** In the directory: those of the addresses `?1` that belong to nobody. */
 const GONE = `SELECT value AS email FROM json_each(?1) WHERE NOT EXISTS (SELECT 1 FROM user WHERE email = value)`;
+/** In the directory: the time up to which sign-ins of a person are not valid. */
+const SIGNED_OUT_AT = `SELECT max(signed_out_at, created_at - 1) AS atMs FROM user WHERE email = ?1`;
 /** In the directory: the name of a client, and the time up to which sign-ins of a person are not valid. */
 const LISTED_FOR = `
   SELECT client.name AS clientName, max(user.signed_out_at, user.created_at - 1) AS signedOutAtMs
@@ -155,11 +158,16 @@ export const createElsewhereStore = (db: D1Database) => ({
   async endSession(sid: string): Promise<void> {
     await db.prepare(END_SESSION).bind(sid).run();
   },
-  /** Removes at most `MAX_ROWS` grants and codes of an owner, and the sessions of a person. */
-  async end(kind: EndedKind, key: string): Promise<{ readonly removed: number; readonly mayHaveMore: boolean }> {
+  /** Removes at most `MAX_ROWS` grants and codes of an owner; of a person, those of sign-ins until then, and these. */
+  async end(
+    kind: EndedKind,
+    key: string,
+    untilMs = Number.MAX_SAFE_INTEGER,
+  ): Promise<{ readonly removed: number; readonly mayHaveMore: boolean }> {
     const sessions = kind === "user" ? [END_SESSIONS] : [];
+    const values = kind === "user" ? [key, untilMs] : [key];
     const ended = await db.batch(
-      [endGrants(kind), endCodes(kind), ...sessions].map((sql) => db.prepare(sql).bind(key)),
+      [endGrants(kind), endCodes(kind), ...sessions].map((sql) => db.prepare(sql).bind(...values)),
     );
     return {
       removed: changesOf(ended.slice(0, 2)),
@@ -212,6 +220,9 @@ export const createElsewhereDirectory = (db: D1Database) => ({
     const { results } = await db.prepare(GONE).bind(JSON.stringify(emails)).all<{ email: string }>();
     return results.map(({ email }) => email);
   },
+  /** Sign-ins of the person up to this time are not valid. Undefined: there is no such person. */
+  signedOutAt: async (email: string): Promise<number | undefined> =>
+    (await db.prepare(SIGNED_OUT_AT).bind(email).first<number>("atMs")) ?? undefined,
   /** Reads what a list of a person's grants for a client needs. Undefined if the person or the client is gone. */
   listedFor: async (
     email: string,

@@ -20,7 +20,7 @@ import { homesOf } from "../../platform/storage/home.ts";
  * transaction spans two databases, so each end is a sequence of transactions:
  *
  *   person             signed out or removed in the directory ──▶ removed elsewhere. Until then each use finds in the
- *                      directory that the sign-in is not valid.
+ *                      directory that the sign-in is not valid. Sign-ins that begin after that stay.
  *   client, tenant     removed elsewhere ──▶ revoked until now in the directory ──▶ removed elsewhere again, since a
  *                      code may have been made and redeemed meanwhile; if so, revoked until now once more
  *   session            session, codes and grants made void, in one transaction ──▶ revoked in the directory, each
@@ -48,10 +48,10 @@ export function createElsewhere(shards: Shards) {
   const placesOf = (person: string | undefined): readonly ElsewhereStore[] =>
     person === undefined ? stores : homes(person);
 
-  async function endIn(store: ElsewhereStore, kind: EndedKind, key: string) {
+  async function endIn(store: ElsewhereStore, kind: EndedKind, key: string, untilMs?: number) {
     let [removed, mayHaveMore] = [0, true];
     for (let step = 0; step < MAX_STEPS && mayHaveMore; step++) {
-      const ended = await store.end(kind, key);
+      const ended = await store.end(kind, key, untilMs);
       removed += ended.removed;
       ({ mayHaveMore } = ended);
     }
@@ -72,18 +72,41 @@ export function createElsewhere(shards: Shards) {
     if (notValid.length > 0) await store.endSessions(notValid);
   }
 
+  /** Undefined also for people whose sign-ins all lie in the directory. */
+  const signedOutAt = async (email: string): Promise<number | undefined> =>
+    homes(email).length === 0 ? undefined : directory.signedOutAt(email);
+
+  /** Removes the sign-ins of a person until the person was signed out. `untilMs`: this time, if it is known. */
+  async function endSignedOut(email: string, untilMs?: number): Promise<{ readonly mayHaveMore: boolean }> {
+    const endMs = untilMs ?? (await signedOutAt(email));
+    if (endMs === undefined) return { mayHaveMore: false };
+    const ended = await mapInParallel(homes(email), SHARDS_AT_ONCE, (store) => endIn(store, "user", email, endMs));
+    return { mayHaveMore: ended.some(({ mayHaveMore }) => mayHaveMore) };
+  }
+
+  /** Removes the sign-ins and anchors of a person or client that is removed from the directory. */
+  async function forget(kind: "user" | "client", key: string): Promise<void> {
+    await inParallel(placesOf(kind === "user" ? key : undefined), SHARDS_AT_ONCE, async (store) => {
+      await endIn(store, kind, key);
+      await store.dropAnchor(kind, key);
+    });
+  }
+
   return {
     homes,
     directory,
-    /** Removes all codes and grants of an owner, and the sessions of a person. */
-    async end(kind: EndedKind, key: string): Promise<{ readonly removed: number; readonly mayHaveMore: boolean }> {
-      const places = placesOf(kind === "user" ? key : undefined);
-      const ended = await mapInParallel(places, SHARDS_AT_ONCE, (store) => endIn(store, kind, key));
+    /** Removes all codes and grants of a client or tenant. */
+    async end(
+      kind: Exclude<EndedKind, "user">,
+      key: string,
+    ): Promise<{ readonly removed: number; readonly mayHaveMore: boolean }> {
+      const ended = await mapInParallel(stores, SHARDS_AT_ONCE, (store) => endIn(store, kind, key));
       return {
         removed: ended.reduce((sum, { removed }) => sum + removed, 0),
         mayHaveMore: ended.some(({ mayHaveMore }) => mayHaveMore),
       };
     },
+    endSignedOut,
     /** Makes a session void. Returns some of its codes and grants, which the caller revokes. `email`: if known. */
     async voidSession(sid: string, email: string | undefined): Promise<readonly RevokedGrant[]> {
       const found = await mapInParallel(placesOf(email), SHARDS_AT_ONCE, (store) => store.voidSession(sid, email));
@@ -100,12 +123,11 @@ export function createElsewhere(shards: Shards) {
     async endSession(sid: string, email: string | undefined): Promise<void> {
       await inParallel(placesOf(email), SHARDS_AT_ONCE, (store) => store.endSession(sid));
     },
-    /** Removes the sign-ins and anchors of a person or client that was removed from the directory. */
-    async forget(kind: "user" | "client", key: string): Promise<void> {
-      await inParallel(placesOf(kind === "user" ? key : undefined), SHARDS_AT_ONCE, async (store) => {
-        await endIn(store, kind, key);
-        await store.dropAnchor(kind, key);
-      });
+    forget,
+    /** The same after the removal. If somebody has the address again, only sign-ins that are not valid go. */
+    async forgetRemoved(kind: "user" | "client", key: string): Promise<void> {
+      if (kind === "client" || (await signedOutAt(key)) === undefined) await forget(kind, key);
+      else await endSignedOut(key);
     },
     /** Removes all codes and grants of a person for a client, and returns how many. */
     async endAccess(email: string, clientId: string): Promise<number> {

@@ -23,3 +23,10 @@ const grantsOfSession = (columns: string): string => `
 /** SQL behind `FROM`: the grants of an owner. `columns`: only needed for a session, whose grants are two queries. */
 export const grantsOf = (kind: OwnerKind, columns = "id, client, email"): string =>
   kind === "session" ? `(${grantsOfSession(columns)})` : `refresh_grant WHERE ${COLUMN[kind]} = ?1`;
+
+/**
+ * A person who was signed out signs in again at once, while earlier sign-ins are still removed: only sign-ins up to the
+ * end (`until`, SQL) go. For a condition of grants and codes, and of sessions.
+ */
+export const signedInUntil = (until: string): string => `authorization ->> 'authenticatedAtMs' <= ${until}`;
+export const sessionsUntil = (until: string): string => `authenticated_at <= ${until}`;

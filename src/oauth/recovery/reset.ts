@@ -48,7 +48,7 @@ export async function resetPassword(deps: RecoveryDeps, call: FormCall): Promise
   deps.tell(call, "password", email);
   // With a second factor, wrong codes still count. Otherwise each link would allow its reader more guesses of codes.
   if (!done.hasSecondFactor) call.waitUntil(deps.accounts.unlock(email));
-  call.waitUntil(removeSignedOut(deps, call, email));
+  call.waitUntil(removeSignedOut(deps, email, done.signedOutAtMs));
   const page = deps.pages.linkUsed({
     ...pageContext(call, localesOf(link), await brandOfRequest(deps, link.request, call)),
     kind: "reset",
@@ -58,8 +58,8 @@ export async function resetPassword(deps: RecoveryDeps, call: FormCall): Promise
   return done.hasSecondFactor ? page : withCookie(page, await deviceCookie(deps, call, email, done.signedOutAtMs + 1));
 }
 
-async function removeSignedOut(deps: RecoveryDeps, { nowMs }: AnyCall, email: string): Promise<void> {
-  await deps.revocations.deleteSignedOut(email, nowMs);
+async function removeSignedOut(deps: RecoveryDeps, email: string, signedOutAtMs: number): Promise<void> {
+  await deps.revocations.deleteSignedOut(email, signedOutAtMs);
   deps.sessionsEnded({ email });
 }
 

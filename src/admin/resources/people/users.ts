@@ -84,6 +84,7 @@ interface Deps extends Pick<RuleContext, "names"> {
     | "cleanupStep"
     | "signOutStatement"
     | "endElsewhere"
+    | "deleteSignedOut"
     | "forgetBringer"
     | "forgetElsewhere"
     | "forgetRemoved"
@@ -146,8 +147,8 @@ export const users = ({ db, names, random, commonPasswords, oauth }: Deps): Reso
     const revoke = oauth.revokeStatement("user", address, nowMs, "if changed");
     const written = await write([oauth.signOutStatement(address, nowMs), revoke, ...statements, upsert]);
     // The remaining grants are revoked already, so a failed attempt to remove them matters to nobody.
-    if (written.changes.some((rows) => rows >= mostRows)) await oauth.revokeAll("user", address, nowMs, undefined);
-    await oauth.endElsewhere("user", address);
+    if (written.changes.some((rows) => rows >= mostRows)) await oauth.deleteSignedOut(address);
+    else await oauth.endElsewhere(address);
     oauth.sessionsEnded({ email: address });
     if (hash !== null && !written.isNew) oauth.tellByOperator(call, "password", address);
     return written;
