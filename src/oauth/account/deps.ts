@@ -1,4 +1,5 @@
 import type { CommonPasswords } from "../../platform/secrets/common-passwords.ts";
+import type { KeptDeps } from "../authorize/kept.ts";
 import type { FederationDeps } from "../federation/begin.ts";
 import type { Federation } from "../federation/federation.ts";
 import type { ConsentStore } from "../consent/consent-store.ts";
@@ -10,7 +11,7 @@ import type { RecoveryDeps } from "../recovery/recovery.ts";
 import type { TrustStore } from "../tokens/trust-store.ts";
 
 /** Dependencies of the account page. */
-export interface AccountDeps extends PasskeyDeps, FederationDeps, RevokeAccessDeps, RefusedPageDeps {
+export interface AccountDeps extends PasskeyDeps, FederationDeps, KeptDeps, RevokeAccessDeps, RefusedPageDeps {
   readonly federation: Federation;
   readonly commonPasswords: CommonPasswords;
   readonly consents: ConsentStore;

@@ -19,7 +19,7 @@ import type { AccountDeps } from "./deps.ts";
 import { accountAddress, readNotice, accountErrorPage, requestedLocales } from "./notice.ts";
 import { accountCodePage } from "./code-page.ts";
 import { formKey } from "./form-key.ts";
-import { accountSignInForm, accountSignInPage, signInAtProvider } from "./sign-in.ts";
+import { accountSignInForm, accountSignInPage, strangerToProvider } from "./sign-in.ts";
 
 /** Our choice: people use fewer, and a page cannot show more. */
 const MOST_APPLICATIONS = 100;
@@ -42,7 +42,7 @@ export async function account(deps: AccountDeps, call: AnyCall): Promise<Respons
   if (provider === undefined) return accountSignInForm(deps, call);
   return LOCAL.includes(provider)
     ? accountSignInPage(deps, call, { email: "", fault: undefined })
-    : signInAtProvider(deps, call, provider);
+    : strangerToProvider(deps, call, provider);
 }
 
 /** Shows the current account, with the error of the last form, if any. */

@@ -1,5 +1,6 @@
 import { EMAIL_MAX_CHARS } from "../../platform/text/email.ts";
 import { DEFAULT_PROVIDER } from "../../platform/model/names.ts";
+import { admitsStranger } from "../authorize/kept.ts";
 import type { SignInFormContent } from "../authorize/prompt.ts";
 import { beginFederation } from "../federation/begin.ts";
 import { ADDRESS_STEP, providerOf } from "../federation/discovery.ts";
@@ -100,7 +101,7 @@ export async function accountSignIn(
   if (asksAddress) {
     const provider = providerOf(email, byDomain);
     if (provider === undefined) return accountSignInPage(deps, call, { email, fault: undefined });
-    return signInAtProvider(deps, call, provider.id, email);
+    return strangerToProvider(deps, call, provider.id, email);
   }
   const signedIn = await signInByPassword(deps, email, form.value.get("password") ?? "", call);
   if (signedIn.kind !== "ok") return accountSignInPage(deps, call, { email, fault: signedIn.kind });
@@ -131,12 +132,7 @@ async function signInByPasskey(deps: AccountDeps, call: AnyCall, answered: Answe
 }
 
 /** Redirects the browser to another identity provider. */
-export async function signInAtProvider(
-  deps: AccountDeps,
-  call: AnyCall,
-  provider: string,
-  expected?: string,
-): Promise<Response> {
+async function toProvider(deps: AccountDeps, call: AnyCall, provider: string, expected?: string): Promise<Response> {
   const browser = recognizeBrowser(deps, call);
   const address = await beginFederation(
     deps,
@@ -148,11 +144,24 @@ export async function signInAtProvider(
   return withCookie(redirect(redirectStatus(call), address.value.href), browser.cookie);
 }
 
+/** The same for somebody who is not known yet: the sign-in is kept in the database, and anybody can begin one. */
+export async function strangerToProvider(
+  deps: AccountDeps,
+  call: AnyCall,
+  provider: string,
+  expected?: string,
+): Promise<Response> {
+  if (await admitsStranger(deps, call)) return toProvider(deps, call, provider, expected);
+  const reason = "too many sign-ins begin in this network";
+  deps.noteRefusal(call, ACTION, { error: "temporarily_unavailable", reason, actor: "" });
+  return accountSignInPage(deps, call, { email: expected ?? "", fault: "busy" });
+}
+
 /** Before a change of how the person signs in, if the sign-in is not recent. */
 export const signInAgain = (deps: AccountDeps, call: AnyCall, { user, provider }: Session): Promise<Response> =>
   isLocal(provider)
     ? accountSignInPage(deps, call, { email: user.email, fault: "again" })
-    : signInAtProvider(deps, call, provider);
+    : toProvider(deps, call, provider);
 
 /** A provider vouched for the user. */
 export async function enterAccount(deps: AccountDeps, call: AnyCall, newSignIn: NewSignIn): Promise<Response> {

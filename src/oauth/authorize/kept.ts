@@ -19,7 +19,7 @@ import { MAX_CARRIED_CHARS } from "./request.ts";
  */
 const MOST_OF_CLIENT = 10_000;
 
-type KeptDeps = Pick<AuthorizeDeps, "keptLimit">;
+export type KeptDeps = Pick<AuthorizeDeps, "keptLimit">;
 
 /** `wish`: what the client can do about it. Undefined if the request is short enough. */
 export const lengthFault = (form: URLSearchParams, wish: string): string | undefined =>

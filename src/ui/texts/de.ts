@@ -24,6 +24,7 @@ export const de: Texts = {
       another:
         "Die Anwendung fragt nach der Person, deren Adresse eingetragen ist. Für eine andere melden Sie sich bitte zuerst dort ab.",
       again: "Bitte melden Sie sich zuerst noch einmal an: Ihre Anmeldung ist für diese Änderung zu alt.",
+      busy: "In Ihrem Netz beginnen gerade zu viele Anmeldungen. Versuchen Sie es in einer Minute noch einmal.",
       provider: "Der andere Dienst hat nicht bestätigt, wer Sie sind, oder Ihre Adresse ist hier nicht bekannt.",
     },
   },

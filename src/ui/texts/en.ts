@@ -22,6 +22,7 @@ export const en: Texts = {
       another:
         "The application asks for the person whose address is filled in. To use another one, sign out there first.",
       again: "Please sign in again first: your sign-in is too old for this change.",
+      busy: "Too many sign-ins begin in your network at the moment. Try again in a minute.",
       provider: "The other service did not confirm who you are, or your address is not known here.",
     },
   },

@@ -24,6 +24,7 @@ export const fr: Texts = {
       another:
         "L’application demande la personne dont l’adresse est déjà saisie. Pour en utiliser une autre, déconnectez-vous d’abord de l’application.",
       again: "Veuillez d’abord vous reconnecter : votre connexion est trop ancienne pour cette modification.",
+      busy: "Trop de connexions commencent en ce moment dans votre réseau. Veuillez réessayer dans une minute.",
       provider: "L’autre service n’a pas confirmé votre identité, ou votre adresse n’est pas connue ici.",
     },
   },

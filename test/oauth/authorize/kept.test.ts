@@ -5,6 +5,7 @@ import { isolate } from "../../support/isolate.ts";
 import { call, expectJson, ORIGIN } from "../../support/platform/call.ts";
 import { makeTenant } from "../../support/platform/tenants.ts";
 import { basic } from "../../support/platform/tokens.ts";
+import { unique } from "../../support/platform/unique.ts";
 import { makeProvider } from "../../support/parties/idp/scripted-provider.ts";
 import { APP_URI, makeApp, visit, type TestApp } from "../../support/sign-in.ts";
 
@@ -110,6 +111,26 @@ describe("The kept requests of a network", () => {
     await expectJson(await begin(secret, {}, deployed), 200);
     await expectJson(await push(secret, {}, deployed), 201);
     expect(keys.length).toBe(4);
+  });
+
+  it("are limited at a provider from the account page too, by its address and by the form for an address", async () => {
+    const domain = `${unique("acme")}.example`;
+    const provider = await makeProvider({ domains: [domain] });
+    const { binding, keys } = limiter(3);
+    const deployed = isolate({ ALLOW_LOOPBACK: "false", KEPT_LIMIT: binding });
+    const browser = new Browser({ send: (to, init) => deployed.fetch(to, toInit(init)) });
+    const kept = () => env.DB.prepare("SELECT count(*) AS n FROM federation").first<number>("n");
+    const before = (await kept())!;
+    const address = `${ORIGIN}/account?plat_id_provider=${provider.id}`;
+    const form = await browser.get(`${ORIGIN}/account`);
+    const email = `ada@${domain}`;
+    const admitted = [await browser.get(address), await browser.submit(form, { email })];
+    expect(admitted.map(({ location }) => location?.startsWith(provider.issuer))).toEqual([true, true]);
+    for (const refused of [await browser.get(address), await browser.submit(form, { email })]) {
+      expect([refused.status, refused.location]).toEqual([400, undefined]);
+      expect(refused.html).toContain("Try again in a minute");
+    }
+    expect([keys.length, (await kept())! - before]).toEqual([4, 2]);
   });
 
   it("are limited at a provider, and behind the page for a device's code", async () => {

@@ -33,7 +33,7 @@ export interface SignInView extends RedirectingFormView {
  * - `again`: no error. The sign-in is too old for the person's change.
  * - `another`: this is not the user whom the client expects. The expected address is prefilled.
  */
-export type SignInFault = "wrong" | "passkey" | "blocked" | "stale" | "provider" | "again" | "another";
+export type SignInFault = "wrong" | "passkey" | "blocked" | "stale" | "provider" | "again" | "another" | "busy";
 
 /** A bound provider vouched for an address outside its domains, or the request is for a place outside its tenants. */
 export interface OutsideProviderView extends PageContext {
