@@ -77,9 +77,9 @@ describe("a service of another tenant", () => {
     });
     expect(protectedHeader.kid).toEqual(expect.any(String));
     const { sub, client_id, client_name, client_auth, tenant, tenant_explicit, org, user, sid } = whole;
-    const { plan, gid, asof, user_asof } = whole;
+    const { plan, gid, asof, user_asof, jti: caller_jti } = whole;
     const person = { sub, client_id, client_name, client_auth, tenant, tenant_explicit, org, user, sid };
-    const identity = { ...person, plan, gid, asof, user_asof };
+    const identity = { ...person, plan, gid, asof, user_asof, caller_jti };
     expect(payload).toEqual({
       ...identity,
       jti: expect.stringMatching(/^[0-9a-f]{32}$/),

@@ -20,6 +20,7 @@ import { identifyGrantClient, refusedScope, type GrantDeps, type GrantStep } fro
  * - The services too are among those that the handed-in token is for (RFC 8707).
  * - `act` names the client, and the services that acted before it. Both tokens belong to one grant and one session, so
  *   the end of these ends both. Otherwise the new token lives for five minutes.
+ * - If the caller's token alone was revoked, neither it nor the gateway's token for it is exchanged any more.
  * - A token that is bound to a key is refused, since its holder may be a thief. The gateway's token for a service is
  *   accepted, since the gateway has checked the proof.
  */

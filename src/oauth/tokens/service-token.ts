@@ -32,13 +32,23 @@ export interface AudienceService {
 
 /** The claims by which revocations reach a token. */
 const basisOf = (caller: Principal) =>
-  isIssued(caller) ? { gid: caller.grantId, asof: caller.recordsAsOfMs, user_asof: caller.userAsOfMs } : {};
+  isIssued(caller)
+    ? { gid: caller.grantId, asof: caller.recordsAsOfMs, user_asof: caller.userAsOfMs, caller_jti: caller.tokenId }
+    : {};
 
 const isIssued = (caller: Principal): caller is IssuedToken => "recordsAsOfMs" in caller && "userAsOfMs" in caller;
 
 const REQUIRED_CLAIMS = ["iat", "exp", "jti", "gid", "sid", "client_id", "tenant", "user", "sub", "asof", "user_asof"];
 
-/** Reads the token that the gateway sent to this service. The error says why it is none, for the log. */
+interface ServiceClaims extends Claims {
+  /** The id of the caller's own token. Absent in tokens of older releases, which live for a minute. */
+  readonly caller_jti?: string;
+}
+
+/**
+ * Reads the token that the gateway sent to this service, with the id of the caller's own token, which revocations name.
+ * The error says why it is none, for the log.
+ */
 export async function readServiceToken(
   token: string,
   service: string,
@@ -52,8 +62,10 @@ export async function readServiceToken(
     audience: service,
     expired: "refused",
   };
-  const read = await readOwnToken<Claims>(token, kind, trust, nowMs);
-  return read.ok ? ok(toPrincipal(read.value)) : err(read.error.reason);
+  const read = await readOwnToken<ServiceClaims>(token, kind, trust, nowMs);
+  if (!read.ok) return err(read.error.reason);
+  const issued = toPrincipal(read.value);
+  return ok({ ...issued, tokenId: read.value.caller_jti ?? issued.tokenId });
 }
 
 export function createServiceTokens(trust: Pick<Trust, "signingKey">, random: Random, isolate: Isolate) {
@@ -72,7 +84,7 @@ export function createServiceTokens(trust: Pick<Trust, "signingKey">, random: Ra
           exp: Math.min(issuedAtSec + SERVICE_TOKEN_LIFETIME_SEC, caller.expiresAtSec),
           ...identityClaims(caller),
           plan: caller.plan,
-          // For an exchange (grants/token-exchange.ts): a revocation of the caller's token ends the exchanged one too.
+          // For an exchange (grants/token-exchange.ts): if the caller's token was revoked, it is refused.
           ...basisOf(caller),
           ...(caller.audience === undefined ? {} : { res: caller.audience }),
           scope: caller.scopes.filter((scope) => service.scopes.some((own) => scopeMatches(own, scope))).join(" "),

@@ -56,7 +56,8 @@ async function makeService(): Promise<Service> {
 }
 
 /** Ada's token of a client of her tenant. */
-async function personsToken(scopes = `${orders.name}.view ${orders.name}.edit ${SCOPES.join(" ")}`): Promise<string> {
+const personsToken = async (scopes?: string): Promise<string> => (await signedIn(scopes)).token;
+async function signedIn(scopes = `${orders.name}.view ${orders.name}.edit ${SCOPES.join(" ")}`) {
   const app = await makeApp({
     tenant,
     grantTypes: ["password", "client_credentials"],
@@ -70,7 +71,7 @@ async function personsToken(scopes = `${orders.name}.view ${orders.name}.edit ${
     scope: `plat.tenant=${tenant} ${scopes}`,
   };
   const answer = await call("/oauth2/v1/token", { form, headers: { authorization: basic(app) } });
-  return (await expectJson(answer, 200)).access_token as string;
+  return { app, token: (await expectJson(answer, 200)).access_token as string };
 }
 /** The token that the gateway gives to the service in place of this one. */
 async function givenTo({ name }: Service, token: string): Promise<string> {
@@ -211,6 +212,16 @@ describe("Token exchange", () => {
     const fresh = await personsToken(SCOPES.join(" "));
     expect(await failureOf(await exchange({ name: other.name, client: beyond }, fresh))).toBe("400 invalid_scope");
     await put(`tenants/${tenant}/subscriptions/${other.name}`, {});
+  });
+
+  it("is refused for a token that was revoked alone, and for the gateway's token for it", async () => {
+    const { app, token } = await signedIn();
+    const given = await givenTo(orders, token);
+    expect((await exchange(orders, given)).status).toBe(200);
+    const revoked = await call("/oauth2/v1/revoke", { form: { token }, headers: { authorization: basic(app) } });
+    expect([revoked.status, await infoOf(token)]).toEqual([200, 400]);
+    for (const subject of [given, token])
+      expect(await failureOf(await exchange(orders, subject))).toBe("400 invalid_request");
   });
 
   // shows: oauth/token-exchange/ends
