@@ -1,7 +1,7 @@
 import { err, ok, type Result } from "../../platform/model/result.ts";
 import type { AnyCall } from "../model/call.ts";
 import { readParameters } from "../model/parameters.ts";
-import { redirect, withParameters } from "../model/redirect.ts";
+import { isRegisteredRedirectUri, redirect, withParameters } from "../model/redirect.ts";
 import { brandOfClient } from "../pages/brand.ts";
 import { pageContext, refusedPage, type PageRefusal } from "../pages/page.ts";
 import { readCookie, fetchSite, withCookie } from "../sign-in/browser.ts";
@@ -87,7 +87,7 @@ async function readLogout(
     );
 
   const reason = `post_logout_redirect_uri ${target?.slice(0, 200)} is not registered`;
-  if (target !== undefined && !client.postLogoutRedirectUris.includes(target))
+  if (target !== undefined && !isRegisteredRedirectUri(target, client.postLogoutRedirectUris))
     return fail("post_logout_redirect_uri is not registered for this client.", reason, client.id);
   return ok({ clientId: client.id, target, state, uiLocales: get("ui_locales") });
 }

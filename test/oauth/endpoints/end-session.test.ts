@@ -87,6 +87,12 @@ describe.each<Way>(["GET", "POST"])("%s ends the browser's session", (way) => {
     expect((await end(way, { client_id: app.clientId, post_logout_redirect_uri: BYE })).location).toBe(BYE);
   });
 
+  it("redirects to any port of a registered loopback address, as at a sign-in", async () => {
+    for (const address of [LOCAL_BYE, "http://127.0.0.1:5173/bye"])
+      expect((await end(way, { client_id: app.clientId, post_logout_redirect_uri: address })).location).toBe(address);
+    expect(await isSignedIn()).toBe(false);
+  });
+
   // shows: oauth/other-endpoints/end_session-who
   it("accepts an expired ID token", async () => {
     vi.useFakeTimers({ toFake: ["Date"] });
@@ -135,8 +141,8 @@ describe.each<Way>(["GET", "POST"])("%s ends the browser's session", (way) => {
     ],
     ["an address with more", () => ({ client_id: app.clientId, post_logout_redirect_uri: `${BYE}&y=2` })],
     [
-      "another port of a loopback address",
-      () => ({ client_id: app.clientId, post_logout_redirect_uri: "http://127.0.0.1:8001/bye" }),
+      "another path of a loopback address",
+      () => ({ client_id: app.clientId, post_logout_redirect_uri: "http://127.0.0.1:8001/byebye" }),
     ],
     ["an address for signing in", () => ({ client_id: app.clientId, post_logout_redirect_uri: app.redirectUri })],
     [
