@@ -10,7 +10,7 @@ import { randomId } from "../platform/runtime/random.ts";
 import { BACKUP_ID, backupId, createManifestStore, type Manifest } from "./bucket/manifest-store.ts";
 import type { JobKind, JobOptions, JobRecord } from "./model/job.ts";
 import { LIMITS } from "./model/limits.ts";
-import type { BackupDeps } from "./model/ports.ts";
+import type { BackupDeps, MovingTenant } from "./model/ports.ts";
 
 const params = z.object({ id: matching(BACKUP_ID) });
 const newBackup = z.strictObject({
@@ -34,16 +34,19 @@ export function backupRoutes(
 
   /** Begins a job, and answers with its record. */
   async function begin(call: Operated, kind: JobKind, backup: string, options: JobOptions): Promise<Answer> {
-    if (kind === "backup" && (await deps.isTenantMoving())) return tenantMoves();
+    const moving = async () => (kind === "backup" ? deps.movingTenant() : undefined);
+    const before = await moving();
+    if (before !== undefined) return tenantMoves(before);
     const asked = { id: randomId(random), kind, actor: actorOf(call.principal), backup, options };
     const { started, job: text } = await job().start(JSON.stringify(asked));
     const record = JSON.parse(text) as JobRecord;
     if (!started)
       return conflict("job_under_way", `A job runs: ${record.kind} of ${record.backup}. Wait for it, or cancel it.`);
     // A backup and a move each store their beginning, and only then look for the other. So they never both continue.
-    if (kind === "backup" && (await deps.isTenantMoving())) {
+    const meanwhile = await moving();
+    if (meanwhile !== undefined) {
       await job().cancel();
-      return tenantMoves();
+      return tenantMoves(meanwhile);
     }
     note(call, kind, backup);
     return json(202, toJob(record), { location: addressOf(call.url) });
@@ -54,8 +57,11 @@ export function backupRoutes(
     waitUntil(audit.note({ atMs, requestId, ...what, outcome: "done" }));
   }
 
-  const tenantMoves = () =>
-    conflict("tenant_moves", "A tenant moves to another shard. Start the backup when it has moved.");
+  const tenantMoves = ({ tenant, state }: MovingTenant) =>
+    conflict(
+      "tenant_moves",
+      `Tenant ${tenant} moves to another shard (${state}). Start the backup when the state of the move is done.`,
+    );
   const toJob = (record: JobRecord) => {
     const { facts: _, position: __, foundInAll, ...shown } = record;
     const stages = stagesOf(record.kind, record.options);

@@ -45,7 +45,9 @@ export type Target = number | { readonly near: LocationHint | undefined };
  * have moved from the shard to their objects (`MOVE_LIMITS`).
  */
 export type Begun =
-  | { readonly kind: "begun" | "under_way"; readonly move: Move }
+  | { readonly kind: "begun"; readonly move: Move }
+  /** `isAsked`: the move that is under way does what was asked. */
+  | { readonly kind: "under_way"; readonly move: Move; readonly isAsked: boolean }
   | { readonly kind: "no_tenant" | "no_shard" | "no_objects" | "crowded" | "there_already" | "backup" };
 
 interface Way {
@@ -237,6 +239,15 @@ export function createMoves(deps: MovesDeps): Moves {
     return undefined;
   }
 
+  async function underWay(move: Move, target: Target): Promise<Begun> {
+    const isAsked =
+      typeof target === "number"
+        ? move.to === target
+        : isTenantObject(move.to) &&
+          (target.near === undefined || (await objectStore.find(move.to))?.near === target.near);
+    return { kind: "under_way", move, isAsked };
+  }
+
   async function runDue(tenant: string, budget: Budget): Promise<void> {
     let now: Move | undefined;
     try {
@@ -267,6 +278,9 @@ export function createMoves(deps: MovesDeps): Moves {
         return { kind: "no_shard" };
       const place = await places.find(tenant);
       if (place === undefined) return { kind: "no_tenant" };
+      // Before the tenant gets an object, which it would keep although it does not move there.
+      const last = await store.find(tenant);
+      if (last !== undefined && last.state !== "done") return underWay(last, target);
       const from = place.shard;
       if (typeof target !== "number") {
         if (objects === undefined) return { kind: "no_objects" };
@@ -279,9 +293,7 @@ export function createMoves(deps: MovesDeps): Moves {
       const move = newId(nowMs);
       const found = await store.begin(tenant, move, to, nowMs, row(move));
       if (found?.move !== move)
-        return found === undefined || found.state === "done"
-          ? { kind: "there_already" }
-          : { kind: "under_way", move: found };
+        return found === undefined || found.state === "done" ? { kind: "there_already" } : underWay(found, target);
       // A move and a backup each store that they begin, and only then look for the other. So never both go on.
       if (!(await deps.isBackupRunning())) return { kind: "begun", move: found };
       await store.abandon(found);

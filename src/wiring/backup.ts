@@ -52,7 +52,7 @@ export function wireBackups(env: Env, base: Base, kept: Kept): Backups {
     tenantObjects: base.objectsFor("platform"),
     listObjects: shards.objects.page,
     copyTenants: { begin: shards.copies.copyAgain, more: shards.copies.more },
-    isTenantMoving: async () => (await moves.underWay()).length > 0,
+    movingTenant: async () => (await moves.underWay())[0],
     media: env.MEDIA,
     bucket: env.BACKUP,
     objects: events.objects,

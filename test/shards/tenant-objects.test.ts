@@ -229,6 +229,26 @@ describe("a number that a restored directory gives out again", () => {
   };
 
   // shows: operator/shards/own-object-claim
+  it("is not given to a tenant that moves elsewhere meanwhile, nor at another place than the move's", async () => {
+    const tenant = await makeTenant();
+    const from = await placeOf(tenant);
+    await expectJson(await move(tenant, { shard: from === 2 ? 3 : 2 }), 202);
+    const refused = await expectJson<any>(await move(tenant, { shard: "own" }), 409);
+    expect(refused.message).toMatch(/moves to shard [23] \(\w+\)\. Wait until its state is done/);
+    const listed = () => env.DB.prepare("SELECT near FROM tenant_object WHERE tenant = ?").bind(tenant).all();
+    expect((await listed()).results).toEqual([]);
+    const backup = await call("/admin/v1/backups", { token: await operator(), method: "POST" });
+    expect((await expectJson<any>(backup, 409)).message).toMatch(/^Tenant \S+ moves to another shard \(\w+\)/);
+    await untilMoved(tenant);
+    await env.DB.prepare("UPDATE tenant_move SET state = 'done', due_at = NULL WHERE tenant = ?").bind(tenant).run();
+
+    await expectJson(await move(tenant, { shard: "own", near: "apac" }), 202);
+    expect((await listed()).results).toEqual([{ near: "apac" }]);
+    for (const same of [{}, { near: "apac" }]) await expectJson(await move(tenant, { shard: "own", ...same }), 202);
+    await expectJson(await move(tenant, { shard: "own", near: "weur" }), 409);
+    await untilMoved(tenant);
+  });
+
   it("is passed over by a move if its object is another tenant's", async () => {
     const lost = await lose(4);
     const { tenant, home } = await tenantAtHome();

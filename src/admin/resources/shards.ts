@@ -21,7 +21,9 @@ export interface TenantMoves {
     nowMs: number,
     row: (move: string) => D1PreparedStatement,
   ): Promise<
-    | { readonly kind: "begun" | "under_way"; readonly move: TenantMove }
+    | { readonly kind: "begun"; readonly move: TenantMove }
+    /** `isAsked`: the move that is under way does what was asked. */
+    | { readonly kind: "under_way"; readonly move: TenantMove; readonly isAsked: boolean }
     | { readonly kind: "no_tenant" | "no_shard" | "no_objects" | "crowded" | "there_already" | "backup" }
   >;
   find(tenant: string): Promise<TenantMove | undefined>;
@@ -107,9 +109,11 @@ export const shardRoutes = (
           return conflict("job_under_way", "A backup or restore runs. Move the tenant when it is done.");
         case "under_way":
           // The request may be a repeat, because its answer was lost.
-          if (shard === "own" ? isTenantObject(begun.move.to) : begun.move.to === shard)
-            return json(202, toJson(begun.move));
-          return conflict("move_under_way", `The tenant moves to ${nameOf(begun.move.to)}. Wait until that is done.`);
+          if (begun.isAsked) return json(202, toJson(begun.move));
+          return conflict(
+            "move_under_way",
+            `The tenant moves to ${nameOf(begun.move.to)} (${begun.move.state}). Wait until its state is done: old rows go ten minutes after the switch.`,
+          );
         case "begun":
           waitUntil(moves.run(id));
           return json(202, toJson(begun.move));

@@ -121,6 +121,12 @@ export interface CopyTenants {
   more(): Promise<boolean>;
 }
 
+/** A move that has not ended, also while the old rows are removed. */
+export interface MovingTenant {
+  readonly tenant: string;
+  readonly state: string;
+}
+
 export interface BackupDeps {
   readonly shards: Shards;
   /** Undefined: the deployment has no tenant objects. */
@@ -128,8 +134,8 @@ export interface BackupDeps {
   /** The tenant objects that the directory lists after a number, in order. */
   readonly listObjects: (after: number, limit: number) => Promise<readonly ListedObject[]>;
   readonly copyTenants: CopyTenants;
-  /** True while a tenant moves. A backup reads one shard after the other, so no tenant may move meanwhile. */
-  readonly isTenantMoving: () => Promise<boolean>;
+  /** A tenant that moves, if there is one: a backup reads one shard after the other, so none may move meanwhile. */
+  readonly movingTenant: () => Promise<MovingTenant | undefined>;
   readonly media: R2Bucket;
   /** Undefined: the deployment binds no bucket for backups. */
   readonly bucket: R2Bucket | undefined;
