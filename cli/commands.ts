@@ -72,7 +72,7 @@ export const SUMMARIES: Readonly<Record<string, string>> = {
   file: "files of your application: store, fetch, find, delete",
   session: "sessions of people and of services",
   audit: "changes and refusals, and the log's copies in the bucket",
-  shard: "the databases: how full they are, one more",
+  shard: "the databases and objects with files and sign-ins: how full they are, one more",
   "push-subscription": "endpoints that receive events",
   "seal-key": "keys that encrypt stored secrets",
   "signing-key": "keys that sign tokens",

@@ -11,6 +11,7 @@ import type { Command, Invocation } from "../command-line/command.ts";
 import { printRecord, sayDone, YES_OPTION } from "../command-line/print.ts";
 import { UsageError } from "../terminal/usage-error.ts";
 import { clean } from "../terminal/values.ts";
+import { readEnvFile } from "../client/env-file.ts";
 import { findConflicts, ignoreEnvFile, writeEnvFile, type Values } from "./dot-env.ts";
 import { detectFramework, KINDS, type Framework, type Kind } from "./framework.ts";
 import { runInstall, shownInstall } from "./install.ts";
@@ -56,10 +57,13 @@ export const initCommand: Command = {
     const name = invocation.args["name"] ?? (await chooseName(invocation));
     const id = `${tenant}.${name}`;
     const client = await invocation.client();
-    if ((await find(ok(api.getClient(id, client.opts)))) !== undefined)
-      throw new UserError(
-        inWordsOf(about, `There is a client ${clean(id)} already. Take another name: npm run plat -- init <name>`),
-      );
+    if ((await find(ok(api.getClient(id, client.opts)))) !== undefined) {
+      const isOurs = Object.values(readEnvFile(io.cwd)).includes(id);
+      const what = isOurs
+        ? `The .env of this folder is that of client ${clean(id)} already. For another application`
+        : `There is a client ${clean(id)} already. Take another name`;
+      throw new UserError(inWordsOf(about, `${what}: npm run plat -- init <name>`));
+    }
     const secret = kind === "browser" ? undefined : randomBytes(32).toString("base64url");
     const values = valuesFor(kind, target.base, id, secret);
     await askConflicts(invocation, values);

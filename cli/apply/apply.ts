@@ -1,7 +1,7 @@
 import { resolve } from "node:path";
 import type { AdminClient } from "../client/admin-client.ts";
 import type { Io } from "../terminal/io.ts";
-import { toJson } from "../terminal/values.ts";
+import { pluralOf, toJson } from "../terminal/values.ts";
 import { check, type Description } from "./check.ts";
 import { difference, leftAlone, type Step } from "./difference.ts";
 import { readFound } from "./found.ts";
@@ -129,7 +129,7 @@ async function carryOut(client: AdminClient, plan: Plan, options: ApplyOptions, 
         if (options.json || (!last && performance.now() - toldMs < TELL_EVERY_MS)) return;
         toldMs = performance.now();
         const count = String(done).padStart(String(steps.length).length);
-        io.err(`  ${count} of ${steps.length}  ${KIND[kind].noun}s\n`);
+        io.err(`  ${count} of ${steps.length}  ${pluralOf(KIND[kind].noun)}\n`);
       },
       surprised: (step) =>
         io.err(

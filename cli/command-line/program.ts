@@ -1,3 +1,4 @@
+import { pluralOf } from "../terminal/values.ts";
 import { Argument as ProgramArgument, Command as Program, CommanderError, Option as ProgramOption } from "commander";
 import { inWordsOf, type About } from "../terminal/about.ts";
 import { UsageError } from "../terminal/usage-error.ts";
@@ -88,7 +89,7 @@ export function createProgram(
   addParagraphs(
     program,
     about,
-    [`Exit codes: 0 done, 1 refused or failed, 2 not understood.${ofNpm}`],
+    [`Exit codes: 0 done, 1 refused or failed, 2 not understood; apply has 3 and 130 too.${ofNpm}`],
     ["login", "init", "topic tail orderPlaced", "client set --help", "user show ada@demo.example --json"],
   );
   for (const command of commands) {
@@ -125,7 +126,7 @@ function addResource(
   const summary = summaries[word] ?? own[0]?.summary ?? "";
   const resource = program
     .command(word)
-    .alias(/[^aeiou]y$/.test(word) ? word.replace(/y$/, "ies") : `${word}s`)
+    .alias(pluralOf(word))
     .summary(verbs.length === 0 ? summary : `${summary} (${verbs.join(", ")})`)
     .description(`${word}: ${summary}`)
     .usage("<verb> [arguments] [options]")

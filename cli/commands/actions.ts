@@ -18,6 +18,7 @@ export const actionCommands = (): Command[] => [
   listPasskeys,
   removePasskey,
   enableLogin,
+  testProvider,
   newSecret,
   usage,
   ...REVOCATIONS.map(revoke),
@@ -123,6 +124,28 @@ const enableLogin: Command = {
       ),
     );
     await printRecord(invocation, made);
+  },
+};
+
+const TRIAL_COLUMNS: readonly Column<api.ProviderTrial["checks"][number]>[] = ["check", "result", "detail"];
+
+const testProvider: Command = {
+  words: ["identity-provider", "test"],
+  summary: "Test an identity provider as far as possible without a person. Nobody is signed in.",
+  args: [{ name: "provider", help: "its id" }],
+  options: [],
+  notes: [
+    "It is asked what a sign-in asks it, up to the code. The first check that fails is the last.",
+    "Exit code 1 if a check failed. `unclear`: the provider's answer says neither.",
+  ],
+  examples: ["identity-provider test corp", "identity-provider test corp --json"],
+  async run(invocation) {
+    const { args, io, options } = invocation;
+    const { opts } = await invocation.client();
+    const trial = await ok(api.testIdentityProvider(args["provider"] ?? "", opts));
+    if (options.has("json")) await printRecord(invocation, trial);
+    else await printRows(trial.checks, { io, asJson: false, columns: TRIAL_COLUMNS, limit: Infinity, nouns: "checks" });
+    return trial.works ? 0 : 1;
   },
 };
 

@@ -91,7 +91,7 @@ export const platformCheckCommands = (): Command[] => [
   {
     words: ["platform", "restore-shard"],
     summary: "Restore a shard that is an object to an earlier time; in maintenance.",
-    args: [{ name: "shard", help: "its number, as shard status shows it" }],
+    args: [{ name: "shard", help: "its number, as shard status or shard objects shows it" }],
     options: [TO, YES_OPTION],
     notes: [
       "Take all shards and the directory to the same time; those in D1 by wrangler d1 time-travel.",

@@ -7,7 +7,7 @@ import { UsageError } from "../terminal/usage-error.ts";
 import type { Resource } from "../resources/resource.ts";
 import { RESOURCES } from "../resources/all.ts";
 import { confirm, printRecord, sayDone, YES_OPTION } from "../command-line/print.ts";
-import { clean } from "../terminal/values.ts";
+import { clean, pluralOf } from "../terminal/values.ts";
 import { warnOfUnknownScopes } from "./unknown-scopes.ts";
 
 /** Builds list, show, set and delete for every resource. */
@@ -51,7 +51,8 @@ const listOf = (resource: Resource): Command => {
   const { noun, word, verbs, keys } = resource;
   return pagedListCommand({
     words: [word, verbs.list],
-    summary: keys.length === 1 ? `List every ${noun}.` : `List the ${noun}s of ${article(keys[0]?.name ?? "")}.`,
+    summary:
+      keys.length === 1 ? `List every ${noun}.` : `List the ${pluralOf(noun)} of ${article(keys[0]?.name ?? "")}.`,
     args: keys.slice(0, -1),
     options: [
       ...(resource.searched === true ? SEARCH_OPTIONS : []),
@@ -64,7 +65,7 @@ const listOf = (resource: Resource): Command => {
       ...(resource.byTenant === true ? [`${lineOf(resource, "list", 1)} --tenant acme --disabled`] : []),
     ],
     columns: resource.columns,
-    nouns: `${noun}s`,
+    nouns: pluralOf(noun),
     rows(invocation) {
       const { options } = invocation;
       const owner = keysOf(resource, invocation).slice(0, -1);

@@ -67,7 +67,7 @@ export const PEOPLE = {
         count("quota-bytes", "<bytes>", "the most bytes that it may store: 5000000, 5MB or 5GiB"),
       ),
       plan: optional(text("plan", "<small|standard|large>", "its limit of requests a minute")),
-      requireSecondFactor: toggle("require-second-factor", "people get tokens for it after two factors alone"),
+      requireSecondFactor: toggle("require-second-factor", "people get tokens for it only after two factors"),
       ...BRAND_FIELDS,
     },
     columns: ["id", "name", "organization", { field: "disabled", kind: "flag" }, "createdAt"],
@@ -116,7 +116,7 @@ export const PEOPLE = {
     summary: "named sets of scopes for members",
     fields: {
       scopes: scopesField("a scope of the role"),
-      requireSecondFactor: toggle("require-second-factor", "its holders get tokens after two factors alone"),
+      requireSecondFactor: toggle("require-second-factor", "its holders get tokens only after two factors"),
     },
     columns: ["name", { field: "scopes", kind: "list" }, "createdAt"],
     readOnly: ["name", "createdAt"],

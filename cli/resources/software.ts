@@ -29,14 +29,15 @@ export const SOFTWARE = {
         texts(
           "grant-type",
           "<grant>",
-          "client_credentials, authorization_code, refresh_token, implicit, password, or the urn of the device grant",
+          "client_credentials, authorization_code, refresh_token, implicit, password, " +
+            "urn:ietf:params:oauth:grant-type:device_code or urn:ietf:params:oauth:grant-type:token-exchange",
         ),
       ),
       scopes: scopesField("a scope that it may request; * at the end matches any ending"),
       ...BRAND_FIELDS,
-      filesPerUser: toggle("files-per-user", "keeps people's files apart: each person reaches only the own files"),
+      filesPerUser: toggle("files-per-user", "keeps people's files apart: each person reaches only their own"),
       thirdParty: toggle("third-party", "people are asked before it gets access; it has no password grant"),
-      requireSecondFactor: toggle("require-second-factor", "people get its tokens after two factors alone"),
+      requireSecondFactor: toggle("require-second-factor", "people get its tokens only after two factors"),
       backchannelLogoutUri: text(
         "backchannel-logout-uri",
         "<url>",
@@ -107,7 +108,7 @@ export const SOFTWARE = {
         ...texts(
           "scope-description",
           "<scope:words>",
-          "what an application may do with the scope, in words for people; they are asked by them",
+          "what an application may do with the scope: the words of the page that asks people",
         ),
         type: "pairs",
       },

@@ -14,7 +14,7 @@ import { UsageError } from "../terminal/usage-error.ts";
 import { clean, formatBytes, readChoice, toJson } from "../terminal/values.ts";
 import { withMoreShards } from "./deployment-file.ts";
 
-/** The databases of the platform. */
+/** The shards of the platform: databases, or objects. */
 export const shardCommands = (): Command[] => [status, objects, add, move];
 
 type Row = api.Shard & { readonly size: string; readonly stored: string };
@@ -33,12 +33,12 @@ const COLUMNS: readonly Column<Row>[] = [
 const status: Command = {
   words: ["shard", "status"],
   summary:
-    "Show each database: its size, tenants, files, push subscriptions and load, and which one the next tenant gets.",
+    "Show each shard: its size, tenants, files, push subscriptions and load, and which one the next tenant gets.",
   args: [],
   options: [],
   notes: [
-    "SIZE is that of the database, which holds 10 GB; STORED is what its files have in the bucket; PUSH counts " +
-      "push subscriptions. TRIPS/HOUR counts the last hour: a database answers 500 to 1,000 a second. Without ANSWER " +
+    "SIZE is that of its database or object, which holds 10 GB; STORED is what its files have in the bucket; PUSH counts " +
+      "push subscriptions. TRIPS/HOUR counts the last hour: a shard answers 500 to 1,000 a second. Without ANSWER " +
       "MS it does not answer, and SIZE is what was measured last. Exit code 1 if one does not answer.",
     "If tenants have objects of their own, the last line has their sums, as of their last sweeps.",
   ],

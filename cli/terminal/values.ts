@@ -64,6 +64,9 @@ export function readChoice<const Word extends string>(
 }
 
 /** A time in UTC, to the second, as `--since` takes it. */
+/** `tenants`, `linked identities`. */
+export const pluralOf = (noun: string): string => (/[^aeiou]y$/.test(noun) ? noun.replace(/y$/, "ies") : `${noun}s`);
+
 export const formatTime = (atMs: number): string =>
   Math.abs(atMs) <= 8.64e15 ? `${new Date(atMs).toISOString().slice(0, 19)}Z` : String(atMs);
 

@@ -553,6 +553,26 @@ test("a new identity provider needs a secret, an existing one keeps its own", as
   expect(await plat({ OPERATOR_CLIENT_SECRET: "s" }, [...set, replaced.base, "--replace"])).toMatchObject({ code: 0 });
 });
 
+test("the trial of an identity provider is a table, and ends with 1 if a check failed", async () => {
+  const passed = { check: "secret", result: "passed", detail: "It opens." };
+  const failed = { check: "discovery", result: "failed", detail: "It names another issuer." };
+  for (const [checks, code] of [
+    [[passed], 0],
+    [[passed, failed], 1],
+  ] as const) {
+    const { base, seen } = await play([{ status: 200, body: { works: code === 0, checks } }]);
+    const tried = await plat({ OPERATOR_CLIENT_SECRET: "s" }, ["identity-provider", "test", "corp", "--url", base]);
+    expect([tried.code, seen.map(callOf)]).toEqual([code, ["POST /identity-providers/corp/test"]]);
+    expect(tried.out).toContain(checks.at(-1)!.detail);
+  }
+});
+
+test("lists of nothing say so in the plural", async () => {
+  const { base } = await play([{ status: 200, body: [] }]);
+  const { err } = await plat({ OPERATOR_CLIENT_SECRET: "s" }, ["user", "identities", "a@b.example", "--url", base]);
+  expect(err).toContain("There are no linked identities.");
+});
+
 test("everything after -- is an argument; a leading -- is ignored", async () => {
   const { base, seen } = await play([]);
   const line = ["--", "user", "show", "--url", base, "--", "--json"];

@@ -95,7 +95,11 @@ export const shardRoutes = (
         case "no_tenant":
           return noSuch("tenant");
         case "no_shard":
-          return invalid("invalid_field", "shard", `There is no shard ${shard}: GET /shards lists them.`);
+          return invalid(
+            "invalid_field",
+            "shard",
+            `There is no shard ${shard}: plat shard status, or GET /shards, lists them.`,
+          );
         case "no_objects":
           return invalid("invalid_field", "shard", "This platform has no objects of tenants: set tenant_objects.");
         case "crowded":
