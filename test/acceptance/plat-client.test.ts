@@ -567,6 +567,22 @@ test("the trial of an identity provider is a table, and ends with 1 if a check f
   }
 });
 
+test("init again says whether the client is this folder's own", async () => {
+  for (const [dotEnv, said] of [
+    ["PLINTH_CLIENT_ID=demo.app\n", "The .env of this folder is that of client demo.app already. For another"],
+    ["PLINTH_CLIENT_ID=demo.else\n", "There is a client demo.app already. Take another name"],
+  ] as const) {
+    const cwd = mkdtempSync(join(tmpdir(), "plinth-again-"));
+    writeFileSync(join(cwd, ".env"), dotEnv);
+    const { base } = await play([{ status: 200, body: { clientId: "demo.app" } }]);
+    const line = ["init", "app", "--kind", "machine", "--tenant", "demo", "--url", base, "--yes"];
+    const { code, err } = await plat({ OPERATOR_CLIENT_SECRET: "s" }, line, { cwd });
+    rmSync(cwd, { recursive: true });
+    expect(code).toBe(1);
+    expect(err).toContain(said);
+  }
+});
+
 test("lists of nothing say so in the plural", async () => {
   const { base } = await play([{ status: 200, body: [] }]);
   const { err } = await plat({ OPERATOR_CLIENT_SECRET: "s" }, ["user", "identities", "a@b.example", "--url", base]);
