@@ -61,6 +61,7 @@ import type { MediaDeps } from "./media-deps.ts";
 import { createBacklogStore, type BacklogStore } from "./dead/backlog-store.ts";
 import { createUsageStore, type Usage } from "./files/usage-store.ts";
 import { createTransformer } from "./images/transformer.ts";
+import { isMissingFile } from "./model/failure.ts";
 import { createJobQueue } from "./model/job.ts";
 import { createComingStore } from "./moves/coming-store.ts";
 import { createLeavingStore } from "./moves/leaving-store.ts";
@@ -72,7 +73,7 @@ import { operatedFiles, type OperatedFiles } from "./operated/operated-files.ts"
 import { LIMITS } from "./model/limits.ts";
 import { createOneShard, type OneShard } from "./one-shard.ts";
 import { atHome } from "./shards/at-home.ts";
-import { dispatch, isMissing } from "./shards/dispatch.ts";
+import { dispatch } from "./shards/dispatch.ts";
 import { backlogOfAll, expectedOfAll, repairsOfAll, usageOfAll, type UsageOfAll } from "./shards/every-shard.ts";
 import { createClientObjects, notingArrivals } from "./shards/client-objects.ts";
 import { NEXT_DUE, REPORTED_DUE } from "./shards/due-store.ts";
@@ -213,7 +214,7 @@ export function createMedia(deps: MediaDeps): Media {
       ...operated,
       list: (owner, call) => inHome(owner.tenant, (part) => part.operated.list(owner, call)),
       show: (fileId, owner, call) =>
-        look(where, fileId, call.nowMs, (shard) => parts.at(shard).operated.show(fileId, owner, call), isMissing),
+        look(where, fileId, call.nowMs, (shard) => parts.at(shard).operated.show(fileId, owner, call), isMissingFile),
       ownerOf: (fileId) =>
         look(
           where,

@@ -51,7 +51,7 @@ export const contentRoutes = (deps: ContentDeps): readonly Route[] => [
     produces: "any",
     handle: async (call) => {
       const variant = parseVariant(call.params.variant);
-      return variant === undefined ? toProblem({ kind: "no_content" }) : answer(deps, call, variant);
+      return variant === undefined ? toProblem({ kind: "no_bytes" }) : answer(deps, call, variant);
     },
   }),
 ];
@@ -131,7 +131,7 @@ async function readContent(deps: ContentDeps, found: Representation, plan: Bytes
   if (read === undefined) {
     // The file was removed after its row was read, or the consistency report will find it.
     deps.log.error("a committed file has no bytes", { key: found.key });
-    return toProblem({ kind: "no_content" });
+    return toProblem({ kind: "no_bytes" });
   }
   const status = plan.send === "whole" ? 200 : 206;
   return new Response(read.body, { status, headers: { ...plan.headers, ...read.headers } });

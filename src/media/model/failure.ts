@@ -1,5 +1,5 @@
 import type { DetailType } from "../../http/errors/detail-types.ts";
-import { invalid, notFound, problem, type Problem } from "../../http/errors/errors.ts";
+import { invalid, isProblem, notFound, problem, type Problem } from "../../http/errors/errors.ts";
 import { LIMITS } from "./limits.ts";
 import type { DigestHeader } from "./upload-digest.ts";
 
@@ -14,6 +14,8 @@ export type MediaFailure =
   | { readonly kind: "variant_pending" }
   | { readonly kind: "variant_failed"; readonly reason: string }
   | { readonly kind: "no_content" }
+  /** The file is here, and has no content of this name, or its bytes are gone. */
+  | { readonly kind: "no_bytes" }
   | { readonly kind: "foreign_tenant" }
   | { readonly kind: "link_forged" }
   | { readonly kind: "link_expired" }
@@ -47,10 +49,20 @@ export type MediaFailure =
   | { readonly kind: "precondition_failed" }
   | { readonly kind: "range_not_satisfiable"; readonly sizeBytes: number };
 
+/** The answer of a shard that does not have the file. Another one may have it (shards/relocation.ts). */
+interface MissingFile extends Problem {
+  readonly isMissingFile: true;
+}
+
+const missing = (what: string): MissingFile => ({ ...notFound(what), isMissingFile: true });
+
+/** False for a 404 about a part of a file that is here, such as a variant that is still being made. */
+export const isMissingFile = (answer: object): answer is MissingFile => isProblem(answer) && "isMissingFile" in answer;
+
 export function toProblem(failure: MediaFailure): Problem {
   switch (failure.kind) {
     case "no_file":
-      return notFound("file");
+      return missing("file");
     case "shared_file":
       return problem(
         "insufficient_permissions",
@@ -63,6 +75,8 @@ export function toProblem(failure: MediaFailure): Problem {
     case "query_too_broad":
       return businessError("query_too_broad", TOO_BROAD[failure.of]);
     case "no_content":
+      return missing("content");
+    case "no_bytes":
       return notFound("content");
     case "variant_pending":
       return problem("element_resource_non_existing", "This variant is still being made.", {

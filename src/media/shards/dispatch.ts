@@ -1,10 +1,9 @@
-import { isProblem } from "../../http/errors/errors.ts";
 import type { Principal } from "../../http/callers/auth.ts";
 import type { Operation } from "../../http/callers/rights.ts";
 import type { Answer, Call, JsonOrBytes, Route } from "../../http/route.ts";
 import type { OfShards } from "../../platform/storage/tenant-objects.ts";
 import { mayActForTenant } from "../model/access.ts";
-import { toProblem } from "../model/failure.ts";
+import { isMissingFile, toProblem } from "../model/failure.ts";
 import { isFileId } from "../model/file.ts";
 import type { ClientObjects } from "./client-objects.ts";
 import { atHome } from "./at-home.ts";
@@ -38,10 +37,6 @@ type Way = (
   route: Route,
 ) => Promise<Answer>;
 
-/** True for the answer about something that does not exist, or not in this shard. */
-export const isMissing = (answer: Answer): boolean =>
-  isProblem(answer) && answer.type === "element_resource_non_existing";
-
 /** Requests to links have no token. */
 const clientOf = (principal: Principal | undefined): string | undefined => principal?.clientId;
 
@@ -51,7 +46,7 @@ const byTenant: Way = (deps, { query, principal, nowMs }, run) =>
 const byFile: Way = async (deps, { params: { fileId = "" }, nowMs, principal }, run) =>
   // No shard has noted a move of a text that is no id.
   isFileId(fileId)
-    ? look(deps, fileId, nowMs, run, isMissing, undefined, clientOf(principal))
+    ? look(deps, fileId, nowMs, run, isMissingFile, undefined, clientOf(principal))
     : run(await firstPlace(deps, fileId));
 
 const byErasure: Way = async (deps, { params }, run) => run(await firstPlace(deps, params.erasureId ?? ""));
@@ -104,13 +99,13 @@ const bringing: Way = async (deps, call, run, { path }) => {
       shard === home || (await deps.moved.at(shard).hasCommitted(fileId))
         ? runNoted(shard)
         : toProblem({ kind: "no_file" });
-    const answer = await look(deps, fileId, nowMs, runAt, isMissing, bring, clientOf(principal)).catch(
+    const answer = await look(deps, fileId, nowMs, runAt, isMissingFile, bring, clientOf(principal)).catch(
       (thrown: unknown) => {
         throw (failure = thrown);
       },
     );
     // A deletion that failed in the old shard may have happened, so nobody can say that there was no file.
-    if (failure !== undefined && isMissing(answer)) throw failure;
+    if (failure !== undefined && isMissingFile(answer)) throw failure;
     return answer;
   });
 };

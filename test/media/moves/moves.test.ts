@@ -384,6 +384,47 @@ function movingMeanwhile(at: "before" | "after", sql: string, moves: Record<numb
   return mediaApp({ shards: shards as unknown as Shards, placement: keptPlacement() });
 }
 
+describe("a file of a tenant that stays, when another tenant leaves its shard", () => {
+  const answer = async (found: Response) => {
+    const { message } = await expectJson(found, 404);
+    return { message, retryAfter: found.headers.get("retry-after") };
+  };
+  const links = async (visibility: "private" | "public") => {
+    const file = await stored(app, PICTURE, { as, visibility, query: "?clip=4x4&crop=2x2" });
+    const [jobs, content] = [app.jobs.splice(0), `/media/v2/content/${file.id}`];
+    const { results } = await shardDb(FROM)
+      .prepare("SELECT nonce FROM variant WHERE file_id = ? AND type = 'crop'")
+      .bind(file.id)
+      .all<{ nonce: string }>();
+    await app.consume({ jobs: jobs.filter(({ nonce }) => nonce === results[0]!.nonce), dead: true });
+    const ofFile = ["clip=4x4", "crop=2x2", "clip=3x3"].map((query) => `${file.path}?${query}`);
+    return visibility === "private" ? ofFile : [...ofFile, `${content}/clip-4x4`, `${content}/crop-2x2`];
+  };
+
+  it.each(["private", "public"] as const)(
+    "answers as before for variants that are not made: %s",
+    async (visibility) => {
+      const goes = unique("t");
+      await placeTenants({ [tenant]: FROM, [goes]: FROM });
+      await stored(app, PICTURE, { as: principal({ tenant: goes }) });
+      const asked = await links(visibility);
+      const all = async () => {
+        const answers = [];
+        for (const path of asked) answers.push(await answer(await app.call(path, { as })));
+        return answers;
+      };
+      const before = await all();
+      expect(before.slice(0, 2)).toEqual([
+        { message: "This variant is still being made.", retryAfter: "2" },
+        { message: expect.stringContaining("could not be made"), retryAfter: null },
+      ]);
+      await moving.begin(goes, TO, app.clock.nowMs);
+      await moving.rest();
+      expect(await all()).toEqual(before);
+    },
+  );
+});
+
 describe("a tenant that moves twice within one request", () => {
   // shows: operator/shards/tenant-move-twice
   it("has its files, wherever the search for one has been before", async () => {
