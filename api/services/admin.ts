@@ -830,8 +830,8 @@ export const admin: ServiceEntries = {
       errors: {
         404: "",
         409:
-          "`already_there`, `move_under_way` (to another shard), `crowded` (32 tenants with files have moved from the shard " +
-          "to objects of their own), or `job_under_way`: a backup or restore runs.",
+          "`already_there`, `move_under_way` (to another shard), `crowded` (32 tenants with files have moved from the shard, " +
+          "or from shards whose tenants moved there, to objects of their own), or `job_under_way`: a backup or restore runs.",
       },
     },
     "GET /tenants/{id}/move": {

@@ -41,8 +41,8 @@ export interface Moves {
 export type Target = number | { readonly near: LocationHint | undefined };
 
 /**
- * `no_objects`: the deployment has no tenant objects, or all numbers are used. `crowded`: too many tenants with files
- * have moved from the shard to their objects (`MOVE_LIMITS`).
+ * `no_objects`: the deployment has no tenant objects, or all numbers are used. `crowded`: a
+ * file of the shard would be looked for in too many objects (`MOVE_LIMITS`).
  */
 export type Begun =
   | { readonly kind: "begun"; readonly move: Move }
@@ -57,10 +57,7 @@ interface Way {
 
 /** The port to the media service, which does the steps of a move (src/media/moves/mover.ts). */
 export interface FileMover {
-  /**
-   * Counts the tenant objects to which tenants with files have moved from the tenant's shard; 0 if this tenant has no
-   * files.
-   */
+  /** Counts the tenant objects that a search asks for a file of the tenant's shard; 0 if this tenant has no files. */
   departures(tenant: string, from: number): Promise<number>;
   begin(run: Move, way: Way): Promise<{ readonly from: string; readonly to: string } | undefined>;
   copy(run: Move, way: Way, at: Copied): Promise<Copied | undefined>;
@@ -97,8 +94,8 @@ export interface MovesDeps {
  * Our choices. `leaseMs`: after this time without progress, another run may begin. `graceMs`: old rows stay for this
  * time, for requests that began before the move. `pages`: the pages of one invocation, which shares its limit of calls
  * with the other sweeps. `attempts`: the attempts of a step while changes are refused. `runs`: the moves of one sweep.
- * `departures`: the tenant objects to which tenants may move from a shard with their files. A file whose id names that
- * shard is looked for in each of them, one after the other.
+ * `departures`: the tenant objects in which a file may be looked for, one after the other: those to which tenants moved
+ * with files from the shard in its id, and from the shards to which tenants moved from there.
  */
 export const MOVE_LIMITS = {
   leaseMs: 60_000,

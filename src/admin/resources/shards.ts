@@ -105,7 +105,7 @@ export const shardRoutes = (
         case "crowded":
           return conflict(
             "crowded",
-            `From the shard of ${id}, as many tenants with files have moved to objects of their own as may. Move ${id} to another shard first.`,
+            `From the shard of ${id}, and from shards whose tenants moved there, as many tenants with files have moved to objects of their own as may. Move ${id} to a shard of its own.`,
           );
         case "there_already":
           return conflict("already_there", `The files of ${id} are in ${where}.`);

@@ -45,7 +45,7 @@ export const DETAIL_TYPES = {
   job_under_way: "Wait until the job is done, or cancel it.",
   maintenance_off: "Set MAINTENANCE to true and deploy, then ask again.",
   already_there: "No action is needed.",
-  crowded: "Move the tenant to another shard first.",
+  crowded: "Move the tenant to a shard of its own instead, such as one of `object_shards`.",
   move_under_way: "Wait until the move is done: GET …/tenants/{id}/move says how far it is.",
   tenant_moves: "Start the backup when no tenant moves.",
   other_run_under_way: "Wait until the other run is done.",

@@ -1,4 +1,3 @@
-import { FIRST_TENANT_OBJECT } from "../../platform/storage/tenant-objects.ts";
 import { pendingRow } from "../shards/moved-store.ts";
 
 /** The shard that a tenant leaves (mover.ts). */
@@ -127,8 +126,8 @@ const SQL = {
   departTo: `INSERT INTO departed_to (shard) SELECT ?4 WHERE ${isState("'closed'")} AND EXISTS (
       SELECT 1 FROM owner WHERE tenant = ?1 AND erasure_id = ?5 AND files > 0)
     ON CONFLICT DO UPDATE SET departures = departures + 1`,
-  departures: `SELECT count(*) AS n FROM departed_to WHERE shard >= ${FIRST_TENANT_OBJECT}
-    AND EXISTS (SELECT 1 FROM owner WHERE tenant = ?1 AND erasure_id IS NULL AND files > 0)`,
+  hasFiles: `SELECT 1 FROM owner WHERE tenant = ?1 AND erasure_id IS NULL AND files > 0 LIMIT 1`,
+  departedTo: `SELECT shard FROM departed_to`,
   forgetPast: `DELETE FROM past_place WHERE tenant = ?1 AND ${isState("'closed'")}`,
   forgetChanges: `DELETE FROM moving_change WHERE tenant = ?1 AND ${isState("'closed'")}`,
   note: `INSERT INTO ended_move (tenant, move) SELECT ?1, ?2 WHERE ${isState("'closed'")}
@@ -157,9 +156,11 @@ export function createLeavingStore(db: D1Database, shard: number) {
   const of = ({ tenant, move, turn }: Run) => [tenant, move, turn];
   const changesIn = (result: D1Result | undefined): boolean => (result?.results.length ?? 0) > 0;
   return {
-    /** The tenant objects to which tenants with files moved from here; 0 if this tenant has no files. */
-    departures: async (tenant: string): Promise<number> =>
-      (await prepared(SQL.departures, tenant).first<number>("n")) ?? 0,
+    hasFiles: async (tenant: string): Promise<boolean> => (await prepared(SQL.hasFiles, tenant).first()) !== null,
+
+    /** The shards and tenant objects to which tenants with files moved from here. */
+    departedTo: async (): Promise<readonly number[]> =>
+      (await prepared(SQL.departedTo).all<{ shard: number }>()).results.map((to) => to.shard),
 
     /** Notes changes from now on. Returns the state of the run. Undefined: it is overtaken, or the move ended. */
     async begin(run: Run): Promise<"leaving" | "closed" | undefined> {

@@ -2,7 +2,9 @@ import { inParts } from "../model/parts.ts";
 import type { HomeDeps } from "../shards/at-home.ts";
 import { arriveAll } from "../shards/relocation.ts";
 import type { Clock } from "../../platform/runtime/clock.ts";
-import type { OfShards } from "../../platform/storage/tenant-objects.ts";
+import { mapInParallel } from "../../platform/runtime/parallel.ts";
+import { SHARDS_AT_ONCE } from "../../platform/storage/shards.ts";
+import { isTenantObject, type OfShards } from "../../platform/storage/tenant-objects.ts";
 import type { ComingStore } from "./coming-store.ts";
 import { movedMark, type LeavingStore, type MovingFile, type Run } from "./leaving-store.ts";
 
@@ -32,6 +34,10 @@ import { movedMark, type LeavingStore, type MovingFile, type Run } from "./leavi
  * - Rows in the old shard stay for some minutes, so that a list that was begun before the move ends whole.
  */
 export interface Mover {
+  /**
+   * Counts the tenant objects that a search for a file may ask, if it comes past the shard that this tenant leaves: for
+   * the first shard of an id from which it asks most. 0 if this tenant has no files.
+   */
   departures(tenant: string, from: number): Promise<number>;
   begin(run: Run, way: Way): Promise<Begun | undefined>;
   /** Copies a page; undefined: another run has overtaken this one. */
@@ -74,6 +80,14 @@ export interface MoverDeps extends Pick<HomeDeps, "moved"> {
 /** Our choice: files and rows of a page, and the characters of one call, since a value of D1 has at most 2 MB. */
 const PAGE = { files: 100, chars: 500_000, rows: 1_000 } as const;
 
+/** The shard, and all to which a search for one of its files may lead. What left a tenant object is left out. */
+function reachedFrom(shard: number, departed: readonly (readonly number[])[]): ReadonlySet<number> {
+  const reached = new Set([shard]);
+  // A set is walked up to its end, also over what is added meanwhile.
+  for (const at of reached) for (const to of departed[at] ?? []) reached.add(to);
+  return reached;
+}
+
 export function createMover(deps: MoverDeps): Mover {
   const { leaving, coming, clock } = deps;
 
@@ -88,7 +102,16 @@ export function createMover(deps: MoverDeps): Mover {
   }
 
   return {
-    departures: (tenant, from) => leaving.at(from).departures(tenant),
+    async departures(tenant, from) {
+      if (!(await leaving.at(from).hasFiles(tenant))) return 0;
+      const departed = await mapInParallel(leaving.listed, SHARDS_AT_ONCE, (store) => store.departedTo());
+      return Math.max(
+        ...departed
+          .map((_, shard) => reachedFrom(shard, departed))
+          .filter((reached) => reached.has(from))
+          .map((reached) => [...reached].filter(isTenantObject).length),
+      );
+    },
 
     async begin(run, { from, to }) {
       const there = await coming.at(to).begin(run);

@@ -31,8 +31,11 @@ export interface RelocationDeps extends TenantAccess, HomeDeps {}
 
 /** More moves than a file can have in practice. */
 const MOST_HOPS = 8;
-/** Our choice: the most looks for one file, since each costs two round trips. */
-const MOST_LOOKS = 64;
+/**
+ * Our choice: how many moves a search follows that end while it runs. It has no limit of shards: once tenants went to
+ * more of them, an id without a file would be 503 for ever. `MOVE_LIMITS.departures` keeps them few.
+ */
+const MOST_REPEATS = 64;
 
 /** The shard in a file's id; the directory if the id has no such shard. */
 export async function firstPlace({ placement }: Pick<HomeDeps, "placement">, fileId: string): Promise<number> {
@@ -74,7 +77,8 @@ export async function arriveAll(
  * there. The new shard shows a file before the old one hides it, and the old one names the new one in the same
  * transaction. A shard is asked again if another tenant moved to it meanwhile, and in the end if the file came to it by
  * itself, since it may have come after the first look. So a file that is not found does not exist, even if it moves at
- * the same time; to know that costs one more round trip.
+ * the same time; to know that costs one more round trip. Shards are asked in the order in which they
+ * are found, and one that will be asked anyway is not noted twice: so few are asked again while no tenant moves.
  *
  * `bring` moves a pending file from the shard that is next to the one where it belongs. It returns the way: `look` goes
  * on at its last shard. The notes on the way may be older than the last move of a tenant, so the shards before are
@@ -95,6 +99,7 @@ export async function look<T>(
   const ways = new Set<string>();
   /** By old and new shard: the number of moves between them that the search has followed. */
   const walked = new Map<string, number>();
+  /** The shards to ask, in this order. */
   const next: number[] = [];
   const skipped: number[] = [];
   const broughtFrom = async (from: number): Promise<number> => {
@@ -103,24 +108,26 @@ export async function look<T>(
     return way.at(-1)!;
   };
   let shard = await broughtFrom(await firstPlace(deps, fileId));
-  for (let looks = 0, hops = 0; looks < MOST_LOOKS && hops < MOST_HOPS; looks++) {
+  for (let repeats = 0, hops = 0; repeats < MOST_REPEATS && hops < MOST_HOPS;) {
     const found = await run(shard);
     if (!isMissing(found)) return found;
     const { place, others, changing } = await deps.moved.at(shard).whereabouts(fileId);
     if (changing !== undefined && changing === client)
       throw new StoreUnavailable("the client of the file is being changed");
-    for (const { shard: other, departures } of others)
-      if (departures > (walked.get(`${shard} ${other}`) ?? 0)) {
-        walked.set(`${shard} ${other}`, departures);
-        next.push(other);
-      }
+    for (const { shard: other, departures } of others) {
+      const before = walked.get(`${shard} ${other}`);
+      if (departures <= (before ?? 0)) continue;
+      walked.set(`${shard} ${other}`, departures);
+      if (before !== undefined) repeats++;
+      if (!next.includes(other)) next.push(other);
+    }
     if (place !== undefined && !ways.has(`${shard} ${place.shard} ${place.hop}`)) {
       ways.add(`${shard} ${place.shard} ${place.hop}`);
       hops++;
-      if (place.shard === shard) next.unshift(shard);
-      else next.push(await arriveAt(deps, shard, place, nowMs));
+      if (place.shard === shard) next.push(shard);
+      else next.unshift(await arriveAt(deps, shard, place, nowMs));
     }
-    const following = next.pop();
+    const following = next.shift();
     const onward = following ?? skipped.pop();
     if (onward === undefined) return found;
     shard = following === undefined ? onward : await broughtFrom(onward);

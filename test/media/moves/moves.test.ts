@@ -7,12 +7,14 @@ import { LIMITS } from "../../../src/media/model/limits.ts";
 import { createMovedStore } from "../../../src/media/shards/moved-store.ts";
 import { guardDatabase } from "../../../src/platform/storage/database.ts";
 import { shardsOf, type Shards } from "../../../src/platform/storage/shards.ts";
+import { FIRST_TENANT_OBJECT } from "../../../src/platform/storage/tenant-objects.ts";
+import { MOVE_LIMITS } from "../../../src/shards/moves.ts";
 import { createPlacementStore } from "../../../src/shards/placement-store.ts";
 import { databaseWith } from "../../support/directory.ts";
 import { encodePng, gradient } from "../../support/images.ts";
 import { casesOf } from "../../support/model-runs.ts";
 import { unique } from "../../support/platform/unique.ts";
-import { everywhere, shardDb } from "../../support/shards.ts";
+import { everywhere, shardDb, testObjects } from "../../support/shards.ts";
 import { keysOf } from "../support/keys-of.ts";
 import { mediaApp, START_MS, type MediaApp } from "../support/media-app.ts";
 import { principal } from "../support/principal.ts";
@@ -423,6 +425,24 @@ describe("a file of a tenant that stays, when another tenant leaves its shard", 
       expect(await all()).toEqual(before);
     },
   );
+});
+
+describe("an id without a file", () => {
+  it("is 404, however many tenants left its shard, and the shards that they went to", async () => {
+    const path = `${FILES}/${(await uploaded(app, PICTURE, { as })).id.slice(0, 12)}${"0".repeat(12)}`;
+    const { departures } = MOVE_LIMITS;
+    const objects = Array.from({ length: 2 * departures }, (_, at) => FIRST_TENANT_OBJECT + at);
+    const leave = (from: number, to: readonly number[]) =>
+      shardDb(from)
+        .prepare("INSERT INTO departed_to (shard) SELECT value FROM json_each(?)")
+        .bind(JSON.stringify(to))
+        .run();
+    await leave(FROM, [TO, 0, ...objects.slice(departures)]);
+    await leave(TO, [FROM, 0, ...objects.slice(0, departures)]);
+    await leave(0, [FROM, TO]);
+    const withObjects = mediaApp({ shards: guarded, placement: keptPlacement(), objects: testObjects });
+    await expectProblem(await withObjects.call(path, { as }), 404, "element_resource_non_existing");
+  });
 });
 
 describe("a tenant that moves twice within one request", () => {
