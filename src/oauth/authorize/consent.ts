@@ -53,7 +53,7 @@ export async function promptConsent(
     action: `${deps.pagesBase(call)}/consent`,
     hidden: {
       // Asks for no sign-in and no consent again.
-      request: await toTextAfterSignIn(deps, request, identity.sid),
+      request: await toTextAfterSignIn(deps, request, { sid: identity.sid, beforeConsent: false }),
       asked: JSON.stringify(consent),
       csrf: await csrfToken(deps, consentFormKey(identity.sid, JSON.stringify(consent))),
     },

@@ -107,26 +107,37 @@ async function toParameters(
   return { ...parameters, ...explicit, ...expected };
 }
 
-/** The request for a page after its sign-in: without parameters that ask for another sign-in. `sid`: its session. */
+/** A step of the request after its sign-in. */
+export interface AfterSignIn {
+  /** The session of the sign-in. */
+  readonly sid: string;
+  /** The person is still to be asked for consent, if the client wants that each time. */
+  readonly beforeConsent: boolean;
+}
+
+/** The request for a page after its sign-in: without parameters that ask for another sign-in. */
 export async function toParametersAfterSignIn(
   deps: Pick<AuthorizeDeps, "names" | "sealer">,
   request: AuthorizationRequest,
-  sid: string,
+  { sid, beforeConsent }: AfterSignIn,
 ): Promise<Readonly<Record<string, string>>> {
   const { prompt: _prompt, max_age: _maxAge, ...parameters } = await toParameters(deps, request);
   const { pushed } = request.parameters;
-  return pushed === undefined
-    ? parameters
-    : { ...parameters, [continuedParameter(deps.names)]: await continuedMarker(deps, pushed, sid) };
+  const asksConsent = beforeConsent && request.asksConsent;
+  if (pushed === undefined) return asksConsent ? { ...parameters, prompt: "consent" } : parameters;
+  return {
+    ...parameters,
+    [continuedParameter(deps.names)]: await continuedMarker(deps, { hash: pushed, sid, asksConsent }),
+  };
 }
 
 /** The same as the field of a form that needs a session, so it takes no ID token hint. */
 export async function toTextAfterSignIn(
   deps: Pick<AuthorizeDeps, "names" | "sealer">,
   request: AuthorizationRequest,
-  sid: string,
+  after: AfterSignIn,
 ): Promise<string> {
-  const { id_token_hint: _hint, ...parameters } = await toParametersAfterSignIn(deps, request, sid);
+  const { id_token_hint: _hint, ...parameters } = await toParametersAfterSignIn(deps, request, after);
   return new URLSearchParams(parameters).toString();
 }
 

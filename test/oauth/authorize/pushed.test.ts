@@ -222,4 +222,25 @@ describe("A pushed request", () => {
       expect(codeOf(await thief.submit(consent, { decision: "allow" }))).not.toBe("");
     }
   });
+
+  for (const isPushed of [true, false])
+    it(`asks for consent again after the second factor, as one that is ${isPushed ? "" : "not "}pushed does`, async () => {
+      vi.useFakeTimers({ now: Date.now(), toFake: ["Date"] });
+      const shop = await makeApp({ tenant, thirdParty: true });
+      const eve = await makeUser({ tenant });
+      const credentials = { email: eve.email, password: eve.password };
+      const known = new Browser();
+      const allow = (from: Browser, page: Visit) => from.submit(page, { decision: "allow" });
+      expect(codeOf(await allow(known, await signInThrough(known, shop, eve, { scope: "openid" })))).not.toBe("");
+      const { app } = await setUpApp(known, ORIGIN, eve.password);
+      vi.setSystemTime(Date.now() + 60_000);
+      const wish = { ...REQUEST, prompt: "login consent" };
+      const asked = isPushed ? { request_uri: await referenceOf(shop, wish) } : wish;
+      const query = new URLSearchParams({ client_id: shop.clientId, ...asked });
+      const stranger = new Browser();
+      const asks = await stranger.submit(await stranger.get(`${OAUTH}/authorize?${query.toString()}`), credentials);
+      const page = await stranger.submit(asks, { code: app.code() });
+      expect(page.html).toContain('value="allow"');
+      expect(codeOf(await allow(stranger, page))).not.toBe("");
+    });
 });

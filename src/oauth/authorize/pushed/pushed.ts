@@ -75,29 +75,40 @@ export async function openPushed(
   const text = sealed === undefined ? undefined : await deps.sealer.open(sealed, sealContext(hash));
   if (text === undefined) return err("request_uri is unknown, was used, or has expired.");
   const pushed = readAuthorizationParameters(new URLSearchParams(text), deps.names);
-  return ok(join(deps.names, { sent, pushed, hash, continued: await isContinued(deps, sent, hash, call) }));
+  return ok(join(deps.names, { sent, pushed, hash, prompt: await readContinued(deps, sent, hash, call) }));
 }
 
 /**
  * The marker of a form whose person has signed in as the request wants: it asks for no further sign-in. The marker
  * counts in the session of that sign-in only, so it spares nobody else theirs.
  */
-export const continuedMarker = ({ sealer }: Pick<PushedDeps, "sealer">, hash: string, sid: string): Promise<string> =>
-  sealer.seal(continuedText(hash, sid), CONTINUED);
+export const continuedMarker = ({ sealer }: Pick<PushedDeps, "sealer">, of: Continued): Promise<string> =>
+  sealer.seal(continuedText(of), CONTINUED);
 
-async function isContinued(
+interface Continued {
+  readonly hash: string;
+  readonly sid: string;
+  /** The client wants consent each time, and it is not given yet. */
+  readonly asksConsent: boolean;
+}
+
+/** The `prompt` that is left of a request that goes on; undefined if it does not. */
+async function readContinued(
   deps: Pick<PushedDeps, "names" | "sealer"> & Pick<SessionDeps, "sessions">,
   sent: AuthorizationParameters,
   hash: string,
   call: AnyCall,
-): Promise<boolean> {
+): Promise<"" | "consent" | undefined> {
   const marker = sent.get(continuedParameter(deps.names));
-  if (marker === undefined) return false;
-  const sid = await sidOfCookie(deps, call);
-  return sid !== undefined && (await deps.sealer.open(marker, CONTINUED)) === continuedText(hash, sid);
+  if (marker === undefined) return undefined;
+  const [text, sid] = [await deps.sealer.open(marker, CONTINUED), await sidOfCookie(deps, call)];
+  if (text === undefined || sid === undefined) return undefined;
+  if (text === continuedText({ hash, sid, asksConsent: true })) return "consent";
+  return text === continuedText({ hash, sid, asksConsent: false }) ? "" : undefined;
 }
 
-const continuedText = (hash: string, sid: string): string => `${hash} ${sid}`;
+const continuedText = ({ hash, sid, asksConsent }: Continued): string =>
+  [hash, sid, ...(asksConsent ? ["consent"] : [])].join(" ");
 
 /** The pushed parameters, with what the person chose on the way: a tenant, or an identity provider. */
 function join(
@@ -106,18 +117,21 @@ function join(
     sent,
     pushed,
     hash,
-    continued,
+    prompt,
   }: {
     readonly sent: AuthorizationParameters;
     readonly pushed: AuthorizationParameters;
     readonly hash: string;
-    readonly continued: boolean;
+    /** Undefined: the request goes on from no sign-in. */
+    readonly prompt: "" | "consent" | undefined;
   },
 ): AuthorizationParameters {
   const provider = names.parameter("id_provider");
   const own: readonly string[] = [expectedUserParameter(names), continuedParameter(names)];
   const get = (name: string): string | undefined => {
-    if (name === "request_uri" || (continued && (name === "prompt" || name === "max_age"))) return undefined;
+    if (name === "request_uri") return undefined;
+    if (prompt !== undefined && name === "max_age") return undefined;
+    if (prompt !== undefined && name === "prompt") return prompt || undefined;
     if (own.includes(name)) return sent.get(name);
     const value = pushed.get(name);
     if (name === provider) return value ?? sent.get(name);
