@@ -78,7 +78,7 @@ describe("A refusal at /token", () => {
     [
       "an unknown client",
       () => ask({ ...client, clientId: "no.body" }),
-      () => /^client no\.body is unknown or disabled$/,
+      () => /^client no\.body is unknown, or it or its tenant is disabled$/,
       401,
     ],
   ])("%s: has its reason in the audit log, and not in the response", async (_, send, reason, status) => {
