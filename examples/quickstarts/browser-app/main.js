@@ -1,4 +1,4 @@
-import { createPlinth } from "@plinth/sdk";
+import { createPlinth, NotFoundError } from "@plinth/sdk";
 import { UserManager, WebStorageStateStore } from "oidc-client-ts";
 
 const url = import.meta.env.VITE_PLINTH_URL ?? "http://127.0.0.1:8787";
@@ -24,11 +24,33 @@ byId("sign-in").addEventListener("click", () => void users.signinRedirect());
 byId("sign-out").addEventListener("click", () => void users.signoutRedirect());
 
 if (user !== null) {
-  // Events of the person's tenant, as they come. The SDK asks for the token again when it needs one.
+  // The SDK asks for the token again when it needs one.
   const plinth = createPlinth({ url, credentials: async () => (await users.getUser()).access_token });
-  for await (const event of plinth.topic("demo.shop", "orderPlaced").consume()) {
-    const line = document.createElement("li");
-    line.textContent = `order ${event.json().order}`;
-    byId("orders").append(line);
+  const orders = plinth.topic("demo.shop", "orderPlaced");
+  while ((await showOrders(orders)) === "no topic") await new Promise((resolve) => setTimeout(resolve, 2_000));
+}
+
+/** Shows events of the person's tenant, as they come. Ends only if there is no topic yet. */
+async function showOrders(orders) {
+  try {
+    for await (const event of orders.consume()) {
+      byId("state").textContent = "";
+      const line = document.createElement("li");
+      line.textContent = wordsFor(event);
+      byId("orders").append(line);
+    }
+  } catch (error) {
+    if (!(error instanceof NotFoundError)) throw error;
+    byId("state").textContent = "Nobody has published an order yet. This page asks again.";
+    return "no topic";
+  }
+}
+
+/** An event that is no order must not end the loop: the orders after it would not be shown. */
+function wordsFor(event) {
+  try {
+    return `order ${event.json().order}`;
+  } catch {
+    return `not readable: ${event.payload}`;
   }
 }

@@ -10,6 +10,6 @@ await orders.process(
     const { order } = event.json<{ order: number }>();
     console.log(`order ${order}`);
   },
-  { signal: stop.signal },
+  { signal: stop.signal, onError: (error, { id }) => console.error(`event ${id} comes again:`, error) },
 );
 console.log("stopped");

@@ -1,5 +1,5 @@
 import { env } from "cloudflare:workers";
-import { createPlinth, verifyWebhook, type Caller } from "@plinth/sdk";
+import { createPlinth, PlinthError, verifyWebhook, type Caller } from "@plinth/sdk";
 import { honoAuth } from "@plinth/sdk/middleware";
 import { Hono } from "hono";
 
@@ -8,6 +8,8 @@ const plinth = createPlinth({
   url: PLINTH_URL!,
   credentials: { clientId: "demo.shop", clientSecret: CLIENT_SECRET! },
 });
+const orders = plinth.topic("demo.shop", "orderPlaced");
+let hasTopic = false;
 
 const app = new Hono<{ Variables: { caller: Caller } }>();
 app.use("/api/*", honoAuth({ url: PLINTH_URL! }));
@@ -19,7 +21,9 @@ app.get("/api/me", (c) => {
 
 app.post("/api/orders", async (c) => {
   const { tenant } = c.get("caller");
-  await plinth.topic("demo.shop", "orderPlaced").publish({ payload: await c.req.json(), tenant });
+  if (!hasTopic) await orders.create(); // does nothing if the topic exists
+  hasTopic = true;
+  await orders.publish({ payload: await c.req.json(), tenant });
   return c.json({ accepted: true }, 202);
 });
 
@@ -28,6 +32,12 @@ app.post("/hooks/orders", async (c) => {
   if (event === undefined) return c.text("The signature is wrong.", 401);
   console.log("pushed", event.payload);
   return c.body(null, 204);
+});
+
+app.onError((error, c) => {
+  console.error(error); // `npm run dev` shows it; deployed, the log of the Worker
+  const message = error instanceof PlinthError ? `The platform refused: ${error.message}` : "Something failed here.";
+  return c.json({ message }, 500);
 });
 
 export default app;
