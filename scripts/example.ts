@@ -1,7 +1,7 @@
 import { join, relative } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
-import { createAdminClient, type OperatorClient } from "../cli/client/admin-client.ts";
+import { createAdminClient } from "../cli/client/admin-client.ts";
 import {
   applyFile,
   CATALOG,
@@ -38,7 +38,7 @@ const SAME_STOP_MS = 1_000;
 const HELP = `npm run example -- [--serve] [--keep] | mcp
 
 Starts the service in examples/catalog-service, describes it to the platform and uses it.
-Removes at the end what it made. With mcp: serves examples/mcp-server, which agents sign people in to, until Ctrl-C.
+Removes at the end what it made; ends at once if the platform has records with its names already. With mcp: serves examples/mcp-server, which agents sign people in to, until Ctrl-C.
 The platform is the one at PORT; if none is there, the example starts one.
 
   --serve  keeps the service running until Ctrl-C and prints lines to try
@@ -53,7 +53,6 @@ let onStop = (): void => void end(0);
 
 interface Stage {
   readonly settings: ReturnType<typeof readSettings>;
-  readonly operator: OperatorClient;
   readonly directory: string;
   readonly sourceUrl: string;
   readonly servicePort: number;
@@ -107,8 +106,9 @@ async function example(): Promise<void> {
     console.log(`\n${paint.bold("What the example made is removed")}`);
     return removeMade(operator, directory, { done: note, waiting: note, wait });
   };
+  await rememberNew(operator, CATALOG.file, directory);
   try {
-    const stage = { settings, operator, directory, sourceUrl, servicePort, serve: values.serve };
+    const stage = { settings, directory, sourceUrl, servicePort, serve: values.serve };
     await use({ ...stage, stopped: stopped.promise });
   } catch (error) {
     // What failed is reported, even if the removal fails too.
@@ -122,12 +122,11 @@ async function example(): Promise<void> {
 }
 
 /** Describes the catalog to the platform and starts it; walks through it, or leaves that to the person. */
-async function use({ settings, operator, directory, sourceUrl, servicePort, serve, stopped }: Stage): Promise<void> {
+async function use({ settings, directory, sourceUrl, servicePort, serve, stopped }: Stage): Promise<void> {
   const startedMs = performance.now();
   const { host, port, config } = settings;
   const origin = `http://${host}:${port}`;
   const file = describedPlatform(directory, { sourceUrl, platform: config.platform });
-  await rememberNew(operator, file, directory);
   const { path: secretsPath, secrets } = ensureSecrets(directory);
   const shown = relative(ROOT, file);
   console.log(`\n${paint.bold(`npm run plat -- apply ${shown.startsWith("..") ? file : shown}`)}`);

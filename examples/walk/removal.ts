@@ -7,12 +7,14 @@ import { allRows, find, type OperatorClient } from "../../cli/client/admin-clien
 import type { Saying } from "../../cli/erase/client-data.ts";
 import { eraseTenant } from "../../cli/erase/erase.ts";
 import { makePlan } from "../../cli/erase/plan.ts";
+import { UserError } from "../../scripts/lib/user-error.ts";
 
 /**
- * What the example makes is removed when it ends, and nothing else: a record that was there before stays.
+ * What the example makes is removed when it ends, and nothing else.
  *
- *   before `plat apply`   the new records are written to `made.json` in the example's directory
- *   at the end            they are removed, and the directory with the secrets and the products too
+ *   before `plat apply`   its records are written to `made.json` in the example's directory; if the platform has one
+ *                         of them that is not on an earlier list, it is somebody's own, and the example ends here
+ *   at the end            they are removed, each leaves the list, and the directory with secrets and products goes too
  *   with --keep           they stay, and so does the list: the next run without --keep removes them
  *
  * An example that was killed has left its list, so the next run removes what that one made.
@@ -32,31 +34,37 @@ type Kind = keyof typeof KINDS;
 const NAMES = Object.keys(KINDS) as Kind[];
 
 /** The records by kind, each with its id. */
-type Records = Readonly<Record<Kind, readonly string[]>>;
+type Records = Record<Kind, readonly string[]>;
 
 interface Made extends Records {
   /** The platform that has them. */
   readonly base: string;
-  /** True if everything that the file describes was made by the example. */
-  readonly isAll: boolean;
 }
 
-/** Writes down which records of the file the platform does not have yet. */
+/** Writes down the records of the file. Refuses if the platform has one that the example did not make. */
 export async function rememberNew({ base, opts }: OperatorClient, file: string, directory: string): Promise<void> {
   const described = parse(readFileSync(file, "utf8")) as Readonly<Record<Kind, object>>;
   const earlier = madeEarlier(base, directory);
-  let isAll = true;
-  const newOf = async (kind: Kind): Promise<readonly [Kind, readonly string[]]> => {
-    const ids = Object.keys(described[kind]);
+  const foreignOf = async (kind: Kind): Promise<readonly string[]> => {
+    const ids = Object.keys(described[kind]).filter((id) => earlier?.[kind].includes(id) !== true);
     const found = await Promise.all(ids.map((id) => find<unknown>(KINDS[kind].get(id, opts))));
-    const made = ids.filter((id, at) => found[at] === undefined || earlier?.[kind].includes(id) === true);
-    if (made.length < ids.length) isAll = false;
-    return [kind, made];
+    return ids.filter((_, at) => found[at] !== undefined).map((id) => `${KINDS[kind].word} ${id}`);
   };
-  const records = Object.fromEntries(await Promise.all(NAMES.map(newOf))) as Record<Kind, readonly string[]>;
+  const foreign = (await Promise.all(NAMES.map(foreignOf))).flat();
+  if (foreign.length > 0) throw new UserError(refusal(foreign));
+  const records = Object.fromEntries(
+    NAMES.map((kind): [Kind, readonly string[]] => [kind, Object.keys(described[kind])]),
+  ) as Records;
   mkdirSync(directory, { recursive: true });
-  writeFileSync(join(directory, LIST), JSON.stringify({ base, isAll, ...records } satisfies Made));
+  writeList(directory, { base, ...records });
 }
+
+const refusal = (foreign: readonly string[]): string =>
+  `The platform has records with names of the example, which the example did not make: ${foreign.join(", ")}
+It would change them and remove them at its end, so it did nothing. Give it a platform of its own:
+  PORT=9411 STATE_DIR=/tmp/example npm run example`;
+
+const writeList = (directory: string, made: Made): void => writeFileSync(join(directory, LIST), JSON.stringify(made));
 
 function madeEarlier(base: string, directory: string): Made | undefined {
   const path = join(directory, LIST);
@@ -82,10 +90,18 @@ export async function removeMade(operator: OperatorClient, directory: string, sa
       left.push(`The ${what} is left: ${why}\n  npm run plat -- ${command}`);
     }
   };
+  /** Takes a removed record off the list: a later one of this name is somebody's own. */
+  const drop = (kind: Kind, id: string): void => {
+    made[kind] = made[kind].filter((one) => one !== id);
+    writeList(directory, made);
+  };
   const removeAll = async (kind: Kind): Promise<void> => {
     const { word, remove } = KINDS[kind];
     for (const id of made[kind])
-      await attempt(`${word} ${id}`, `${word} delete ${id}`, () => find<unknown>(remove(id, opts)));
+      await attempt(`${word} ${id}`, `${word} delete ${id}`, async () => {
+        await find<unknown>(remove(id, opts));
+        drop(kind, id);
+      });
   };
 
   for (const id of made.packages)
@@ -103,20 +119,17 @@ export async function removeMade(operator: OperatorClient, directory: string, sa
     await attempt(`tenant ${tenant}`, `tenant erase ${tenant} --yes`, async () => {
       const plan = await find(makePlan(operator, tenant));
       if (plan !== undefined) await eraseTenant(operator, plan, say);
+      drop("tenants", tenant);
     });
-  // Clients and services of tenants that were there before.
+  // Those that went with their tenant leave the list.
   await removeAll("clients");
   await removeAll("services");
+  const organizations = made.organizations.join(", ");
   await removeAll("organizations");
   if (left.length > 0) return left;
 
-  rmSync(join(directory, LIST));
-  if (made.isAll) rmSync(directory, { recursive: true });
-  const gone =
-    made.organizations.length === 0 ? "" : ` The organizations ${made.organizations.join(", ")} are gone too.`;
-  say.done(
-    made.isAll ? `${gone.trim()} Secrets and products: ${directory}, gone.` : `What was there before stays.${gone}`,
-  );
+  rmSync(directory, { recursive: true });
+  say.done(`The organizations ${organizations} are gone too. Secrets and products: ${directory}, gone.`);
   return [];
 }
 

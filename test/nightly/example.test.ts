@@ -1,5 +1,5 @@
 import { createHmac, generateKeyPairSync, type KeyObject } from "node:crypto";
-import { existsSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -487,16 +487,37 @@ describe("npm run example removes what it made", () => {
     await expectNothingLeft();
   });
 
-  test("when it is stopped, but not what was there before", async () => {
-    expect((await plat(env, ["organization", "set", "acme", "--name", "Acme"])).code).toBe(0);
-    const withAcme = await listEverything(env);
+  test("when it is stopped", async () => {
     const run = npm("example", env);
     await expect.poll(run.output, { timeout: PATIENCE_MS }).toContain("The events about it");
     await stopGroup(run, "SIGINT");
     expect(run.child.exitCode, run.output()).toBe(1);
     expect(run.output()).toContain("It was stopped.");
-    expect(run.output()).toContain("What was there before stays.");
-    expect(await listEverything(env)).toEqual(withAcme);
+    await expectNothingLeft();
+  });
+
+  test("but touches no record that it did not make, not even one of a name that it had before", async () => {
+    const proxy = await startMeddling(platform.url, (method, path) =>
+      method === "DELETE" && path.endsWith("/organizations/globex") ? "refuse" : undefined,
+    );
+    const part = npm("example", { ...env, PORT: new URL(proxy.url).port });
+    expect(await part.ended, part.output()).toBe(1);
+    proxy.close();
+    expect(part.output()).toContain("The organization globex is left");
+
+    const list = join(platform.stateDir, "catalog-service", "made.json");
+    const made = JSON.parse(readFileSync(list, "utf8")) as object;
+    expect(made).toMatchObject({ organizations: ["globex"], tenants: [], services: [], packages: [], clients: [] });
+    writeFileSync(list, JSON.stringify({ ...made, base: platform.url }));
+    expect((await plat(env, ["organization", "set", "acme", "--name", "My own"])).code).toBe(0);
+    const own = ["tenant", "set", "acmeshop", "--organization", "acme", "--name", "My own"];
+    expect((await plat(env, own)).code).toBe(0);
+    const withOwn = await listEverything(env);
+    const run = npm("example", env);
+    expect(await run.ended, run.output()).toBe(1);
+    expect(run.output()).toContain("which the example did not make: organization acme, tenant acmeshop\n");
+    expect(await listEverything(env)).toEqual(withOwn);
+    expect(JSON.parse(readFileSync(list, "utf8"))).toMatchObject({ organizations: ["globex"], tenants: [] });
   });
 });
 
