@@ -194,6 +194,8 @@ export const router = createRouter({
   basepath: CONSOLE_PATH,
   defaultPreload: "intent",
   scrollRestoration: true,
+  // Another record is another page: no secret, open dialog or draft of one record shows on the next one.
+  defaultRemountDeps: ({ params }) => params,
   defaultErrorComponent: Broken,
   defaultNotFoundComponent: NothingHere,
 });

@@ -71,6 +71,8 @@ export async function authorizationUrl({ organization, returnTo, silent = false 
 /** True if this tab sent the person to the platform. */
 export const hasAsked = (): boolean => sessionStorage.getItem(PENDING) !== null;
 
+export const forgetAsked = (): void => sessionStorage.removeItem(PENDING);
+
 export interface Landed {
   readonly tokens: Tokens;
   readonly returnTo: string;

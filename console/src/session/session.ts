@@ -1,6 +1,15 @@
 import { useSyncExternalStore } from "react";
 import { CONSOLE_PATH, configNow } from "./config.ts";
-import { authorizationUrl, endSessionUrl, hasAsked, holderOf, redeem, renew, type Tokens } from "./oidc.ts";
+import {
+  authorizationUrl,
+  endSessionUrl,
+  forgetAsked,
+  hasAsked,
+  holderOf,
+  redeem,
+  renew,
+  type Tokens,
+} from "./oidc.ts";
 
 /**
  * The session: who is signed in, with the tokens only in memory. README.md has its states.
@@ -114,6 +123,8 @@ async function renewNow(): Promise<void> {
 export async function signInAgain(): Promise<void> {
   if (session.state === "signedOut") return;
   const { organization } = session.person;
+  // The new window gets a copy of this tab's storage, in which it must not find an earlier attempt of its own.
+  forgetAsked();
   // Opened before the first `await`: later, the browser would block it as a pop-up.
   const window_ = window.open("", "plinth-sign-in", "popup,width=520,height=720");
   const url = await authorizationUrl({ organization, returnTo: SIGNED_IN_AGAIN });

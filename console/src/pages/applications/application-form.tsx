@@ -5,7 +5,7 @@ import { CheckField, ServiceForm, TextField } from "../../components/forms/form.
 import { linesOf, textOf } from "../../components/forms/lines.ts";
 import { useDraft } from "../../components/forms/use-draft.ts";
 import { useWords } from "../../words/words.ts";
-import { bodyOf, SETTINGS, type Kind } from "./kinds.ts";
+import { bodyOf, hasPeople, isReturnedTo, SETTINGS, type Kind } from "./kinds.ts";
 
 interface ApplicationFormProps {
   /** The application; absent for a new one of `kind`. */
@@ -28,7 +28,8 @@ export function ApplicationForm({ client, kind, cancel, done }: ApplicationFormP
     scopes: textOf(client?.scopes),
   });
   const [thirdParty, setThirdParty] = useState(client?.thirdParty ?? false);
-  const hasPeople = kind !== "machine";
+  const grantTypes = client?.grantTypes ?? SETTINGS[kind].grantTypes;
+  const [isOfPeople, isReturned] = [hasPeople(grantTypes), isReturnedTo(grantTypes)];
   return (
     <ServiceForm
       act={client === undefined ? common.create : common.save}
@@ -44,9 +45,8 @@ export function ApplicationForm({ client, kind, cancel, done }: ApplicationFormP
           displayName: draft.displayName,
           redirectUris: linesOf(lines.redirectUris),
           postLogoutRedirectUris: linesOf(lines.postLogoutRedirectUris),
-          backchannelLogoutUri: hasPeople ? draft.backchannelLogoutUri.trim() : "",
           scopes: linesOf(lines.scopes),
-          thirdParty: hasPeople && thirdParty,
+          ...(isOfPeople && { backchannelLogoutUri: draft.backchannelLogoutUri.trim(), thirdParty }),
         };
         await done(await answer(putClient(draft.clientId.trim(), body, operations)));
       }}
@@ -59,15 +59,17 @@ export function ApplicationForm({ client, kind, cancel, done }: ApplicationFormP
       )}
       <TextField {...field("name")} label={words.owner} help={words.ownerHelp} />
       <TextField {...field("displayName")} label={words.displayName} />
-      {hasPeople && (
+      {isReturned && (
+        <TextField
+          {...linesField("redirectUris")}
+          label={words.redirectUris}
+          help={words.redirectHelp}
+          isMultiline
+          isRequired
+        />
+      )}
+      {isOfPeople && (
         <>
-          <TextField
-            {...linesField("redirectUris")}
-            label={words.redirectUris}
-            help={words.redirectHelp}
-            isMultiline
-            isRequired
-          />
           <TextField {...linesField("postLogoutRedirectUris")} label={words.postLogoutUris} isMultiline />
           <TextField
             {...field("backchannelLogoutUri")}
@@ -77,7 +79,7 @@ export function ApplicationForm({ client, kind, cancel, done }: ApplicationFormP
         </>
       )}
       <TextField {...linesField("scopes")} label={words.scopes} help={words.scopesHelp} isMultiline />
-      {hasPeople && (
+      {isOfPeople && (
         <CheckField name="thirdParty" isSelected={thirdParty} onChange={setThirdParty}>
           {words.thirdParty}
         </CheckField>

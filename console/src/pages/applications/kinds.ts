@@ -10,9 +10,21 @@ export const SETTINGS = {
   machine: { confidential: true, grantTypes: ["client_credentials"] },
 } as const;
 
+type GrantTypes = readonly Client["grantTypes"][number][];
+
+/** True if the application gets tokens of people, at a page or by a device. */
+export const hasPeople = (grantTypes: GrantTypes): boolean =>
+  grantTypes.some(
+    (type) => type !== "client_credentials" && type !== "urn:ietf:params:oauth:grant-type:token-exchange",
+  );
+
+/** True if a sign-in returns to an address of the application. */
+export const isReturnedTo = (grantTypes: GrantTypes): boolean =>
+  grantTypes.some((type) => type === "authorization_code" || type === "implicit");
+
 export function kindOf({ confidential, grantTypes }: Pick<Client, "confidential" | "grantTypes">): Kind {
   if (!confidential) return "browser";
-  return grantTypes.includes("authorization_code") ? "server" : "machine";
+  return hasPeople(grantTypes) ? "server" : "machine";
 }
 
 /** The body that writes an application back, with all fields: one that is left out would get its default. */
