@@ -771,6 +771,23 @@ describe("a removal", () => {
     expect(await run("verify", whole)).toMatchObject({ state: "failed" });
   });
 
+  it("that is cancelled during a step deletes nothing more", async () => {
+    const all = await keysOf(env.BACKUP!, "");
+    const [kept] = (await keysOf(env.BACKUP!, "manifest/")).map((key) =>
+      key.slice("manifest/".length, -".json".length),
+    );
+    const options = { ...COPY, keep: 1 };
+    for (const stage of ["manifests", "sweep_parts", "sweep_copies"]) {
+      const removed = stage === "manifests" ? kept! : newId();
+      expect(await run("remove", removed, { options, cancelIn: stage })).toMatchObject({ state: "cancelled", stage });
+      expect(await keysOf(env.BACKUP!, "")).toEqual(all);
+    }
+    expect(await run("verify", kept!)).toMatchObject({ state: "done", findings: [] });
+    // Its parts may be swept, so a cancelled backup does not become whole.
+    await run("backup", newId(), { cancelIn: "manifest" });
+    expect(await keysOf(env.BACKUP!, "manifest/")).toEqual([`manifest/${kept}.json`]);
+  });
+
   it("of the last backup leaves nothing in the bucket", async () => {
     const [key] = await keysOf(env.BACKUP!, "manifest/");
     await run("remove", key!.slice("manifest/".length, -".json".length));

@@ -31,6 +31,8 @@ export interface RunOptions {
   readonly beforeStore?: (job: JobRecord) => boolean;
   /** Changes the platform between two steps. */
   readonly afterStep?: (job: JobRecord) => Promise<void>;
+  /** Cancels the job while a step of this stage is under way. */
+  readonly cancelIn?: string;
 }
 
 const MOST_STEPS = 1_500;
@@ -39,7 +41,7 @@ const MOST_STEPS = 1_500;
 export async function run(
   kind: JobKind,
   backup: string,
-  { options = COPY, on = deployment(), beforeStore = () => true, afterStep }: RunOptions = {},
+  { options = COPY, on = deployment(), beforeStore = () => true, afterStep, cancelIn }: RunOptions = {},
 ): Promise<JobRecord> {
   const stub = env.BACKUP_JOB.getByName(unique("job"));
   return runInDurableObject(stub, async (_, { storage }) => {
@@ -49,7 +51,10 @@ export async function run(
     tables.begin(newJob(asked, stages[0]!.name, Date.now()));
     let job = tables.load()!;
     for (let step = 0; step < MOST_STEPS; step++) {
+      if (job.stage === cancelIn) tables.store({ ...job, state: "cancelled", finishedAt: Date.now() }, {});
       const advanced = await advance(job, stages, tables, Date.now(), createLog("error"));
+      // As in the object: the step of a cancelled job had begun, and its result is dropped.
+      if (tables.load()!.state !== "running") return tables.load()!;
       if (beforeStore(advanced.job)) {
         tables.store(advanced.job, advanced.result);
         job = advanced.job;

@@ -1,11 +1,15 @@
-import { evictDurableObject } from "cloudflare:test";
+import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it, vi } from "vitest";
+import { JobTables } from "../../src/backup/job/job-tables.ts";
+import { newJob } from "../../src/backup/model/job.ts";
 import { isolate } from "../support/isolate.ts";
 import { makePerson, tokenOf } from "../support/parties/operators.ts";
 import { call, expectJson } from "../support/platform/call.ts";
 import { OPERATOR } from "../support/platform/operator.ts";
 import { tokenFor } from "../support/platform/tokens.ts";
+import { unique } from "../support/platform/unique.ts";
+import { COPY } from "./machine.ts";
 
 const operator = () => tokenFor(OPERATOR);
 
@@ -82,6 +86,28 @@ describe("the operator's backups", () => {
     await cancel();
     const rows = await expectJson(await call(`/admin/v1/audit?subject=backups/${id}&pageSize=2`, { token }), 200);
     expect(rows.map((row: { action: string }) => row.action)).toEqual(["cancel", "restore"]);
+  });
+
+  it("wait for what an object that was stopped may still delete, if its job was cancelled", async () => {
+    const stub = env.BACKUP_JOB.getByName(unique("job"));
+    const asked = (id: string) => ({ id, kind: "verify", actor: "a", backup: "none", options: COPY }) as const;
+    const firstStepMs = async (id: string) => {
+      const asking = Date.now();
+      await stub.start(JSON.stringify(asked(id)));
+      return ((await runInDurableObject(stub, (_, { storage }) => storage.getAlarm())) ?? asking) - asking;
+    };
+    await runInDurableObject(stub, (_, { storage }) =>
+      new JobTables(storage).begin(newJob(asked("stopped"), "check", Date.now())),
+    );
+    await evictDurableObject(stub);
+    await stub.cancel();
+    expect(await firstStepMs("second")).toBeGreaterThan(50_000);
+    // An object that began the job itself knows of every step.
+    await runInDurableObject(stub, async (_, { storage }) => storage.deleteAll());
+    await evictDurableObject(stub);
+    await firstStepMs("third");
+    await stub.cancel();
+    expect(await firstStepMs("fourth")).toBeLessThan(50_000);
   });
 
   it("are recorded with the person who starts them, not with the person's application", async () => {

@@ -42,7 +42,7 @@ export function createManifestStore(bucket: R2Bucket) {
       const object = await bucket.get(keyOf(id));
       return object === null ? undefined : object.json<Manifest>();
     },
-    delete: (id: string): Promise<void> => bucket.delete(keyOf(id)),
+    delete: (ids: readonly string[]): Promise<void> => bucket.delete(ids.map(keyOf)),
     /** The ids of all whole backups, the newest first. */
     async ids(): Promise<readonly string[]> {
       const ids: string[] = [];

@@ -19,6 +19,8 @@ export interface FileLine {
   readonly copy: string | null;
 }
 
+type Unwanted = (keys: readonly string[]) => readonly string[];
+
 export type FileCopies = ReturnType<typeof createFileCopies>;
 
 export function createFileCopies(media: R2Bucket, backup: R2Bucket) {
@@ -101,11 +103,14 @@ export function createFileCopies(media: R2Bucket, backup: R2Bucket) {
       return pages.every(({ objects }) => objects.length === 0);
     },
 
-    /** Deletes the unwanted objects of a page below a prefix. Returns the last key; undefined at the end. */
-    async sweep(prefix: string, after: string, isWanted: (key: string) => boolean): Promise<string | undefined> {
+    /**
+     * Deletes the unwanted objects of a page below a prefix. Returns the last key; undefined at the end.
+     * `unwantedOf` is asked in the turn in which they are deleted.
+     */
+    async sweep(prefix: string, after: string, unwantedOf: Unwanted): Promise<string | undefined> {
       const page = await backup.list({ prefix, ...(after === "" ? {} : { startAfter: after }) });
-      const unwanted = page.objects.map(({ key }) => key).filter((key) => !isWanted(key));
-      if (unwanted.length > 0) await backup.delete(unwanted);
+      const unwanted = unwantedOf(page.objects.map(({ key }) => key));
+      if (unwanted.length > 0) await backup.delete([...unwanted]);
       return page.truncated ? page.objects.at(-1)?.key : undefined;
     },
   };

@@ -17,11 +17,15 @@ export type NewJob = Pick<JobRecord, "id" | "kind" | "actor" | "backup" | "optio
  * The alarm does one step after the other for some seconds and then sets itself again. It is also set before the first
  * step, for the case that the object is stopped. A step's result is stored with the job in one transaction; a step that
  * was not stored runs again, which does no harm (model/stage.ts). Steps do not overlap: the runtime runs one alarm at a
- * time, and the result of a step is dropped if the job has ended or is another one by then.
+ * time, and the result of a step is dropped if the job has ended or is another one by then. Such a step deletes nothing
+ * more (`stillRuns`). If the object was stopped during a step, a call of that step to R2 may still take effect. So if
+ * the job is cancelled after that, the next one waits (`lateCallMs`).
  */
 export class BackupJob extends DurableObject {
   readonly #tables = new JobTables(this.ctx.storage);
   readonly #ports: JobPorts;
+  /** True if no earlier instance can have a step under way: a step ended in this one, or it began the job. */
+  #isAlone = false;
 
   constructor(context: DurableObjectState, env: unknown, ports: JobPorts) {
     super(context, env as never);
@@ -38,7 +42,10 @@ export class BackupJob extends DurableObject {
     const nowMs = this.#ports.clock.nowMs();
     const job = newJob(wanted, this.#ports.stagesOf(wanted)[0]!.name, nowMs);
     this.#tables.begin(job);
-    await this.ctx.storage.setAlarm(nowMs);
+    const isLate = running?.state === "cancelled" && !this.#isAlone;
+    const firstMs = Math.max(nowMs, isLate ? (running.finishedAt ?? 0) + LIMITS.lateCallMs : 0);
+    this.#isAlone = firstMs === nowMs;
+    await this.ctx.storage.setAlarm(firstMs);
     return { started: true, job: JSON.stringify(job) };
   }
 
@@ -64,6 +71,7 @@ export class BackupJob extends DurableObject {
       const job = this.#tables.load();
       if (job?.state !== "running") return this.ctx.storage.deleteAlarm();
       const advanced = await advance(job, stagesOf(job), this.#tables, clock.nowMs(), log);
+      this.#isAlone = true;
       const now = this.#tables.load();
       // The job was cancelled meanwhile, and perhaps another one has begun.
       if (now?.id !== job.id || now.state !== "running") continue;

@@ -95,6 +95,13 @@ export class JobTables implements JobLists {
     return this.#sql.exec(`SELECT 1 FROM mark WHERE key = ?`, key).toArray().length > 0;
   }
 
+  /** Writes, so that the runtime sends nothing more before it knows that no newer instance has this storage. */
+  stillRuns({ id }: JobRecord): boolean {
+    const sql = `UPDATE job SET record = record
+      WHERE id = 1 AND record ->> 'id' = ? AND record ->> 'state' = 'running' RETURNING id`;
+    return this.#sql.exec(sql, id).toArray().length > 0;
+  }
+
   #clear(): void {
     for (const table of ["part", "known", "mark"]) this.#sql.exec(`DELETE FROM ${table}`);
   }

@@ -31,4 +31,8 @@ export const LIMITS = {
   watchMs: 1_000,
   pauseMs: { first: 1_000, longest: 60_000 },
   backupsKept: 1_000,
+  /** Manifests that one step removes: the most keys that R2 deletes at once. */
+  removedAtOnce: 1_000,
+  /** The time after which a call to R2 has taken effect or never will, if the object that made it was stopped. */
+  lateCallMs: 60_000,
 } as const;

@@ -29,7 +29,13 @@ export interface JobLists {
   known(log: string): readonly Part[];
   /** The number of the last part; 0: there is none. */
   lastPart(): number;
+  /** Marks are those of the running job: all are gone when it ends. */
   isMarked(key: string): boolean;
+  /**
+   * Returns true if this job still runs in this object. A step asks directly before it deletes anything or makes a
+   * backup whole, since after each `await` the job may be cancelled, and its lists empty.
+   */
+  stillRuns(job: JobRecord): boolean;
 }
 
 export interface NumberedPart extends Part {

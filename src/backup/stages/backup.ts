@@ -159,8 +159,10 @@ const toIndexLine = ({ section, digest, bytes, count, info }: Part): string =>
 function writeManifest({ manifests, seals, platform, migration, clock }: StageDeps): Stage {
   return {
     name: "manifest",
-    async step({ job }) {
+    async step({ job, lists }) {
       const [proofs, used] = await Promise.all([seals.proofs(), seals.used()]);
+      // The parts of a cancelled backup may be swept by the next job, so it must not become whole.
+      if (!lists.stillRuns(job)) return { next: undefined };
       await manifests.write({
         format: FORMAT,
         id: job.backup,

@@ -1,5 +1,6 @@
 import { PART_PREFIX } from "../bucket/part-store.ts";
 import { COPY_PREFIX, type FileLine } from "../files/file-copies.ts";
+import { LIMITS } from "../model/limits.ts";
 import { SECTIONS } from "../model/part.ts";
 import type { Stage } from "../model/stage.ts";
 import type { StageDeps } from "./stage-deps.ts";
@@ -22,10 +23,11 @@ export function removeStages(deps: StageDeps): readonly Stage[] {
 function removeManifests({ manifests }: StageDeps): Stage {
   return {
     name: "manifests",
-    async step({ job }) {
-      if (job.kind === "remove") await manifests.delete(job.backup);
-      else for (const id of (await manifests.ids()).slice(job.options.keep ?? Infinity)) await manifests.delete(id);
-      return { next: undefined };
+    async step({ job, lists }) {
+      const ids = job.kind === "remove" ? [job.backup] : (await manifests.ids()).slice(job.options.keep ?? Infinity);
+      const some = ids.slice(0, LIMITS.removedAtOnce);
+      if (some.length > 0 && lists.stillRuns(job)) await manifests.delete(some);
+      return { next: some.length < ids.length ? "more" : undefined };
     },
   };
 }
@@ -55,8 +57,11 @@ function markWanted({ manifests, parts }: StageDeps): Stage {
 function sweep({ copies }: StageDeps, name: string, prefix: string): Stage {
   return {
     name: `sweep_${name}`,
-    step: async ({ position, lists }) => ({
-      next: await copies.sweep(prefix, position, (key) => lists.isMarked(key)),
+    step: async ({ position, lists, job }) => ({
+      // The marks of a job that was cancelled meanwhile are gone, so every object seems unwanted.
+      next: await copies.sweep(prefix, position, (keys) =>
+        lists.stillRuns(job) ? keys.filter((key) => !lists.isMarked(key)) : [],
+      ),
     }),
   };
 }
