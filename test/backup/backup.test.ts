@@ -1,7 +1,7 @@
 import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { beforeAll, describe, expect, it, onTestFinished } from "vitest";
-import { backupId } from "../../src/backup/bucket/manifest-store.ts";
+import { backupId, createManifestStore } from "../../src/backup/bucket/manifest-store.ts";
 import { LIMITS } from "../../src/backup/model/limits.ts";
 import { OBJECT_TABLES, placed, TABLES, tablesOfShards } from "../../src/backup/model/tables.ts";
 import type { JobRecord } from "../../src/backup/model/job.ts";
@@ -786,6 +786,18 @@ describe("a removal", () => {
     // Its parts may be swept, so a cancelled backup does not become whole.
     await run("backup", newId(), { cancelIn: "manifest" });
     expect(await keysOf(env.BACKUP!, "manifest/")).toEqual([`manifest/${kept}.json`]);
+  });
+
+  it("reads every page of the list of backups", async () => {
+    const bucket = env.BACKUP!;
+    const held = await keysOf(bucket, "manifest/");
+    const more = Array.from({ length: 1_001 }, (_, hour) => backupId(Date.UTC(2027, 0) + hour * 3_600_000, "aaaaaaaa"));
+    for (let at = 0; at < more.length; at += 50)
+      await Promise.all(more.slice(at, at + 50).map((id) => bucket.put(`manifest/${id}.json`, "{}")));
+    expect((await createManifestStore(bucket).ids())[0]).toBe(more.at(-1));
+    for (let at = 0; at < more.length; at += 500)
+      await bucket.delete(more.slice(at, at + 500).map((id) => `manifest/${id}.json`));
+    expect(await keysOf(bucket, "manifest/")).toEqual(held);
   });
 
   it("of the last backup leaves nothing in the bucket", async () => {

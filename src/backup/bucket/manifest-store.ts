@@ -1,5 +1,4 @@
 import type { BytesMode, Counts, Facts } from "../model/job.ts";
-import { LIMITS } from "../model/limits.ts";
 
 /**
  * The manifest of a backup. It is written last: a backup without a manifest is not whole and does not count. The
@@ -43,13 +42,13 @@ export function createManifestStore(bucket: R2Bucket) {
       return object === null ? undefined : object.json<Manifest>();
     },
     delete: (ids: readonly string[]): Promise<void> => bucket.delete(ids.map(keyOf)),
-    /** The ids of all whole backups, the newest first. */
+    /** The ids of all whole backups, the newest first. The bucket lists the oldest first, so every page is read. */
     async ids(): Promise<readonly string[]> {
       const ids: string[] = [];
       for (let cursor: string | undefined; ;) {
         const page: R2Objects = await bucket.list({ prefix: PREFIX, ...(cursor === undefined ? {} : { cursor }) });
         ids.push(...page.objects.map(({ key }) => key.slice(PREFIX.length, -".json".length)));
-        if (!page.truncated || ids.length >= LIMITS.backupsKept) return ids.toSorted().toReversed();
+        if (!page.truncated) return ids.toSorted().toReversed();
         cursor = page.cursor;
       }
     },
