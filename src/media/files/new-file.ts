@@ -26,7 +26,7 @@ export const contentType = z.string().check(
 );
 
 export interface NewPending {
-  /** The tenant in whose shard the file is created. */
+  /** The tenant whose quota the file counts against until its commit. The file is created in its shard. */
   readonly tenant: string;
   readonly type: string;
   readonly variants: readonly VariantName[];
@@ -46,8 +46,7 @@ export async function createPending(
   const id = newFileId(nowMs, deps.random, deps.shard);
   const creating = deps.pending.create({
     id,
-    reservedFor: principal.tenant,
-    isAtHome: tenant === principal.tenant,
+    reservedFor: tenant,
     client: principal.clientName,
     person: await personOf(deps, principal, nowMs),
     visibility,
@@ -64,7 +63,7 @@ export async function createPending(
   if (created.ok) return ok(id);
   switch (created.error) {
     case "over_quota":
-      return err({ kind: "quota_full", tenant: principal.tenant });
+      return err({ kind: "quota_full", tenant });
     case "no_space":
       return err({ kind: "upload_over_quota" });
     case "too_many_pending":

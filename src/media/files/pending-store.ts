@@ -13,10 +13,8 @@ export type PendingStore = ReturnType<typeof createPendingStore>;
 export interface NewFile {
   readonly id: string;
   readonly client: string;
-  /** The tenant whose quota the file counts against until its commit. */
+  /** The tenant whose quota the file counts against until its commit, and in whose shard it is created. */
   readonly reservedFor: string;
-  /** True: the file is created in the shard of `reservedFor`. False: in the shard of the tenant of its commit. */
-  readonly isAtHome: boolean;
   /** The person who creates the file, if the client keeps people apart. */
   readonly person: string | undefined;
   readonly visibility: Visibility;
@@ -43,15 +41,15 @@ const SQL = {
   create: `INSERT INTO file (id, owner_id, state, content_type, created_at, due_at, reserved_for, owner_user,
       known_places, reserved_bytes)
     SELECT ?1, owner.id, 'pending', ?2, ?3, NULL, ?6, ?8, 1,
-      (SELECT ?10 FROM tenant WHERE tenant.id = ?6 AND tenant.quota_bytes IS NOT NULL) FROM owner
+      (SELECT ?9 FROM tenant WHERE tenant.id = ?6 AND tenant.quota_bytes IS NOT NULL) FROM owner
     WHERE owner.client = ?4 AND owner.tenant = '' AND owner.visibility = ?5 AND owner.erasure_id IS NULL
-    AND NOT (?9 = 1 AND ${isAway("?6")})
-    AND NOT ${isFull("?6")} AND NOT ${hasNoSpace("?6", "?10")}
+    AND NOT ${isAway("?6")}
+    AND NOT ${isFull("?6")} AND NOT ${hasNoSpace("?6", "?9")}
     AND ?7 > (SELECT count(*) FROM (SELECT 1 FROM file AS waiting INDEXED BY file_pending
       WHERE waiting.reserved_for = ?6 AND waiting.owner_id = owner.id AND waiting.state = 'pending' LIMIT ?7))
     RETURNING id`,
-  refusal: `SELECT CASE WHEN ?2 = 1 AND ${isAway("?1")} THEN 'away' WHEN ${isFull("?1")} THEN 'over_quota'
-    WHEN ${hasNoSpace("?1", "?3")} THEN 'no_space' END AS refusal`,
+  refusal: `SELECT CASE WHEN ${isAway("?1")} THEN 'away' WHEN ${isFull("?1")} THEN 'over_quota'
+    WHEN ${hasNoSpace("?1", "?2")} THEN 'no_space' END AS refusal`,
   declareVariants: `INSERT INTO variant (file_id, nonce, type, size, state, created_at)
     SELECT ?1, value ->> 'nonce', value ->> 'type', value ->> 'size', 'declared', ?2 FROM json_each(?3)
     WHERE EXISTS (SELECT 1 FROM file WHERE file.id = ?1)`,
@@ -80,13 +78,13 @@ export function createPendingStore(db: D1Database) {
      * tenant is moving to another shard or has moved.
      */
     async create(file: NewFile): Promise<Result<void, CreationFault>> {
-      const { id, client, visibility, contentType, createdAt, reservedFor, isAtHome, variants, person } = file;
-      const place = [client, visibility, reservedFor, LIMITS.pendingFilesPerClient, person ?? null, Number(isAtHome)];
+      const { id, client, visibility, contentType, createdAt, reservedFor, variants, person } = file;
+      const place = [client, visibility, reservedFor, LIMITS.pendingFilesPerClient, person ?? null];
       const bytes = file.bytes ?? null;
       const values = [id, contentType, createdAt, ...place, bytes];
       const statements = [
         prepared(ENSURE_OWNER, client, "", visibility),
-        prepared(SQL.refusal, reservedFor, Number(isAtHome), bytes),
+        prepared(SQL.refusal, reservedFor, bytes),
         prepared(SQL.create, ...values),
       ];
       if (variants.length > 0) statements.push(prepared(SQL.declareVariants, id, createdAt, JSON.stringify(variants)));

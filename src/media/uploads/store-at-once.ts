@@ -50,7 +50,9 @@ export const createStoreAtOnce =
       // Nobody else has the file, so the commit need neither look at its bytes nor remove others.
       const uploads = { ...deps.uploads, fixed: async () => fixed, clear: async () => undefined };
       const commit = { fileId, tenant: tenant.value, isShared, metadata, nowMs };
-      return commitAs({ ...deps, uploads }, principal, visibility, commit, waitUntil);
+      // The file counts for its tenant already, and a person reaches a pending file only by a token for that tenant.
+      const committer = { ...principal, tenant: tenant.value };
+      return commitAs({ ...deps, uploads }, committer, visibility, commit, waitUntil);
     };
     // If this fails, the sweep removes the file a day later. A file that was committed stays.
     const abandon = () => deps.pending.abandon(fileId, nowMs).catch(() => undefined);

@@ -159,6 +159,29 @@ describe("a file in one request", () => {
     expect(await statesOf(as.clientName)).toEqual(["committed", "committed", "pending", "committed"]);
   });
 
+  it("for another tenant counts for that tenant alone: with its row and its commit, also of a person", async () => {
+    const [own, other] = [await makeTenantIn(0), await makeTenantIn(0)];
+    const as = principal({ tenant: own });
+    const person = { ...as, user: "ada@x.example", subject: "ada@x.example" };
+    app.actsFor.add(`${as.clientId} ${other}`);
+    const limit = (tenant: string, bytes: number) =>
+      env.DB.prepare("UPDATE tenant SET quota_bytes = ?, quota_files = 2 WHERE id = ?").bind(bytes, tenant).run();
+    await limit(own, 4);
+    const send = (by: typeof as) =>
+      app.call(`${collection()}?tenant=${other}`, { as: by, method: "POST", body: "hello", headers: TEXT });
+    expect((await send(as)).status).toBe(202);
+    expect((await send(person)).status).toBe(202);
+    await limit(own, 100);
+    await limit(other, 4);
+    for (const most of [2, 9]) {
+      await env.DB.prepare("UPDATE tenant SET quota_files = ? WHERE id = ?").bind(most, other).run();
+      const bytes = (await env.MEDIA.list()).objects.length;
+      await expectProblem(await send(as), 413, "bad_payload_size", [{ type: "quota_exceeded" }]);
+      expect((await env.MEDIA.list()).objects).toHaveLength(bytes);
+    }
+    expect(await statesOf(as.clientName)).toEqual(["committed", "committed"]);
+  });
+
   inShards(
     "leaves no bytes reserved if the answer of the database to a row is lost, or a commit cannot be",
     async () => {
