@@ -52,7 +52,7 @@ export const provableAt = (createdAt: string, removedAt: string): string =>
 const NOT_HELD = `created_at > coalesce(?5, (SELECT restored_to FROM restore_point WHERE id = 1 AND held = 1), -1)`;
 
 const SQL = {
-  // Files of the previous release and abandoned files have a due time. All others are found by the time in their ids.
+  // Files of the previous release have a due time. All others are found by the time in their ids.
   expirePending: `UPDATE file SET state = 'removed', removed_at = ?1, due_at = ?1 WHERE id IN (
     SELECT id FROM (SELECT id FROM file WHERE due_at <= ?1 AND state = 'pending' AND ${NOT_HELD}
       ORDER BY due_at LIMIT ?2)

@@ -61,7 +61,7 @@ const SQL = {
   // A file has no reservation if its tenant had no quota when the upload began.
   release: `UPDATE file SET reserved_bytes = max(0, reserved_bytes - ?2)
     WHERE id = ?1 AND state = 'pending' AND reserved_bytes IS NOT NULL`,
-  abandon: `UPDATE file SET due_at = ?2, reserved_bytes = NULL WHERE id = ?1 AND state = 'pending'`,
+  abandon: `UPDATE file SET state = 'removed', removed_at = ?2, due_at = ?2 WHERE id = ?1 AND state = 'pending'`,
   alive: `SELECT file.state, tenant.quota_bytes IS NOT NULL AS isLimited FROM file
     LEFT JOIN tenant ON tenant.id = file.reserved_for
     WHERE file.id = ?1 AND file.state <> 'removed' AND ${OWNER_LIVES}`,
@@ -113,7 +113,7 @@ export function createPendingStore(db: D1Database) {
       await prepared(SQL.release, fileId, bytes).run();
     },
 
-    /** Lets the next sweep remove the file, unless it was committed. Its bytes are free at once. */
+    /** Removes the file, unless it was committed. Its place and bytes are free at once; a sweep deletes what it has. */
     async abandon(fileId: string, nowMs: number): Promise<void> {
       await prepared(SQL.abandon, fileId, nowMs).run();
     },

@@ -18,7 +18,8 @@ import { announcedBody, fixedUpload, storeFirst, type UploadDeps } from "./worke
  * `POST P` with the bytes does the three steps of an upload in one request:
  *
  *   checked ──row──▶ pending ──bytes──▶ uploaded ──▶ committed: 202
- *                       └── refused, or broken off: a sweep removes the file and its bytes ──▶ removed
+ *                       ├── refused ──▶ removed: a sweep deletes its bytes
+ *                       └── broken off: a sweep removes the file a day later
  *
  * Everything that can be checked is checked before there is a row. The body is either the bytes, which are streamed, or
  * a multipart form with the part `file` and optionally `metadata`, which is held in memory. A repeated request stores

@@ -22,15 +22,15 @@ const formOf = (parts: Record<string, Blob | string>): FormData => {
   return form;
 };
 const textFile = (text = "hello", name = "naïve plan.txt"): File => new File([text], name, { type: "text/plain" });
-/** Returns the states of the client's files, with their numbers. */
-const statesOf = async (client: string): Promise<readonly unknown[]> =>
+const rowsOf = async (client: string): Promise<readonly { readonly id: string; readonly state: string }[]> =>
   (
-    await env.DB.prepare(
-      "SELECT state FROM file WHERE owner_id IN (SELECT id FROM owner WHERE client = ?) AND state <> 'removed'",
-    )
+    await env.DB.prepare("SELECT id, state FROM file WHERE owner_id IN (SELECT id FROM owner WHERE client = ?)")
       .bind(client)
-      .all<{ state: string }>()
-  ).results.map(({ state }) => state);
+      .all<{ id: string; state: string }>()
+  ).results;
+/** Returns the states of the client's files that are not removed. */
+const statesOf = async (client: string): Promise<readonly string[]> =>
+  (await rowsOf(client)).map(({ state }) => state).filter((state) => state !== "removed");
 
 describe("a file in one request", () => {
   // shows: media/endpoints/post-p-with-bytes
@@ -136,13 +136,8 @@ describe("a file in one request", () => {
     await env.DB.prepare("UPDATE tenant SET quota_bytes = 4 WHERE id = ?").bind(as.tenant).run();
     const full = await app.call(collection(), { as, method: "POST", body: "hello", headers: TEXT });
     await expectProblem(full, 413, "bad_payload_size", [{ type: "quota_exceeded" }]);
-    const file = await env.DB.prepare("SELECT id FROM file WHERE owner_id IN (SELECT id FROM owner WHERE client = ?)")
-      .bind(as.clientName)
-      .all<{ id: string }>();
-    expect(await statesOf(as.clientName)).toEqual(["pending"]);
-    for (const { id } of file.results) expect(await keysOf(id)).toEqual([]);
-    await app.media.sweep(app.clock.nowMs + 1);
     expect(await statesOf(as.clientName)).toEqual([]);
+    for (const { id } of await rowsOf(as.clientName)) expect(await keysOf(id)).toEqual([]);
   });
 
   inShards("reserves its bytes with its row: of many at once, the quota's number is stored, and no other", async () => {
@@ -153,10 +148,11 @@ describe("a file in one request", () => {
     const answers = await Promise.all(Array.from({ length: 6 }, () => send()));
     expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([202, 202, 413, 413, 413, 413]);
     await env.DB.prepare("UPDATE tenant SET quota_bytes = 15 WHERE id = ?").bind(as.tenant).run();
-    // A failed one holds no bytes, before any sweep.
+    // A failed one holds neither bytes nor a place, before any sweep.
+    await env.DB.prepare("UPDATE tenant SET quota_files = 3 WHERE id = ?").bind(as.tenant).run();
     expect((await send({ "content-md5": "1B2M2Y8AsgTpgAmY7PhCfg==" })).status).toBe(400);
     expect((await send()).status).toBe(202);
-    expect(await statesOf(as.clientName)).toEqual(["committed", "committed", "pending", "committed"]);
+    expect(await statesOf(as.clientName)).toEqual(["committed", "committed", "committed"]);
   });
 
   it("for another tenant counts for that tenant alone: with its row and its commit, also of a person", async () => {
@@ -183,7 +179,7 @@ describe("a file in one request", () => {
   });
 
   inShards(
-    "leaves no bytes reserved if the answer of the database to a row is lost, or a commit cannot be",
+    "leaves nothing reserved, and in the end no row, if the answer of the database to a row is lost, or a commit cannot be",
     async () => {
       for (const [at, runs] of [
         [[1], true],
@@ -207,6 +203,12 @@ describe("a file in one request", () => {
         const send = (to: typeof app) => to.call(collection(), { as, method: "POST", body: "hello", headers: TEXT });
         expect((await send(mediaApp({ db }))).status).toBeGreaterThanOrEqual(500);
         expect(batches).toBe(Math.max(...at));
+        const rows = await rowsOf(as.clientName);
+        expect(rows).toMatchObject([{ state: "removed" }]);
+        await app.media.sweep(app.clock.nowMs + 1);
+        expect(await keysOf(rows[0]!.id)).toEqual([]);
+        await app.media.sweep(app.clock.nowMs + LIMITS.uncommittedTtlMs);
+        expect(await rowsOf(as.clientName)).toEqual([]);
         expect([at, (await send(app)).status]).toEqual([at, 202]);
       }
     },
