@@ -23,8 +23,6 @@ import { runSchedule } from "./schedule.ts";
 import { traceObjects, untraced } from "./traced-env.ts";
 import { withSpans } from "./tracing/objects.ts";
 
-const MAINTENANCE_DELAY_SEC = 600;
-
 const SPANS = { tracingOf, traced: (env: Env): Env => traceObjects(env, tracingOf(env)) };
 
 /**
@@ -81,8 +79,9 @@ export default {
   fetch: (request, env, context) => start(env).app.fetch(request, env, context),
   async queue(batch, env) {
     const { deps } = start(env);
-    // The queue delivers the messages again. Due work is also in the database.
-    if (deps.http.maintenance !== undefined) return batch.retryAll({ delaySeconds: MAINTENANCE_DELAY_SEC });
+    // The work is due in the database, and an object without its sweep has its alarm again: sweeps send new messages
+    // afterwards. Delivered again and again, these would use up their attempts, and variants would fail without one.
+    if (deps.http.maintenance !== undefined) return batch.ackAll();
     await metered(deps, () => deps.media.consume(batch, waitUntil));
   },
   async scheduled({ scheduledTime }, env) {

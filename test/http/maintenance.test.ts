@@ -1,7 +1,12 @@
 import { createExecutionContext, createMessageBatch, createScheduledController, getQueueResult } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it, vi } from "vitest";
+import { LIMITS } from "../../src/media/model/limits.ts";
 import worker from "../../src/worker.ts";
+import { mediaApp } from "../media/support/media-app.ts";
+import { principal } from "../media/support/principal.ts";
+import { stored } from "../media/support/stored-file.ts";
+import { encodePng, gradient } from "../support/images.ts";
 import { isolate } from "../support/isolate.ts";
 import { makeClient } from "../support/platform/clients.ts";
 import { OPERATOR } from "../support/platform/operator.ts";
@@ -45,15 +50,22 @@ describe("a platform under maintenance", () => {
     expect((await resting.fetch("/oauth2/v1/token", grant(forged))).status).toBe(401);
   });
 
-  it("leaves messages of the queue and the work of the cron for later", async () => {
+  it("leaves the work of messages to the sweeps afterwards, however long it lasts, and that of the cron for later", async () => {
     vi.spyOn(console, "warn").mockReturnValue();
     const own = { ...env, MAINTENANCE: "true" };
-    const batch = createMessageBatch("plinth-media-jobs", [
-      { id: "1", timestamp: new Date(), attempts: 1, body: { kind: "erase" } },
-    ]);
-    const context = createExecutionContext();
-    await worker.queue(batch, { ...own, DB: new Proxy(env.DB, {}) });
-    expect((await getQueueResult(batch, context)).retryBatch.retry).toBe(true);
+    const app = mediaApp();
+    const as = principal();
+    const { path } = await stored(app, await encodePng(gradient(8, 8)), { as, query: "?clip=4x4" });
+    const [body] = app.jobs.splice(0);
+    for (const queue of ["plinth-media-jobs", "plinth-media-jobs-dead"]) {
+      const batch = createMessageBatch(queue, [{ id: "1", timestamp: new Date(), attempts: 1, body }]);
+      await worker.queue(batch, { ...own, DB: new Proxy(env.DB, {}) });
+      // A message that is delivered again would use up an attempt.
+      expect(await getQueueResult(batch, createExecutionContext())).toMatchObject({ ackAll: true });
+    }
+    await app.media.sweep(app.clock.nowMs + LIMITS.variantResendMs);
+    await app.consume();
+    expect(await (await app.call(`${path}/variants`, { as })).json()).toMatchObject([{ state: "ready" }]);
     const before = await env.DB.prepare(`SELECT max(tried_at) AS at FROM sweep_run`).first();
     await worker.scheduled(createScheduledController({ cron: "*/5 * * * *" }), { ...own, DB: new Proxy(env.DB, {}) });
     expect(await env.DB.prepare(`SELECT max(tried_at) AS at FROM sweep_run`).first()).toEqual(before);
