@@ -20,6 +20,7 @@ import {
   type PlinthOptions,
 } from "../../packages/sdk/src/index.ts";
 import { frameworkSuite } from "./sdk/frameworks.ts";
+import { losing } from "./sdk/network.ts";
 import { useSharedWorld } from "./support/use-world.ts";
 import { makeClient, OTHER_TENANT, SERVICE, TENANT, type Client } from "./support/world.ts";
 
@@ -45,23 +46,6 @@ async function newTopic(events: number, shards = 1) {
   await topic.create({ shards });
   const ids = await topic.publish(Array.from({ length: events }, (_, number) => ({ payload: { number } })));
   return { topic, ids };
-}
-
-/** A `fetch` that loses the answers of chosen requests after the platform did its work. */
-function losing(isLost: (path: string, nth: number) => boolean) {
-  const seen = new Map<string, number>();
-  const requests: string[] = [];
-  const fetch: typeof globalThis.fetch = async (input, init) => {
-    const path = new URL(new Request(input).url).pathname;
-    const nth = (seen.get(path) ?? 0) + 1;
-    seen.set(path, nth);
-    requests.push(`${init?.method ?? "GET"} ${path}`);
-    const response = await globalThis.fetch(input, init);
-    if (!isLost(path, nth)) return response;
-    await response.body?.cancel();
-    throw new TypeError("fetch failed");
-  };
-  return { fetch, requests };
 }
 
 const numbersOf = (events: readonly { readonly payload: string }[]): number[] =>

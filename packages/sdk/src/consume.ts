@@ -1,4 +1,4 @@
-import { ConflictError, PlinthError } from "./errors.ts";
+import { ConflictError, NotFoundError } from "./errors.ts";
 import type { Batch, ConsumedEvent, StoredEvent } from "./event.ts";
 import { backoffMs, wait } from "./wait.ts";
 
@@ -32,8 +32,8 @@ export interface ConsumeOptions {
 export interface ProcessOptions extends ConsumeOptions {
   /** Events that are handled at the same time; 1 by default. */
   readonly concurrency?: number;
-  /** Called when a handler fails. The event comes again. */
-  readonly onError?: (error: unknown, event: StoredEvent) => void;
+  /** Called when a handler fails. The event comes again. If this function throws or rejects, `process` ends with it. */
+  readonly onError?: (error: unknown, event: StoredEvent) => unknown;
 }
 
 /** The operations of a topic that the loop uses. */
@@ -45,7 +45,7 @@ interface Source {
     signal?: AbortSignal;
   }): Promise<Batch | undefined>;
   commit(token: string): Promise<void>;
-  extend(token: string, ttlMs: number): Promise<void>;
+  extend(token: string, ttlMs: number, signal?: AbortSignal): Promise<void>;
   release(token: string, commitThrough?: string): Promise<void>;
 }
 
@@ -95,12 +95,17 @@ export async function processAll(
           event.ack();
         } catch (thrown) {
           hasFailed = true;
-          onError?.(thrown, event);
+          await onError?.(thrown, event);
         }
       }
     };
-    await Promise.all(Array.from({ length: Math.max(1, concurrency) }, work));
-    await held.end();
+    // Each worker ends before the batch does, since its event may still count as handled.
+    const ends = await Promise.allSettled(Array.from({ length: Math.max(1, concurrency) }, work));
+    try {
+      for (const end of ends) if (end.status === "rejected") throw end.reason;
+    } finally {
+      await held.end();
+    }
     failures = hasFailed ? failures + 1 : 0;
     // A failing event comes again at once, so it waits longer each time.
     if (hasFailed) await wait(backoffMs(failures, 500, FAILED_MAX_MS) + 100, signal).catch(() => undefined);
@@ -126,10 +131,7 @@ async function nextBatch(source: Source, options: ConsumeOptions): Promise<Held 
     let idleMs = Math.min(maxIdleMs, FIRST_IDLE_MS * 2 ** empty);
     try {
       const batch = await source.read({ numEvents, ttlMs, waitSec: WAIT_SEC, ...(signal !== undefined && { signal }) });
-      if (batch !== undefined) {
-        if (batch.lost > 0) onLost?.(batch.lost);
-        return hold(source, batch, ttlMs);
-      }
+      if (batch !== undefined) return await told(hold(source, batch, ttlMs), batch.lost, onLost);
     } catch (thrown) {
       if (hasStopped(signal)) return undefined;
       // Another worker of this client has the lock, and may release it before it expires.
@@ -142,10 +144,21 @@ async function nextBatch(source: Source, options: ConsumeOptions): Promise<Held 
   }
 }
 
+/** Tells of lost events. If that fails, gives the batch back. */
+async function told(held: Held, lost: number, onLost: ConsumeOptions["onLost"]): Promise<Held> {
+  try {
+    if (lost > 0) onLost?.(lost);
+    return held;
+  } catch (thrown) {
+    await held.end();
+    throw thrown;
+  }
+}
+
 function hold(source: Source, { events, token, attempt }: Batch, ttlMs: number): Held {
   const acknowledged = new Set<string>();
   let lost = false;
-  let ended = false;
+  const ending = new AbortController();
   let timer: ReturnType<typeof setTimeout> | undefined;
   let renewing = Promise.resolve();
 
@@ -154,12 +167,12 @@ function hold(source: Source, { events, token, attempt }: Batch, ttlMs: number):
   };
   async function renew(): Promise<void> {
     try {
-      await source.extend(token, ttlMs);
-      if (!ended) renewLater();
+      await source.extend(token, ttlMs, ending.signal);
+      if (!ending.signal.aborted) renewLater();
     } catch (thrown) {
-      // A refusal means that the lock is gone. After any other failure, the lock is renewed again soon.
-      if (thrown instanceof PlinthError && thrown.status >= 400 && thrown.status < 500) lost = true;
-      else if (!ended) timer = setTimeout(() => void (renewing = renew()), ttlMs / 8);
+      // The lock or the topic is gone. After any other failure, too many requests among them, it is renewed again soon.
+      if (thrown instanceof ConflictError || thrown instanceof NotFoundError) lost = true;
+      else if (!ending.signal.aborted) timer = setTimeout(() => void (renewing = renew()), ttlMs / 8);
     }
   }
   renewLater();
@@ -173,8 +186,9 @@ function hold(source: Source, { events, token, attempt }: Batch, ttlMs: number):
     })),
     isLost: () => lost,
     async end() {
-      ended = true;
       clearTimeout(timer);
+      // A renewal may be waiting for its next attempt, for longer than the lock lasts.
+      ending.abort();
       await renewing;
       if (lost) return;
       const done = events.findIndex(({ id }) => !acknowledged.has(id));

@@ -1,4 +1,5 @@
-import { errorOf, noAnswer } from "./errors.ts";
+import { readJson } from "./answer.ts";
+import { errorFrom, noAnswer, PlinthError } from "./errors.ts";
 import { backoffMs, wait } from "./wait.ts";
 
 /**
@@ -27,14 +28,17 @@ export interface TokenSource {
 const EARLY_MS = 60_000;
 const ATTEMPTS = 4;
 
-export function tokenSource(
-  credentials: Credentials,
-  tokenUrl: string,
-  fetch: typeof globalThis.fetch,
-  extraScopes: readonly string[],
-): TokenSource {
+interface TokenSettings {
+  readonly fetch: typeof globalThis.fetch;
+  /** The longest wait for one answer. */
+  readonly timeoutMs: number;
+  /** Scopes beside those of the credentials. */
+  readonly scopes: readonly string[];
+}
+
+export function tokenSource(credentials: Credentials, tokenUrl: string, settings: TokenSettings): TokenSource {
   if (typeof credentials === "function") return fromFunction(credentials);
-  return fromClient(credentials, tokenUrl, fetch, extraScopes);
+  return fromClient(credentials, tokenUrl, settings);
 }
 
 function fromFunction(credentials: TokenFunction): TokenSource {
@@ -56,8 +60,7 @@ function fromFunction(credentials: TokenFunction): TokenSource {
 function fromClient(
   { clientId, clientSecret, scope = [] }: ClientCredentials,
   tokenUrl: string,
-  fetch: typeof globalThis.fetch,
-  extraScopes: readonly string[],
+  { fetch, timeoutMs, scopes: extraScopes }: TokenSettings,
 ): TokenSource {
   const scopes = [...extraScopes, ...(typeof scope === "string" ? scope.split(" ") : scope)].filter(Boolean);
   let kept: { readonly token: string; readonly endsMs: number; readonly renewMs: number } | undefined;
@@ -68,13 +71,16 @@ function fromClient(
     if (scopes.length > 0) body.set("scope", scopes.join(" "));
     const pair = [clientId, clientSecret].map(formEncode).join(":");
     for (let attempt = 1; ; attempt++) {
-      const response = await fetch(tokenUrl, {
+      const answer = await fetch(tokenUrl, {
         method: "POST",
         headers: { authorization: `Basic ${btoa(pair)}`, accept: "application/json" },
         body,
-      }).catch((thrown: unknown) => noAnswer(thrown, `${tokenUrl} does not answer.`));
-      if (response instanceof Response && response.ok) {
-        const { access_token: token, expires_in: seconds } = (await response.json()) as Record<string, unknown>;
+        signal: AbortSignal.timeout(timeoutMs),
+      })
+        .then(readJson)
+        .catch((thrown: unknown) => noAnswer(thrown, `${tokenUrl} does not answer.`));
+      if (!(answer instanceof PlinthError) && answer.status < 300) {
+        const { access_token: token, expires_in: seconds } = answer.body as Record<string, unknown>;
         const lifeMs = Number(seconds) * 1_000;
         const nowMs = Date.now();
         kept = {
@@ -84,7 +90,7 @@ function fromClient(
         };
         return kept.token;
       }
-      const error = response instanceof Response ? await errorOf(response) : response;
+      const error = answer instanceof PlinthError ? answer : errorFrom(answer);
       const isPassing = error.status === 0 || error.status === 429 || error.status >= 500;
       if (!isPassing || attempt === ATTEMPTS) throw error;
       await wait(Math.max(error.retryAfterMs ?? 0, backoffMs(attempt, 250, 5_000)));

@@ -1,3 +1,5 @@
+import type { Answer } from "./answer.ts";
+
 /**
  * The errors of the SDK:
  *
@@ -8,7 +10,7 @@
  *   ├─ NotFoundError            404: there is none, or it is somebody else's
  *   ├─ ConflictError            409, 412: the state of the resource does not allow it
  *   ├─ RateLimitError           429: too many requests; the SDK retried already
- *   └─ UnavailableError         5xx, no connection, no answer in time; the SDK retried what may be repeated
+ *   └─ UnavailableError         5xx, no connection, no whole answer in time; the SDK retried what may be repeated
  */
 export interface ErrorDetail {
   readonly type: string;
@@ -79,20 +81,24 @@ export class UnavailableError extends PlinthError {
   override readonly name = "UnavailableError";
 }
 
-/** Makes the error of an answer that is not a success. Reads the body to its end. */
+/** Reads the body to its end and makes the error of an answer that is not a success. */
 export async function errorOf(response: Response): Promise<PlinthError> {
-  const text = await response.text().catch(() => "");
+  const { status, headers } = response;
+  return errorFrom({ status, headers, text: await response.text().catch(() => "") });
+}
+
+/** Makes the error of an answer that is not a success. */
+export function errorFrom({ status, headers, text }: Answer): PlinthError {
   const body = parseObject(text);
-  const { status } = response;
   const fields: ErrorFields = {
     status,
     type: textOf(body["type"]) ?? textOf(body["error"]) ?? "unknown",
     message:
       textOf(body["message"]) ?? textOf(body["error_description"]) ?? textOf(body["error"]) ?? `HTTP status ${status}`,
     details: Array.isArray(body["details"]) ? (body["details"] as ErrorDetail[]) : [],
-    requestId: requestIdOf(response.headers),
+    requestId: requestIdOf(headers),
     moreInfo: textOf(body["moreInfo"]) ?? textOf(body["error_uri"]),
-    retryAfterMs: retryAfterOf(response.headers),
+    retryAfterMs: retryAfterOf(headers),
   };
   return new (classOf(status, fields.type))(fields);
 }

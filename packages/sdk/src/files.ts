@@ -127,7 +127,7 @@ export function createFiles(
       const query = { clip: listOf(size.clip), crop: listOf(size.crop), fallback: size.fallback };
       const response = await transport.send("GET", at(id), { query });
       if (response.status === 302) return response.headers.get("location")!;
-      return ((await response.json()) as { link: string }).link;
+      return (response.body as { link: string }).link;
     },
 
     /** The bytes, as an answer of `fetch`. `headers`: for example a `Range`. */
@@ -137,7 +137,11 @@ export function createFiles(
     ): Promise<Response> {
       const { headers = {}, signal } = options;
       const address = await files.link(id, options);
-      const response = await fetch(address, { headers, ...(signal !== undefined && { signal }) });
+      const response = await fetch(address, { headers, ...(signal !== undefined && { signal }) }).catch(
+        (thrown: unknown) => {
+          throw signal?.aborted === true ? thrown : noAnswer(thrown, "The download got no answer.");
+        },
+      );
       if (!response.ok) throw await errorOf(response);
       return response;
     },

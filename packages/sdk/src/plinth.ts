@@ -13,7 +13,7 @@ export interface PlinthOptions {
   readonly fetch?: typeof globalThis.fetch;
   /** How often a request that may be repeated is sent, 5 by default. */
   readonly attempts?: number;
-  /** The longest wait for an answer's headers, 30 s by default. */
+  /** The longest wait for one answer, with its body unless that is a stream; 30 s by default. */
   readonly timeoutMs?: number;
 }
 
@@ -53,7 +53,7 @@ export function createPlinth(options: PlinthOptions): Plinth {
   const { credentials, platform = "plat", attempts = 5, timeoutMs = 30_000 } = options;
   const fetch = options.fetch ?? globalThis.fetch.bind(globalThis);
   const forScopes = (scopes: readonly string[]): Plinth => {
-    const tokens = tokenSource(credentials, `${url}/oauth2/v1/token`, fetch, scopes);
+    const tokens = tokenSource(credentials, `${url}/oauth2/v1/token`, { fetch, timeoutMs, scopes });
     const transport = createTransport({ url, tokens, fetch, attempts, timeoutMs });
     const ownTenant = async (): Promise<string | undefined> => tenantOf(await tokens.get());
     return {

@@ -1,5 +1,5 @@
 import { consumeEach, processAll, type ConsumeOptions, type ProcessOptions } from "./consume.ts";
-import { ConflictError, NotFoundError } from "./errors.ts";
+import { ConflictError, NotFoundError, PlinthError } from "./errors.ts";
 import type { Batch, ConsumedEvent, NewEvent, StoredEvent } from "./event.ts";
 import type { Transport } from "./transport.ts";
 
@@ -78,7 +78,7 @@ export function createTopic(transport: Transport, owner: string, eventType: stri
       signal,
     });
     if (response.status === 204) return undefined;
-    const { events, token } = (await response.json()) as { events: StoredEvent[]; token: string };
+    const { events, token } = response.body as { events: StoredEvent[]; token: string };
     const count = (suffix: string): number | undefined => numberOf(response.headers, suffix);
     return { events, token, attempt: count("-delivery-attempt") ?? 1, lost: count("-events-lost") ?? 0 };
   }
@@ -98,13 +98,16 @@ export function createTopic(transport: Transport, owner: string, eventType: stri
     owner,
     eventType,
 
-    /** Creates the topic. An existing one stays as it is. Returns true if this call created it. */
+    /**
+     * Creates the topic. An existing one stays as it is. Returns true if this call created it. Throws while an earlier
+     * topic of this name is being deleted.
+     */
     async create(options: { readonly description?: string; readonly shards?: number } = {}): Promise<boolean> {
       try {
         await transport.send("POST", "/pubsub/v1/topics", { json: { ...options, eventType } });
         return true;
       } catch (thrown) {
-        if (thrown instanceof ConflictError) return false;
+        if (thrown instanceof ConflictError && thrown.has("topic_exists")) return false;
         throw thrown;
       }
     },
@@ -119,15 +122,19 @@ export function createTopic(transport: Transport, owner: string, eventType: stri
     },
 
     /**
-     * Publishes one event or many, in order; returns their ids. Events that do not fit into one request are sent in
-     * parts, each with a key of its own. With `idempotencyKey`, the same events are stored once even after a crash.
+     * Publishes one event or many, in order; returns their ids. With `idempotencyKey`, the same events are stored once
+     * even after a crash.
+     *
+     * More than 1,000 events, or 1.5 million characters, are sent in parts, each under a key of its own. A part that
+     * fails ends the call; the parts before it are stored. To send the rest without storing those again, give an
+     * `idempotencyKey` and repeat the call with the same key and events.
      */
     async publish(
       events: NewEvent | readonly NewEvent[],
       options: { readonly idempotencyKey?: string; readonly signal?: AbortSignal } = {},
     ): Promise<string[]> {
       const key = options.idempotencyKey ?? crypto.randomUUID();
-      const parts = partsOf((isList(events) ? events : [events]).map(toWire));
+      const parts = partsOf((isList(events) ? events : [events]).map(toWire), (event) => event);
       const ids: string[] = [];
       for (const [at, part] of parts.entries())
         ids.push(...(await publishPart(part, parts.length === 1 ? key : `${key}.${at}`, options.signal)));
@@ -137,9 +144,12 @@ export function createTopic(transport: Transport, owner: string, eventType: stri
     /**
      * Collects single events and publishes them together: after `maxDelayMs` (20), or when `maxEvents` (100) wait.
      * `publish` resolves with the event's id when it is stored. Call `close` before the program ends.
+     *
+     * It rejects if this event is refused; then it is not stored, and the others of its request are. Without an answer
+     * after all attempts, it rejects for each event of that request, and these may be stored.
      */
     publisher(options: { readonly maxEvents?: number; readonly maxDelayMs?: number } = {}): Publisher {
-      return createPublisher((events) => topic.publish(events), options);
+      return createPublisher((events) => publishPart(events, crypto.randomUUID()), options);
     },
 
     /**
@@ -161,7 +171,7 @@ export function createTopic(transport: Transport, owner: string, eventType: stri
     async commit(token: string, signal?: AbortSignal): Promise<void> {
       await transport
         .send("POST", `${path}/commit`, { headers: asConsumer, json: { token }, repeatable: true, signal })
-        .catch(isDone);
+        .catch(ignore("already_committed"));
     },
 
     /** Keeps a batch locked for `ttlMs` from now on. */
@@ -176,11 +186,13 @@ export function createTopic(transport: Transport, owner: string, eventType: stri
 
     /**
      * Gives a batch back. `commitThrough`: the id of the last event that was handled; the events up to it are
-     * committed.
+     * committed. Without it, a batch whose lock has ended is back already.
      */
     async release(token: string, commitThrough?: string): Promise<void> {
       const json = { token, ...(commitThrough !== undefined && { commitThrough }) };
-      await transport.send("POST", `${path}/release`, { headers: asConsumer, json, repeatable: true }).catch(isDone);
+      await transport
+        .send("POST", `${path}/release`, { headers: asConsumer, json, repeatable: true })
+        .catch(ignore("already_committed", ...(commitThrough === undefined ? ["lock_expired"] : [])));
     },
 
     /** Moves this consumer's cursor: to the oldest event, after the newest one, or to a time in ms. */
@@ -242,13 +254,13 @@ export interface Publisher {
 }
 
 interface Waiting {
-  readonly event: NewEvent;
+  readonly event: WireEvent;
   readonly resolve: (id: string) => void;
   readonly reject: (reason: unknown) => void;
 }
 
 function createPublisher(
-  publish: (events: readonly NewEvent[]) => Promise<string[]>,
+  publishPart: (events: readonly WireEvent[]) => Promise<string[]>,
   { maxEvents = 100, maxDelayMs = 20 }: { readonly maxEvents?: number; readonly maxDelayMs?: number },
 ): Publisher {
   let waiting: Waiting[] = [];
@@ -268,11 +280,19 @@ function createPublisher(
 
   async function sendAfter(previous: Promise<void>, batch: readonly Waiting[]): Promise<void> {
     await previous;
+    for (const part of partsOf(batch, ({ event }) => event)) await settle(part);
+  }
+
+  /** Publishes a part. If the platform names the events that it refuses, publishes the others once more. */
+  async function settle(part: readonly Waiting[]): Promise<void> {
     try {
-      const ids = await publish(batch.map(({ event }) => event));
-      for (const [at, { resolve }] of batch.entries()) resolve(ids[at]!);
+      const ids = await publishPart(part.map(({ event }) => event));
+      for (const [at, { resolve }] of part.entries()) resolve(ids[at]!);
     } catch (thrown) {
-      for (const { reject } of batch) reject(thrown);
+      const refused = refusedIn(part, thrown);
+      for (const { reject } of refused) reject(thrown);
+      const others = part.filter((one) => !refused.has(one));
+      if (others.length > 0) await settle(others);
     }
   }
 
@@ -280,7 +300,8 @@ function createPublisher(
     publish(event) {
       if (closed) return Promise.reject(new Error("This publisher is closed."));
       return new Promise((resolve, reject) => {
-        waiting.push({ event, resolve, reject });
+        // Rejects this promise alone if the event cannot be sent.
+        waiting.push({ event: toWire(event), resolve, reject });
         if (waiting.length >= maxEvents) void send();
         else timer ??= setTimeout(() => void send(), maxDelayMs);
       });
@@ -291,6 +312,17 @@ function createPublisher(
       return send();
     },
   };
+}
+
+/**
+ * The events that an error is about. A refused request stores none of its events, and names the bad ones, such as
+ * `[2].tenant`. Any other error is about all of them.
+ */
+function refusedIn(part: readonly Waiting[], thrown: unknown): ReadonlySet<Waiting> {
+  const details = thrown instanceof PlinthError && thrown.status < 500 ? thrown.details : [];
+  const named = details.map(({ field = "" }) => part[Number(/^\[(\d+)\]/.exec(field)?.[1])]);
+  const refused = new Set(named.filter((one) => one !== undefined));
+  return refused.size === 0 ? new Set(part) : refused;
 }
 
 interface WireEvent {
@@ -306,11 +338,11 @@ function toWire({ payload, metadata, tenant }: NewEvent): WireEvent {
 }
 
 /** Splits events into parts that fit into a request of 5 MiB. A character takes at most three bytes in UTF-8. */
-function partsOf(events: readonly WireEvent[]): readonly WireEvent[][] {
-  const parts: WireEvent[][] = [];
+function partsOf<T>(events: readonly T[], wireOf: (event: T) => WireEvent): readonly T[][] {
+  const parts: T[][] = [];
   let chars = 0;
   for (const event of events) {
-    const size = JSON.stringify(event).length;
+    const size = JSON.stringify(wireOf(event)).length;
     const last = parts.at(-1);
     if (last === undefined || last.length >= MAX_EVENTS || chars + size > MAX_CHARS) {
       parts.push([event]);
@@ -323,9 +355,11 @@ function partsOf(events: readonly WireEvent[]): readonly WireEvent[][] {
   return parts;
 }
 
-/** Ignores the refusal of a commit that was done before: only its answer was lost. */
-function isDone(thrown: unknown): void {
-  if (!(thrown instanceof ConflictError && thrown.has("already_committed"))) throw thrown;
+/** Ignores the refusal of a change that was done before: only its answer was lost. */
+function ignore(...detailTypes: readonly string[]) {
+  return (thrown: unknown): void => {
+    if (!(thrown instanceof ConflictError && detailTypes.some((type) => thrown.has(type)))) throw thrown;
+  };
 }
 
 const isList = (events: NewEvent | readonly NewEvent[]): events is readonly NewEvent[] => Array.isArray(events);

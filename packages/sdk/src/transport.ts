@@ -1,5 +1,6 @@
+import { keepResponse, readJson, type Answer, type JsonAnswer } from "./answer.ts";
 import type { TokenSource } from "./credentials.ts";
-import { errorOf, noAnswer, type PlinthError } from "./errors.ts";
+import { errorFrom, noAnswer, PlinthError } from "./errors.ts";
 import { backoffMs, wait } from "./wait.ts";
 
 export interface TransportOptions {
@@ -9,7 +10,7 @@ export interface TransportOptions {
   readonly fetch: typeof globalThis.fetch;
   /** How often a request that may be repeated is sent; 5 by default. */
   readonly attempts: number;
-  /** The longest wait for the headers of one answer; 30 s by default. */
+  /** The longest wait for one answer, with its body unless that is a stream; 30 s by default. */
   readonly timeoutMs: number;
 }
 
@@ -47,35 +48,51 @@ const MAX_WAIT_MS = 60_000;
  *   401                once, with a new token
  *   429                after `Retry-After`; nothing was done
  *   503, 502, 504,     after `Retry-After` or a growing random wait, if the request may be repeated
- *   no answer
+ *   no whole answer
+ *
+ * An answer whose body breaks off, or does not end in time, is no answer: nobody knows what it would have said.
  */
 export function createTransport({ url, tokens, fetch, attempts, timeoutMs }: TransportOptions) {
-  async function once(
+  /** Sends a request once. `read` reads what must have come before the answer counts. */
+  async function once<A extends Answer>(
     address: string,
     { extraMs = 0, signal, ...init }: Sent,
     token: string,
-  ): Promise<Response | PlinthError> {
-    const timeout = AbortSignal.timeout(timeoutMs + extraMs);
+    read: (response: Response) => Promise<A>,
+  ): Promise<A | PlinthError> {
+    const late = new AbortController();
+    const timer = setTimeout(
+      () => late.abort(new DOMException("The answer did not come in time.", "TimeoutError")),
+      timeoutMs + extraMs,
+    );
     const headers = new Headers(init.headers);
     headers.set("authorization", `Bearer ${token}`);
-    const either = signal === undefined ? timeout : AbortSignal.any([timeout, signal]);
+    const either = signal === undefined ? late.signal : AbortSignal.any([late.signal, signal]);
     try {
-      return await fetch(address, { ...init, headers, signal: either, redirect: "manual" });
+      return await read(await fetch(address, { ...init, headers, signal: either, redirect: "manual" }));
     } catch (thrown) {
       if (signal?.aborted === true) throw thrown;
       return noAnswer(thrown, `${init.method} ${new URL(address).pathname} got no answer.`);
+    } finally {
+      // A stream that comes after the answer may take longer.
+      clearTimeout(timer);
     }
   }
 
   /** The first success or redirect, or the result of the last attempt. */
-  async function repeat(address: string, sent: Sent, mayRepeat: boolean): Promise<Response | PlinthError> {
+  async function repeat<A extends Answer>(
+    address: string,
+    sent: Sent,
+    mayRepeat: boolean,
+    read: (response: Response) => Promise<A>,
+  ): Promise<A | PlinthError> {
     const { signal } = sent;
     let renewed = false;
     for (let attempt = 1; ; attempt++) {
       const token = await tokens.get(signal);
-      const answer = await once(address, sent, token);
-      if (answer instanceof Response && answer.status < 400) return answer;
-      const error = answer instanceof Response ? await errorOf(answer.clone()) : answer;
+      const answer = await once(address, sent, token, read);
+      if (!(answer instanceof PlinthError) && answer.status < 400) return answer;
+      const error = answer instanceof PlinthError ? answer : errorFrom(answer);
       if (error.status === 401 && !renewed) {
         renewed = true;
         attempt -= 1;
@@ -89,19 +106,23 @@ export function createTransport({ url, tokens, fetch, attempts, timeoutMs }: Tra
     }
   }
 
-  /** The answer, if it is a success or a redirect; throws a `PlinthError` otherwise. */
-  async function send(method: string, path: string, ask: Ask = {}): Promise<Response> {
+  /** The whole answer, if it is a success or a redirect; throws a `PlinthError` otherwise. */
+  async function send(method: string, path: string, ask: Ask = {}): Promise<JsonAnswer> {
     const headers: Record<string, string> = { ...ask.headers };
     if (ask.json !== undefined) headers["content-type"] = "application/json";
     const body = ask.json === undefined ? null : JSON.stringify(ask.json);
     const sent = { method, headers, body, signal: ask.signal, extraMs: ask.extraMs };
-    const answer = await repeat(addressOf(url, path, ask.query), sent, ask.repeatable ?? REPEATABLE.has(method));
-    if (!(answer instanceof Response)) throw answer;
-    if (answer.status >= 400) throw await errorOf(answer);
+    const mayRepeat = ask.repeatable ?? REPEATABLE.has(method);
+    const answer = await repeat(addressOf(url, path, ask.query), sent, mayRepeat, readJson);
+    if (answer instanceof PlinthError) throw answer;
+    if (answer.status >= 400) throw errorFrom(answer);
     return answer;
   }
 
-  /** `fetch` with a token, repeated by the same rules. Returns a refusal as it is; throws without an answer. */
+  /**
+   * `fetch` with a token, repeated by the same rules. Returns a refusal as it is; throws without an answer. JSON has
+   * come to its end; any other body comes as it is read, without a limit of time.
+   */
   async function fetchWithToken(input: RequestInfo | URL, init: RequestInit = {}): Promise<Response> {
     if (input instanceof Request) throw new TypeError("Give the address and its options, not a Request.");
     // The bytes of a stream are gone after the first attempt.
@@ -109,9 +130,9 @@ export function createTransport({ url, tokens, fetch, attempts, timeoutMs }: Tra
     const { method = "GET", signal, ...rest } = init;
     const mayRepeat = REPEATABLE.has(method) || new Headers(init.headers).has("idempotency-key");
     const sent = { ...rest, method, signal: signal ?? undefined };
-    const answer = await repeat(addressOf(url, String(input)), sent, mayRepeat);
-    if (!(answer instanceof Response)) throw answer;
-    return answer;
+    const answer = await repeat(addressOf(url, String(input)), sent, mayRepeat, keepResponse);
+    if (answer instanceof PlinthError) throw answer;
+    return answer.response;
   }
 
   return {
@@ -119,18 +140,17 @@ export function createTransport({ url, tokens, fetch, attempts, timeoutMs }: Tra
     fetch: fetchWithToken,
     /** The JSON of the answer; undefined without a body. */
     async json<T>(method: string, path: string, ask: Ask = {}): Promise<T> {
-      const response = await send(method, path, ask);
-      const text = await response.text();
-      return (text === "" ? undefined : JSON.parse(text)) as T;
+      const { body } = await send(method, path, ask);
+      return body as T;
     },
     /** The entries of a list. A page is requested when its entries are needed. */
     async *pages<T>(path: string, ask: Ask = {}): AsyncGenerator<T, void, undefined> {
       let next: string | undefined = addressOf(url, path, ask.query);
       while (next !== undefined) {
         const { query: _, ...rest } = ask;
-        const response: Response = await send("GET", next, rest);
-        yield* (await response.json()) as T[];
-        next = nextOf(response.headers.get("link") ?? "");
+        const { body, headers }: JsonAnswer = await send("GET", next, rest);
+        yield* body as T[];
+        next = nextOf(headers.get("link") ?? "");
       }
     },
   };
