@@ -18,11 +18,14 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from .consumed import WAIT, ConsumedEvent, Progress, Rest
-from .errors import ConflictError, PlinthError
+from .errors import ConflictError, NotFoundError
 from .events import Batch
 
 if TYPE_CHECKING:
     from .topic import Topic
+
+# Seconds in which a renewal that is on its way is answered, unless it must wait.
+_RENEWAL = 1.0
 
 
 def consume_each(
@@ -37,10 +40,10 @@ def consume_each(
         batch = _next_batch(topic, batch_size, lock, stop)
         if batch is None:
             return
-        if batch.lost > 0 and on_lost is not None:
-            on_lost(batch.lost)
         held = _Held(topic, batch, lock)
         try:
+            if batch.lost > 0 and on_lost is not None:
+                on_lost(batch.lost)
             for event in held.progress.events:
                 if held.is_lost or stop():
                     break
@@ -85,17 +88,19 @@ class _Held:
             try:
                 self._topic.extend(self.progress.token, self._lock)
                 pause = self._lock / 2
-            except PlinthError as thrown:
-                # A refusal means that the lock is gone. After any other failure it is tried again.
-                if 400 <= thrown.status < 500:
-                    self.is_lost = True
-                    return
+            except (ConflictError, NotFoundError):
+                # The lock or the topic is gone.
+                self.is_lost = True
+                return
+            except Exception:
+                # After any other failure, too many requests among them, it is tried again.
                 pause = self._lock / 8
 
     def end(self) -> None:
         """Commits the batch, or gives back what is not acknowledged."""
         self._ended.set()
-        self._renewing.join()
+        # A renewal may be waiting for its next attempt, for longer than the lock lasts. It does no harm later.
+        self._renewing.join(_RENEWAL)
         if self.is_lost:
             return
         progress = self.progress

@@ -79,7 +79,10 @@ class FileCalls:
     def download(self, file_id: str, clip: str | None, crop: str | None) -> Flow[bytes]:
         link = yield from self.link(file_id, clip, crop, None)
         # The link itself is the permission, and may lead to another host: it gets no token.
-        response: httpx.Response = yield Send("GET", link, {})
+        try:
+            response: httpx.Response = yield Send("GET", link, {})
+        except httpx.RequestError as thrown:
+            raise no_answer(f"The download got no answer: {thrown}") from thrown
         if not response.is_success:
             raise error_of(response)
         return response.content
@@ -149,7 +152,7 @@ class FileCalls:
                 if response.is_success:
                     return
                 error = error_of(response)
-            except httpx.TransportError as thrown:
+            except httpx.RequestError as thrown:
                 error = no_answer(f"The upload got no answer: {thrown}")
             # An answer was lost, and the bytes are there.
             if isinstance(error, ConflictError) and error.has("already_uploaded") and attempt > 1:

@@ -56,7 +56,7 @@ class _Kept:
             try:
                 response: httpx.Response = yield Send("POST", self._url, {"data": form, "auth": self._auth})
                 error: PlinthError | None = None if response.is_success else error_of(response)
-            except httpx.TransportError as thrown:
+            except httpx.RequestError as thrown:
                 error = no_answer(f"{self._url} does not answer: {thrown}")
             if error is None:
                 body = response.json()

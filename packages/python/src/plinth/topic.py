@@ -21,7 +21,10 @@ class Topic:
         self._calls = calls
 
     def create(self, *, description: str | None = None, shards: int | None = None) -> bool:
-        """Makes the topic. One that exists stays as it is. True if this call made it."""
+        """Makes the topic. One that exists stays as it is. True if this call made it.
+
+        Raises while an earlier topic of this name is being deleted.
+        """
         return self._run(self._calls.create(description, shards))
 
     def status(self) -> dict[str, Any]:
@@ -34,8 +37,11 @@ class Topic:
     def publish(self, events: Any | Iterable[NewEvent], *, idempotency_key: str | None = None) -> list[str]:
         """Publishes one payload or event, or a list of `NewEvent`, in order; the ids.
 
-        More than one request takes are sent in parts, each under a key of its own. Give `idempotency_key` to publish
-        the same events at most once even after a crash.
+        Give `idempotency_key` to publish the same events at most once even after a crash.
+
+        More than 1,000 events, or 1.5 million characters, are sent in parts, each under a key of its own. A part that
+        fails ends the call; the parts before it are stored. To send the rest without storing those again, give an
+        `idempotency_key` and repeat the call with the same key and events.
         """
         return self._run(self._calls.publish(events, idempotency_key))
 
@@ -63,7 +69,10 @@ class Topic:
         self._run(self._calls.extend(token, ttl))
 
     def release(self, token: str, commit_through: str | None = None) -> None:
-        """Gives a batch back. `commit_through`: the id of its last event that is handled."""
+        """Gives a batch back. `commit_through`: the id of its last event that is handled.
+
+        Without it, a batch whose lock has ended is back already.
+        """
         self._run(self._calls.release(token, commit_through))
 
     def seek(self, to: str | int) -> None:

@@ -33,7 +33,9 @@ class TopicCalls:
         given = {name: value for name, value in body.items() if value is not None}
         try:
             yield from self._transport.send("POST", "/pubsub/v1/topics", json=given)
-        except ConflictError:
+        except ConflictError as thrown:
+            if not thrown.has("topic_exists"):
+                raise
             return False
         return True
 
@@ -98,14 +100,18 @@ class TopicCalls:
             pass
 
     def commit(self, token: str) -> Flow[None]:
-        yield from self._end("commit", {"token": token})
+        yield from self._end("commit", {"token": token}, "already_committed")
 
     def extend(self, token: str, ttl: float) -> Flow[None]:
         yield from self._change("extend", {"token": token, "ttlMs": round(ttl * 1000)})
 
     def release(self, token: str, commit_through: str | None) -> Flow[None]:
-        more = {} if commit_through is None else {"commitThrough": commit_through}
-        yield from self._end("release", {"token": token, **more})
+        if commit_through is None:
+            # The lock has ended, by the first attempt or by itself: the batch is back.
+            yield from self._end("release", {"token": token}, "already_committed", "lock_expired")
+        else:
+            body = {"token": token, "commitThrough": commit_through}
+            yield from self._end("release", body, "already_committed")
 
     def seek(self, to: str | int) -> Flow[None]:
         yield from self._change("seek", {"to": to})
@@ -116,12 +122,12 @@ class TopicCalls:
         page = yield from self._transport.json("GET", f"{self._path}/events", query=query)
         return [StoredEvent.of(event) for event in page["events"]], page["next"]
 
-    def _end(self, action: str, body: Mapping[str, Any]) -> Flow[None]:
+    def _end(self, action: str, body: Mapping[str, Any], *done: str) -> Flow[None]:
+        """`done`: refusals of a change that was done before, by an attempt whose answer was lost."""
         try:
             yield from self._change(action, body)
         except ConflictError as thrown:
-            # A lost answer: the first attempt ended the batch.
-            if not thrown.has("already_committed"):
+            if not any(thrown.has(kind) for kind in done):
                 raise
 
     def _change(self, action: str, body: Mapping[str, Any]) -> Flow[None]:

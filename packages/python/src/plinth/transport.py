@@ -60,7 +60,7 @@ class Transport:
                 if response.status_code < 400:
                     return response
                 error = error_of(response)
-            except httpx.TransportError as thrown:
+            except httpx.RequestError as thrown:
                 error = no_answer(f"{method} {urlsplit(address).path} got no answer: {thrown}")
             if error.status == 401 and not renewed:
                 renewed = True

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Callable
 from typing import TYPE_CHECKING, Any
 
 from ..consumed import WAIT, ConsumedEvent, Progress, Rest
-from ..errors import ConflictError, PlinthError
+from ..errors import ConflictError, NotFoundError
 from ..events import Batch
 from .unfinished import Unfinished
 
@@ -29,10 +29,10 @@ async def consume_each(
         batch = await _next_batch(topic, batch_size, lock, stop)
         if batch is None:
             return
-        if batch.lost > 0 and on_lost is not None:
-            on_lost(batch.lost)
         held = _Held(topic, batch, lock, unfinished)
         try:
+            if batch.lost > 0 and on_lost is not None:
+                on_lost(batch.lost)
             for event in held.progress.events:
                 if held.is_lost or stop():
                     break
@@ -86,11 +86,12 @@ class _Held:
             try:
                 await self._topic.extend(self.progress.token, self._lock)
                 pause = self._lock / 2
-            except PlinthError as thrown:
-                # A refusal means that the lock is gone. After any other failure it is tried again.
-                if 400 <= thrown.status < 500:
-                    self.is_lost = True
-                    return
+            except (ConflictError, NotFoundError):
+                # The lock or the topic is gone.
+                self.is_lost = True
+                return
+            except Exception:
+                # After any other failure, too many requests among them, it is tried again.
                 pause = self._lock / 8
 
     async def end(self) -> None:

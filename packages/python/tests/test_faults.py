@@ -1,0 +1,208 @@
+"""The package over a poor network, and with functions that fail: with threads and in an event loop."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Iterator
+from typing import NoReturn
+
+import httpx
+import pytest
+
+from conftest import URL
+from plinth import AsyncPlinth, ConflictError, NewEvent, Plinth, Topic, UnavailableError
+
+Pass = Callable[[], httpx.Response]
+# Gets the end of the path, which request to it this is, and the way to the platform.
+Change = Callable[[str, int, Pass], httpx.Response]
+
+
+class Poor(httpx.BaseTransport):
+    def __init__(self, change: Change) -> None:
+        self._inner = httpx.HTTPTransport()
+        self._change = change
+        self.seen: dict[str, int] = {}
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        ending = request.url.path.rsplit("/", 1)[-1]
+        self.seen[ending] = self.seen.get(ending, 0) + 1
+        return self._change(ending, self.seen[ending], lambda: self._inner.handle_request(request))
+
+
+class AsyncPoor(httpx.AsyncBaseTransport):
+    """The same network for an event loop, which waits meanwhile."""
+
+    def __init__(self, change: Change) -> None:
+        self._poor = Poor(change)
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        body = await request.aread()
+        plain = httpx.Request(request.method, request.url, headers=request.headers, content=body)
+        response = self._poor.handle_request(plain)
+        content = response.read()
+        return httpx.Response(response.status_code, headers=response.headers, content=content)
+
+
+def too_many(retry_after: int) -> httpx.Response:
+    body = {"status": 429, "type": "insufficient_resources", "message": "no"}
+    return httpx.Response(429, json=body, headers={"retry-after": str(retry_after)})
+
+
+@pytest.fixture
+def over(client: tuple[str, str], topic: Topic) -> Iterator[Callable[[Change], Topic]]:
+    """The topic of this test over another network."""
+    name = topic.status()["eventType"]
+    opened: list[httpx.Client] = []
+
+    def connected(change: Change) -> Topic:
+        http = httpx.Client(transport=Poor(change))
+        opened.append(http)
+        return Plinth(URL, client_id=client[0], client_secret=client[1], http=http).topic(client[0], name)
+
+    yield connected
+    for http in opened:
+        http.close()
+
+
+def test_an_answer_that_cannot_be_unpacked_is_asked_for_again(
+    over: Callable[[Change], Topic], topic: Topic
+) -> None:
+    def change(ending: str, nth: int, passed: Pass) -> httpx.Response:
+        response = passed()
+        if ending not in ("publish", "token") or nth > 1:
+            return response
+        response.read()
+        return httpx.Response(
+            response.status_code, headers={"content-encoding": "gzip"}, stream=httpx.ByteStream(b"no gzip")
+        )
+
+    ids = over(change).publish("once")
+    assert [event.id for event in topic.peek()] == ids
+
+
+def test_a_download_without_an_answer_is_an_unavailable_error(client: tuple[str, str], plinth: Plinth) -> None:
+    made = plinth.files.upload(b"bytes", tenant="demo")
+
+    class Cut(httpx.HTTPTransport):
+        def handle_request(self, request: httpx.Request) -> httpx.Response:
+            if request.url.path.startswith("/media/v2/files/") or request.method == "POST":
+                return super().handle_request(request)
+            raise httpx.ConnectError("cut")
+
+    with httpx.Client(transport=Cut()) as http:
+        own = Plinth(URL, client_id=client[0], client_secret=client[1], http=http)
+        with pytest.raises(UnavailableError):
+            own.files.download(made["id"])
+
+
+@pytest.mark.parametrize("kind", ["topic_deletion_in_progress", "too_many_topics"])
+def test_create_raises_unless_there_is_such_a_topic(
+    kind: str, over: Callable[[Change], Topic], topic: Topic
+) -> None:
+    # An answer in the platform's form: a deletion is over too soon to meet it, and a thousand topics take long.
+    body = {"status": 409, "type": "conflict_resource", "message": "no", "details": [{"type": kind}]}
+    own = over(lambda ending, _, passed: httpx.Response(409, json=body) if ending == "topics" else passed())
+    with pytest.raises(ConflictError) as thrown:
+        own.create()
+    assert thrown.value.has(kind)
+    assert topic.create() is False
+
+
+def test_a_batch_is_released_once_when_the_answer_is_lost(
+    over: Callable[[Change], Topic], topic: Topic
+) -> None:
+    def change(ending: str, nth: int, passed: Pass) -> httpx.Response:
+        response = passed()
+        if ending == "release" and nth == 1:
+            response.close()
+            raise httpx.ReadError("the connection was lost")
+        return response
+
+    ids = topic.publish([NewEvent(number) for number in range(2)])
+    batch = topic.read()
+    assert batch is not None
+    over(change).release(batch.token)
+    with pytest.raises(ConflictError) as late:
+        topic.release(batch.token, ids[0])
+    assert late.value.has("lock_expired")
+    again = topic.read()
+    assert again is not None
+    over(change).release(again.token, ids[0])
+    assert topic.status()["lag"] == 1
+
+
+def test_a_renewal_that_comes_too_often_loses_no_lock(over: Callable[[Change], Topic], topic: Topic) -> None:
+    topic.publish([NewEvent(number) for number in range(2)])
+    own = over(lambda ending, nth, passed: too_many(61) if (ending, nth) == ("extend", 1) else passed())
+    seen = []
+    for event in own.consume(lock=2):
+        seen.append(event.json())
+        if len(seen) == 1:
+            time.sleep(2.5)
+            continue
+        event.ack()
+        break
+    assert seen == [0, 1]
+    assert topic.status()["lag"] == 0
+
+
+def test_a_batch_is_committed_while_a_renewal_waits(over: Callable[[Change], Topic], topic: Topic) -> None:
+    topic.publish("quick")
+    own = over(lambda ending, _, passed: too_many(8) if ending == "extend" else passed())
+    for event in own.consume(lock=4):
+        time.sleep(2.2)
+        event.ack()
+        break
+    assert topic.status()["lag"] == 0
+
+
+def with_lost_events(ending: str, _: int, passed: Pass) -> httpx.Response:
+    response = passed()
+    if ending == "read":
+        response.headers["x-plat-events-lost"] = "2"
+    return response
+
+
+def refuse(count: int) -> NoReturn:
+    raise RuntimeError(f"{count} lost")
+
+
+def test_a_batch_is_given_back_when_on_lost_raises(over: Callable[[Change], Topic], topic: Topic) -> None:
+    topic.publish("still there")
+    with pytest.raises(RuntimeError, match="2 lost"):
+        next(iter(over(with_lost_events).consume(on_lost=refuse)))
+    again = topic.read()
+    assert again is not None
+    topic.commit(again.token)
+
+
+def test_in_an_event_loop_too(client: tuple[str, str], topic: Topic) -> None:
+    name = topic.status()["eventType"]
+    topic.publish([NewEvent(number) for number in range(2)])
+
+    def change(ending: str, nth: int, passed: Pass) -> httpx.Response:
+        if (ending, nth) == ("extend", 1):
+            return too_many(61)
+        return with_lost_events(ending, nth, passed)
+
+    async def run() -> list[int]:
+        async with httpx.AsyncClient(transport=AsyncPoor(change)) as http:
+            own = AsyncPlinth(URL, client_id=client[0], client_secret=client[1], http=http)
+            same = own.topic(client[0], name)
+            with pytest.raises(RuntimeError, match="2 lost"):
+                async for _ in same.consume(on_lost=refuse):
+                    pass
+            seen = []
+            async for event in same.consume(lock=2):
+                seen.append(event.json())
+                if len(seen) == 1:
+                    await asyncio.sleep(2.5)
+                    continue
+                event.ack()
+                break
+            await own.aclose()
+            return seen
+
+    assert asyncio.run(run()) == [0, 1]
+    assert topic.status()["lag"] == 0
