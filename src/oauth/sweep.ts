@@ -85,8 +85,8 @@ function tablesOf(
       deleteRows: (rows) => stores.sessions.deleteExpired(nowMs, rows, stores.elsewhere.dropAnchors),
     },
     { statements: 1, deleteRows: (rows) => federation.deleteExpired(nowMs, rows) },
-    { statements: 1, deleteRows: (rows) => stores.mailLinks.deleteOld(nowMs, rows) },
-    { statements: 2, deleteRows: (rows) => stores.invitations.deleteExpired(nowMs, rows) },
+    { statements: 3, idle: 1, deleteRows: (rows) => stores.mailLinks.deleteOld(nowMs, rows) },
+    { statements: 4, idle: 1, deleteRows: (rows) => stores.invitations.deleteExpired(nowMs, rows) },
     {
       statements: databases + anchors,
       idle: databases,

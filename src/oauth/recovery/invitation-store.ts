@@ -42,9 +42,49 @@ const addRoles = (kind: Kind): string => `
   SELECT ${kind}, email, role.name FROM ${kind}_invitation, json_each(roles) AS given
     JOIN role ON role.name = given.value WHERE token_hash = ?1`;
 const end = (kind: Kind): string => `DELETE FROM ${kind}_invitation WHERE token_hash = ?1`;
-const deleteExpired = (kind: Kind): string => `
-  DELETE FROM ${kind}_invitation WHERE token_hash IN (
-    SELECT token_hash FROM ${kind}_invitation WHERE expires_at <= ?1 ORDER BY expires_at LIMIT ?2)`;
+const expired = (kind: Kind): string => `SELECT * FROM (
+  SELECT token_hash AS tokenHash, email FROM ${kind}_invitation WHERE expires_at <= ?1 ORDER BY expires_at LIMIT ?2)`;
+const EXPIRED = KINDS.map(expired).join(" UNION ALL ");
+/** `?1`: links, as JSON. An invitation that was renewed meanwhile has another one. */
+const deleteThese = (kind: Kind): string => `
+  DELETE FROM ${kind}_invitation WHERE token_hash IN (SELECT value ->> 'tokenHash' FROM json_each(?1))`;
+
+/** Tables with rows of people who were more than invited. */
+const OF_PEOPLE = [
+  "tenant_member",
+  "organization_member",
+  "user_identity",
+  "passkey",
+  "totp",
+  "consent",
+  "session",
+  "authorization_code",
+  "refresh_grant",
+];
+const DROP_INVITED = `
+  DELETE FROM user WHERE email IN (SELECT value ->> 'email' FROM json_each(?1))
+    AND signed_out_at = created_at AND password_hash IS NULL AND email_verified_at IS NULL AND subject IS NULL
+    AND disabled = 0
+    ${OF_PEOPLE.map((table) => `AND NOT EXISTS (SELECT 1 FROM ${table} WHERE ${table}.email = user.email)`).join("\n    ")}
+    ${KINDS.map(
+      (kind) => `AND NOT EXISTS (
+      SELECT 1 FROM ${kind}_invitation AS open WHERE open.email = user.email AND open.expires_at > ?2)`,
+    ).join("\n    ")}
+    AND NOT EXISTS (SELECT 1 FROM mail_link WHERE mail_link.email = user.email
+      AND token_hash NOT IN (SELECT value ->> 'tokenHash' FROM json_each(?1)))`;
+
+/** A link in a mail that has ended. */
+export interface EndedLink {
+  readonly tokenHash: string;
+  readonly email: string;
+}
+
+/**
+ * Removes the accounts that only invitations made (admin/resources/people/invitations.ts) and that nothing but these
+ * links refers to.
+ */
+export const dropInvited = (db: D1Database, links: readonly EndedLink[], nowMs: number): D1PreparedStatement =>
+  db.prepare(DROP_INVITED).bind(JSON.stringify(links), nowMs);
 
 export type InvitationStore = ReturnType<typeof createInvitationStore>;
 
@@ -83,10 +123,16 @@ export function createInvitationStore(db: D1Database) {
         throw thrown;
       }
     },
-    /** Deletes at most `limit` expired invitations of each kind and returns the larger number. */
+    /** Deletes at most `limit` expired invitations of each kind, and accounts that only they made. Returns how many. */
     async deleteExpired(nowMs: number, limit: number): Promise<number> {
-      const results = await db.batch(KINDS.map((kind) => db.prepare(deleteExpired(kind)).bind(nowMs, limit)));
-      return Math.max(...results.map(({ meta }) => meta.changes));
+      const { results } = await db.prepare(EXPIRED).bind(nowMs, limit).all<EndedLink & Record<string, unknown>>();
+      if (results.length === 0) return 0;
+      const links = JSON.stringify(results);
+      await db.batch([
+        dropInvited(db, results, nowMs),
+        ...KINDS.map((kind) => db.prepare(deleteThese(kind)).bind(links)),
+      ]);
+      return results.length;
     },
   };
 }

@@ -1,4 +1,5 @@
 import { signedOutAt } from "../users/user-store.ts";
+import { dropInvited, type EndedLink } from "./invitation-store.ts";
 
 /** `reset`: the person chooses a new password. `verify`: the person proves that they read mail at the address. */
 export type Purpose = "reset" | "verify";
@@ -49,8 +50,8 @@ const SET_PASSWORD = `
   RETURNING signed_out_at AS signedOutAtMs, second_factor_at IS NOT NULL AS hasSecondFactor`;
 const VERIFY = `
   UPDATE user SET email_verified_at = coalesce(email_verified_at, ?2) WHERE email = ?1 AND changes() > 0`;
-const DELETE_OLD = `
-  DELETE FROM mail_link WHERE token_hash IN (SELECT token_hash FROM mail_link WHERE expires_at <= ?1 ORDER BY expires_at LIMIT ?2)`;
+const OLD = `SELECT token_hash AS tokenHash, email FROM mail_link WHERE expires_at <= ?1 ORDER BY expires_at LIMIT ?2`;
+const DELETE_THESE = `DELETE FROM mail_link WHERE token_hash IN (SELECT value ->> 'tokenHash' FROM json_each(?1))`;
 
 type UsedLink = Pick<NewMailLink, "tokenHash" | "browserHash" | "email" | "nowMs">;
 
@@ -113,12 +114,15 @@ export const createMailLinkStore = (db: D1Database) => ({
     ]);
     return verified?.meta.changes === 1;
   },
-  /** Deletes at most `limit` links that are expired and too old for the limits, and returns how many. */
-  deleteOld: async (nowMs: number, limit: number): Promise<number> =>
-    (
-      await db
-        .prepare(DELETE_OLD)
-        .bind(nowMs - LINK_LIMITS.withinMs, limit)
-        .run()
-    ).meta.changes,
+  /**
+   * Deletes at most `limit` links that are expired and too old for the limits, and accounts that only the invitations
+   * in them made. Returns how many links.
+   */
+  async deleteOld(nowMs: number, limit: number): Promise<number> {
+    const old = db.prepare(OLD).bind(nowMs - LINK_LIMITS.withinMs, limit);
+    const { results } = await old.all<EndedLink & Record<string, unknown>>();
+    if (results.length === 0) return 0;
+    await db.batch([dropInvited(db, results, nowMs), db.prepare(DELETE_THESE).bind(JSON.stringify(results))]);
+    return results.length;
+  },
 });

@@ -228,6 +228,29 @@ describe("operators", () => {
     expect(again.status).toBe(200);
   });
 
+  it("send at most 1,000 mails a day for an organization and its tenants, though they delete the invitations", async () => {
+    const person = await makePerson(["plat.admin_tenant"]);
+    const token = await tokenOf(person);
+    const places = [`tenants/${person.tenant}`, `organizations/${person.organization}`];
+    const withdrawn = async (place: string) => {
+      const email = `${unique("grace")}@acme.example`;
+      const { status } = await invite(email, { place, token, more: { roles: [] } });
+      await request("DELETE", `${place}/invitations/${email}`, token);
+      return status;
+    };
+    expect(await withdrawn(places[0]!)).toBe(201);
+    await env.DB.prepare(
+      `WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 998)
+       INSERT INTO mail_link SELECT i || token_hash, purpose, email, browser_hash, network_hash, request, created_at, expires_at, NULL
+       FROM n, mail_link WHERE network_hash = ?`,
+    )
+      .bind(`organization ${person.organization}`)
+      .run();
+    expect(await withdrawn(places[1]!)).toBe(201);
+    for (const place of places) expect(await withdrawn(place)).toBe(429);
+    expect((await invite()).status).toBe(201);
+  });
+
   it("learn that a mail was not taken, and send it again", async () => {
     const failing = { send: () => Promise.reject(new Error("no quota")) } as unknown as SendEmail;
     const own = mailPlatform({ MAIL: failing } as never);
@@ -309,6 +332,36 @@ describe("expired invitations", () => {
     const { createDeps } = await import("../../../src/deps.ts");
     await createDeps(env).oauth.sweep(Date.now() + 8 * 86_400_000);
     expect(await (await request("GET", `tenants/${tenant}/invitations`)).json()).toEqual([]);
+  });
+
+  it("leave no account behind that only they made, once all of them have ended", async () => {
+    const { createDeps } = await import("../../../src/deps.ts");
+    const days = async (count: number) => createDeps(env).oauth.sweep(Date.now() + count * 86_400_000);
+    const person = (name: string) => `${unique(name)}@acme.example`;
+    const [withdrawn, again, handed, kept, joined] = ["wi", "ag", "ha", "ke", "jo"].map(person);
+    const known = await makeUser();
+    for (const email of [withdrawn, again, kept, joined, known.email]) await invite(email);
+    const handOver = `organizations/${tenant}-org/invitations/${handed}/link`;
+    expect((await request("POST", handOver, operator, { roles: [] })).status).toBe(201);
+    for (const email of [withdrawn, kept]) await request("DELETE", `tenants/${tenant}/invitations/${email}`);
+    await put(`users/${kept}`, {});
+    await put(`tenants/${tenant}/members/${joined}`, { roles: [] });
+    vi.useFakeTimers({ now: Date.now() + 5 * 86_400_000, toFake: ["Date"] });
+    await invite(again, { token: await tokenFor(OPERATOR) });
+    vi.useRealTimers();
+    const left = async () => {
+      const all = [withdrawn, again, handed, kept, joined, known.email];
+      const found = await Promise.all(
+        all.map(async (email) => (await request("GET", `users/${email}`)).status === 200),
+      );
+      return all.filter((_, index) => found[index]);
+    };
+    await days(6);
+    expect(await left()).toEqual([withdrawn, again, kept, joined, known.email]);
+    await days(8);
+    expect(await left()).toEqual([again, kept, joined, known.email]);
+    await days(13);
+    expect(await left()).toEqual([kept, joined, known.email]);
   });
 });
 

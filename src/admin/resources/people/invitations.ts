@@ -21,12 +21,15 @@ import { guard, isOrganization, ownsTenant, type Condition } from "../shared/wit
  * answer is the same for every address, and people who run one organization learn nothing about others. The link of a
  * disabled account is void.
  *
- * Limits apply to the open invitations of a tenant or organization, and to the mails to an address. The mail is sent
- * before the answer, which reports whether the mail service accepted it.
+ * Limits apply to the open invitations of a tenant or organization, and to the mails of a day: to an address, and of an
+ * organization with its tenants. A mail counts even if its invitation was withdrawn. The mail is sent before the
+ * answer, which reports whether the mail service accepted it.
+ *
+ * The sweep removes an account that only invitations made, when none is open and no mail of one is a week old or less.
  */
 const INVITATION_LIFE_MS = 7 * 86_400_000;
 /** Our choice: an organization may invite a whole department, and no mailbox gets many mails. */
-export const INVITATION_LIMITS = { open: 500, ofAddress: 5, withinMs: 86_400_000 } as const;
+export const INVITATION_LIMITS = { open: 500, ofAddress: 5, ofOrganization: 1_000, withinMs: 86_400_000 } as const;
 
 /** Sends the link of an invitation. Returns false if the mail service did not accept the mail. */
 export type SendInvitation = (invitation: {
@@ -49,6 +52,10 @@ export const schema = z.object({
   language: z.optional(matching(/^[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8}){0,3}$/)),
 });
 
+/** SQL: what stands for the network in the mails of an organization and of its tenants. `id`: the owner's. */
+const sender = (owner: OwnerNoun, id: string): string =>
+  `'organization ' || ${owner === "tenant" ? `(SELECT organization FROM tenant WHERE id = ${id})` : id}`;
+
 /** `owner` is one of two words, which name the tables and their column. */
 export const statements = (owner: OwnerNoun) => {
   const columns = `${owner} AS owner, email, roles, name, language, created_at, expires_at,
@@ -59,10 +66,15 @@ export const statements = (owner: OwnerNoun) => {
   return {
     faults: faultsOf(owner, "?2"),
     fewOpen,
-    /** True if fewer mails went to the address, and fewer invitations are open, than the limits. */
+    /** True if fewer mails went to the address and out of the organization, and fewer are open, than the limits. */
     withinLimits: `
       (SELECT count(*) FROM mail_link WHERE email = ?2 AND purpose = 'invitation' AND created_at > ?3) < ${INVITATION_LIMITS.ofAddress}
+      AND (SELECT count(*) FROM mail_link WHERE network_hash = ${sender(owner, "?1")} AND created_at > ?3) < ${INVITATION_LIMITS.ofOrganization}
       AND ${fewOpen}`,
+    /** Records the mail, which counts for the limits. */
+    addMail: `
+      INSERT INTO mail_link (token_hash, purpose, email, browser_hash, network_hash, request, created_at, expires_at)
+      VALUES (?1, 'invitation', ?2, '', ${sender(owner, "?5")}, '', ?3, ?4)`,
     upsert: `
       INSERT INTO ${owner}_invitation (${owner}, email, roles, name, language, token_hash, created_at, expires_at)
       VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
@@ -77,12 +89,9 @@ export const statements = (owner: OwnerNoun) => {
     delete: `DELETE FROM ${owner}_invitation WHERE ${owner} = ?1 AND email = ?2`,
   };
 };
+/** SQL: `signed_out_at` marks an account that only invitations made. One that an operator made has less (users.ts). */
 export const ADD_USER = `
-  INSERT INTO user (email, name, created_at, signed_out_at) VALUES (?1, ?2, ?3, ?3 - 1) ON CONFLICT DO NOTHING`;
-/** SQL: records the mail, which counts for the limit of the address. */
-const ADD_MAIL = `
-  INSERT INTO mail_link (token_hash, purpose, email, browser_hash, network_hash, request, created_at, expires_at)
-  VALUES (?1, 'invitation', ?2, '', '', '', ?3, ?4)`;
+  INSERT INTO user (email, name, created_at, signed_out_at) VALUES (?1, ?2, ?3, ?3) ON CONFLICT DO NOTHING`;
 
 interface Deps extends Pick<RuleContext, "builtIn"> {
   readonly db: D1Database;
@@ -129,7 +138,7 @@ export function invitations(owner: OwnerNoun, deps: Deps): Resource<z.output<typ
       const written = await write([
         guard(db, withinLimits(id, address, nowMs)),
         db.prepare(ADD_USER).bind(address, name === "" ? address : name, nowMs),
-        db.prepare(ADD_MAIL).bind(tokenHash, address, nowMs, expiresAt),
+        db.prepare(sql.addMail).bind(tokenHash, address, nowMs, expiresAt, id),
         db.prepare(sql.upsert).bind(...values),
       ]);
       const place = String(written.row["place"]);
@@ -152,7 +161,9 @@ const place = (owner: OwnerNoun, id: string, organization: string): Condition =>
   owner === "tenant" ? ownsTenant(id, organization) : isOrganization(id, organization);
 
 const tooMany = (owner: OwnerNoun) => {
-  const { ofAddress, open } = INVITATION_LIMITS;
-  const message = `An address gets at most ${ofAddress} invitations a day, and the ${owner} has at most ${open} open ones.`;
+  const { ofAddress, ofOrganization, open } = INVITATION_LIMITS;
+  const message =
+    `An address gets at most ${ofAddress} invitations a day, an organization with its tenants sends at most ` +
+    `${ofOrganization}, and the ${owner} has at most ${open} open ones.`;
   return problem("insufficient_resources", message, { headers: { "retry-after": "3600" } });
 };

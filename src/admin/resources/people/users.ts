@@ -55,12 +55,16 @@ const toFaults = (fault: PasswordFault | "" | undefined): Fault[] =>
 
 const EXISTS = `SELECT 1 FROM user WHERE email = ?1`;
 const STORED_HASH = `SELECT password_hash AS hash FROM user WHERE email = ?1`;
-/** SQL: `signed_out_at` ends the sessions of an earlier user with this address. */
+/**
+ * SQL: `signed_out_at` ends the sessions of an earlier user with this address. Where it is `created_at`, only an
+ * invitation made the account, until an operator writes it.
+ */
 const UPSERT = `
   INSERT INTO user (email, name, password_hash, disabled, created_at, signed_out_at, picture, locale)
   VALUES (?1, ?2, ?3, coalesce(?4, 0), ?5, ?5 - 1, coalesce(?6, ''), coalesce(?7, ''))
   ON CONFLICT (email) DO UPDATE SET
     name = excluded.name, password_hash = coalesce(excluded.password_hash, password_hash),
+    signed_out_at = iif(signed_out_at = created_at, created_at - 1, signed_out_at),
     disabled = coalesce(?4, disabled), picture = coalesce(?6, picture), locale = coalesce(?7, locale)`;
 const SELECT = `
   SELECT email, name, picture, locale, password_hash IS NOT NULL AS has_password,
