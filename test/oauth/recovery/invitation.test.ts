@@ -280,6 +280,14 @@ describe("operators", () => {
     expect(await rows(`tenants/${tenant}/members/${grace}`)).toEqual([["accept invitation", `user ${grace}`]]);
   });
 
+  it("leave a row with each mail, which names the link and does not show it", async () => {
+    for (let n = 0; n < 2; n++) await invite();
+    const audit = await request("GET", `audit?subject=tenants/${tenant}/invitations/${grace}`);
+    const [again, first] = await audit.json<{ changes: object[] }[]>();
+    expect(again!.changes).toEqual([{ field: "link" }]);
+    expect(first!.changes).toContainEqual({ field: "link" });
+  });
+
   it("name roles and places that exist", async () => {
     expect((await invite(grace, { place: "tenants/nowhere" })).status).toBe(404);
     expect((await invite(grace, { more: { roles: ["no such role"] } })).status).toBe(400);

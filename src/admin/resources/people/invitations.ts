@@ -81,6 +81,8 @@ export const statements = (owner: OwnerNoun) => {
       ON CONFLICT (${owner}, email) DO UPDATE SET roles = excluded.roles, name = excluded.name,
         language = excluded.language, token_hash = excluded.token_hash, created_at = excluded.created_at,
         expires_at = excluded.expires_at, by_hand = 0`,
+    /** Changes with each mail, so one that is sent again leaves a row in the audit log. */
+    link: `SELECT token_hash FROM ${owner}_invitation AS sent WHERE sent.${owner} = shown.owner AND sent.email = shown.email`,
     byHand: `UPDATE ${owner}_invitation SET by_hand = 1 WHERE ${owner} = ?1 AND email = ?2`,
     select: `SELECT ${columns} FROM ${owner}_invitation WHERE ${owner} = ?1 AND email = ?2`,
     page: `
@@ -118,7 +120,12 @@ export function invitations(owner: OwnerNoun, deps: Deps): Resource<z.output<typ
       createdAt: row["created_at"],
       expiresAt: row["expires_at"],
     }),
-    logged: { roles: { list: "roles" }, name: { value: "name" }, language: { value: "language" } },
+    logged: {
+      roles: { list: "roles" },
+      name: { value: "name" },
+      language: { value: "language" },
+      link: { secret: sql.link },
+    },
     async validate({ params: { id = "", email: address = "" }, body: { roles }, nowMs }) {
       const refused = await refuseFaults(db.prepare(sql.faults).bind(id, JSON.stringify(roles)));
       if (refused !== undefined) return refused;

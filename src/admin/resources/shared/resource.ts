@@ -4,7 +4,7 @@ import type { Schema } from "../../../http/input/validate.ts";
 import type { AuditRecord } from "../../../platform/ports/audit.ts";
 import type { Names } from "../../../platform/model/names.ts";
 import type { AuditLog } from "../../audit/audit-log.ts";
-import type { LoggedField, RowQuery } from "../../audit/change-store.ts";
+import type { LoggedField, LoggedFields, RowQuery } from "../../audit/change-store.ts";
 import type { TellingCall } from "../../model/ports.ts";
 import type { Condition, TenantOperator } from "./within-organization.ts";
 
@@ -42,8 +42,8 @@ export interface Resource<B> {
   /** True if the list takes `?tenant=` too, which `page` gets. */
   readonly byTenant?: true;
   toJson(row: Row): object;
-  /** The fields of the body that the audit log compares. */
-  readonly logged: { readonly [field in keyof B & string]-?: LoggedField };
+  /** The fields of the body that the audit log compares, and others that change with them. */
+  readonly logged: { readonly [field in keyof B & string]-?: LoggedField } & LoggedFields;
   /** Returns the reason to refuse a change. */
   validate?(change: Change<B>): Promise<Problem | undefined>;
   put(change: Change<B>, write: WriteWithAudit): Promise<Written>;
