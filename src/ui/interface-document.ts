@@ -23,6 +23,9 @@ export interface Served {
 export const platformNamePattern = (platform: string): RegExp =>
   new RegExp(`(?<=["\` ])${platform}(?=[._-][a-z]|["\`])`, "g");
 
+/** The address in the examples of texts. */
+const WRITTEN_BASE = "http://127.0.0.1:8787";
+
 /** Returns the document for the deployment's public address `publicBase`, which is `{origin}{PATH_PREFIX}`. */
 export function createInterfaceDocument(names: Names, pathPrefix: string): (publicBase: string) => Promise<Served> {
   // Only the last address is kept, so that forged hosts fill no memory. The document is kept and not its promise, which
@@ -49,7 +52,8 @@ async function serve(publicBase: string, names: Names, pathPrefix: string): Prom
   const text = JSON.stringify(own)
     .replaceAll(platformNamePattern(written["x-platform"]), names.platform)
     .replaceAll(/"(token|authorization|refresh)Url":"\//g, `"$1Url":"${publicBase}/`)
-    .replaceAll("](/", `](${publicBase}/`);
+    .replaceAll("](/", `](${publicBase}/`)
+    .replaceAll(WRITTEN_BASE, publicBase);
   const digest = await sha256Hex(text);
   return { text, etag: `"${digest.slice(0, 32)}"` };
 }

@@ -175,10 +175,13 @@ describe("a deployment's file", () => {
   });
 
   it("has the defaults of wrangler.toml, and names for everything of its own", () => {
-    const { vars, ...deployment } = parseDeployment(
-      "staging",
-      newDeploymentFile({ name: "staging", host: HOST, location: "eeur" }),
-    );
+    const made = newDeploymentFile({ name: "staging", host: HOST, location: "eeur" });
+    const { vars, ...deployment } = parseDeployment("staging", made);
+    const { bucket, backupBucket, queues, databases } = parseDeployment("staging", `shards = 2\n${made}`);
+    for (const name of [bucket, backupBucket, ...queues, ...databases])
+      expect(made).toMatch(new RegExp(`^# .*\\b${name}\\b(?!-)`, "m"));
+    const isolated = made.replaceAll(/^# (?=(content_host|auth_host|jurisdiction|placement|operator) = )/gm, "");
+    expect(parseDeployment("staging", isolated).placement).toEqual({ region: "aws:eu-central-1" });
     expect(deployment).toMatchObject({
       worker: "plinth-staging",
       databases: ["plinth-staging"],

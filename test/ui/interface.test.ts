@@ -65,6 +65,8 @@ describe("/openapi.json", () => {
     const served = await expectJson(await ask("/base/openapi.json"), 200);
     expect(served.servers).toEqual([{ url: "https://api.acme.example/base" }]);
     expect(JSON.stringify(served)).not.toMatch(/\bplat(?=_|\b)/);
+    expect(served.info.description).toContain(" https://api.acme.example/base/pubsub/v1/topics");
+    expect(JSON.stringify(served)).not.toContain("127.0.0.1:8787");
     expect(served.components.securitySchemes.token.flows.clientCredentials.scopes).toHaveProperty(["acme.media_view"]);
     const atRoot = served.paths["/.well-known/oauth-authorization-server/base/oauth2/v1"];
     expect(atRoot.servers).toEqual([{ url: "https://api.acme.example" }]);

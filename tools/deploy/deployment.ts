@@ -216,7 +216,9 @@ export function newDeploymentFile({ name, host: main, location, jurisdiction, op
   const worker = name === "production" ? "plinth" : `plinth-${name}`;
   const place = location ?? "weur";
   return `# The deployment "${name}". Keep this file: it alone says what the platform is.
-# Names of everything in the account: ${worker}, ${worker}-media, ${worker}-media-jobs.
+# Names of everything in the account begin with it: the Worker and its database ${worker}, the databases of further
+# shards (${shardDatabase(worker, 1)} and so on), the buckets ${worker}-media and ${worker}-backup, the queues ${worker}-media-jobs and
+# ${worker}-media-jobs-dead.
 worker = "${worker}"
 
 # A host in a zone of the account. Links and the token issuer begin with it; changing it ends all tokens.
@@ -237,6 +239,9 @@ ${operator === undefined ? "# " : ""}operator = "${operator ?? "ada@example.com"
 ${location === undefined ? "# " : ""}location = "${place}"
 # What they must not leave, for ever: ${JURISDICTIONS.join(", ")}.
 ${jurisdiction === undefined ? "# " : ""}jurisdiction = "${jurisdiction ?? "eu"}"
+
+# Where the Worker runs: smart, near the database, or a cloud's region. Without it: near each caller.
+# placement = "aws:eu-central-1"
 
 # The first of ten ids that the rate limits use. No other Worker of the account may use them.
 rate_limit_ids = ${rateLimitIds(worker)}

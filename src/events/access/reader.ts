@@ -17,6 +17,9 @@ export interface Reader {
 
 /** The header `Consumer` of a request. */
 export const CONSUMER_NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
+/** The pattern in words, to follow the name of a field. */
+export const CONSUMER_NAME_RULE =
+  "must be 1 to 64 letters, digits, dots, hyphens or underscores, a letter or digit first";
 
 /**
  * Chooses the consumer for a token.

@@ -17,7 +17,7 @@ import { matching, type Schema } from "../../http/input/validate.ts";
 import type { Meter } from "../../platform/ports/metrics.ts";
 import type { Names } from "../../platform/model/names.ts";
 import { ok, type Result } from "../../platform/model/result.ts";
-import { CONSUMER_NAME, type Reader } from "../access/reader.ts";
+import { CONSUMER_NAME, CONSUMER_NAME_RULE, type Reader } from "../access/reader.ts";
 import { asConsumer, asReader, topicParams, type RequestPorts } from "../access/request.ts";
 import type { Failure } from "../model/failure.ts";
 import { READ, WAIT } from "../model/limits.ts";
@@ -123,7 +123,7 @@ export const consumeRoutes = (ports: RequestPorts & WaitPorts): Route[] => [
     path: "/topics/{topicOwnerClient}/{eventType}/consumers/{consumer}",
     summary: "Remove one of the caller's named consumers, with its cursor and lock",
     operation: "removeConsumer",
-    params: z.extend(topicParams, { consumer: matching(CONSUMER_NAME) }),
+    params: z.extend(topicParams, { consumer: matching(CONSUMER_NAME, CONSUMER_NAME_RULE) }),
     produces: "any",
     handle: (call) =>
       asReader(ports, call, async (topic, reader) => {

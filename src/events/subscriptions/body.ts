@@ -11,6 +11,7 @@ export const PASSWORD_PLACEHOLDER = "********";
 
 export const subscriptionName = matching(
   new RegExp(`^[A-Za-z0-9_-]{${SUBSCRIPTION.minNameChars},${SUBSCRIPTION.maxNameChars}}$`),
+  `must be ${SUBSCRIPTION.minNameChars} to ${SUBSCRIPTION.maxNameChars} letters, digits, dashes and underscores`,
 );
 
 /** The bodies of creation and update. `allowLoopback` permits endpoints on this machine. */
@@ -23,7 +24,10 @@ export function subscriptionBodies(allowLoopback: boolean) {
     }),
     handshake: z.optional(z.boolean()),
     basicAuth: z.object({
-      username: matching(new RegExp(`^[A-Za-z0-9_.-]{1,${SUBSCRIPTION.maxUsernameChars}}$`)),
+      username: matching(
+        new RegExp(`^[A-Za-z0-9_.-]{1,${SUBSCRIPTION.maxUsernameChars}}$`),
+        `must be 1 to ${SUBSCRIPTION.maxUsernameChars} letters, digits, dots, dashes and underscores`,
+      ),
       password: z.string().check(
         z.maxLength(SUBSCRIPTION.maxPasswordChars),
         z.refine((text) => text.isWellFormed(), "must be well-formed Unicode"),

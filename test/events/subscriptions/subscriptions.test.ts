@@ -258,6 +258,20 @@ describe("POST …/subscriptions", () => {
       expect(faults(await expectProblem(response, 400, "validation_violation"))).toEqual(expected);
     });
 
+    it("says in words what form a name has", async () => {
+      const as = someClient({ scopes: CONSUMES });
+      const json = body({
+        name: "ab",
+        pushConfig: { endpoint: "https://shop.example/", basicAuth: { username: "a:b", password: "x" } },
+      });
+      const response = await app.call("/pubsub/v1/topics/acme.shop/orders/subscriptions", { as, json });
+      const { message } = await expectProblem(response, 400, "validation_violation");
+      expect(message).toBe(
+        "name must be 3 to 256 letters, digits, dashes and underscores. " +
+          "pushConfig.basicAuth.username must be 1 to 256 letters, digits, dots, dashes and underscores.",
+      );
+    });
+
     it("refuses a body whose __proto__ has the missing fields", async () => {
       const text = `{"name":"orders","__proto__":${JSON.stringify({ pushConfig: body().pushConfig })}}`;
       const response = await app.call("/pubsub/v1/topics/acme.shop/orders/subscriptions", {

@@ -48,7 +48,7 @@ interface PushSubscription {
 const TOPIC = /^[A-Za-z0-9._-]{1,200}$/;
 const query = z.object({
   client: z.optional(identifier),
-  topic: z.optional(matching(TOPIC)),
+  topic: z.optional(matching(TOPIC, "must be the name of a topic: <owner>.<eventType>")),
   maker: z.optional(z.enum(["unknown"])),
 });
 type Filter = z.output<typeof query>;
@@ -57,7 +57,9 @@ type Looks = Pick<AuditLog, "listed">;
 
 const COLLECTION = "/push-subscriptions";
 const ONE = `${COLLECTION}/{subscriptionId}`;
-const params = z.object({ subscriptionId: matching(/^[A-Za-z0-9_-]{1,64}$/) });
+const params = z.object({
+  subscriptionId: matching(/^[A-Za-z0-9_-]{1,64}$/, "must be the id of a push subscription, as the list shows it"),
+});
 
 /**
  * Push subscriptions of all clients. The operator can remove and test a subscription and repeat its deliveries, but not

@@ -29,7 +29,9 @@ const MAX_TIME_MS = 999_999_999_999_999;
 const OWNER = `SELECT id AS clientId, tenant FROM client WHERE name = ?1`;
 
 const CONSUMER = `${ONE}/consumers/{consumerId}`;
-const consumerParams = z.extend(params, { consumerId: matching(/^[0-9a-f]{32}$/) });
+const consumerParams = z.extend(params, {
+  consumerId: matching(/^[0-9a-f]{32}$/, "must be the id of a consumer, as the topic shows it"),
+});
 const eventBody = z.object({
   payload: z.string(),
   metadata: z.optional(z.record(z.string(), z.string())),

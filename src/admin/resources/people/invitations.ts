@@ -49,7 +49,7 @@ export type SendInvitation = (invitation: {
 export const schema = z.object({
   roles: z.array(identifier).check(z.maxLength(100)),
   name: z.optional(displayName),
-  language: z.optional(matching(/^[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8}){0,3}$/)),
+  language: z.optional(matching(/^[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8}){0,3}$/, "must be a language, such as en or de-AT")),
 });
 
 /** SQL: what stands for the network in the mails of an organization and of its tenants. `id`: the owner's. */
