@@ -91,6 +91,44 @@ test("each decision record is one page with its three parts, and stands in the l
   }
 });
 
+/** `users/{email}` → `users/{}`. */
+const nameless = (path: string): string => path.replaceAll(/\{[^}]*\}/g, "{}");
+
+test("the tables of the operator service list every operation, and no other", () => {
+  const { paths } = JSON.parse(read("api/openapi.json")) as { paths: Record<string, Record<string, unknown>> };
+  const known = new Set(
+    Object.entries(paths)
+      .filter(([path]) => path.startsWith("/admin/v1/"))
+      .flatMap(([path, item]) => Object.keys(item).map((method) => [method.toUpperCase(), path.slice(10)] as const))
+      .filter(([method]) => /^(GET|PUT|POST|DELETE)$/.test(method))
+      .map(([method, path]) => `${method} ${nameless(path)}`),
+  );
+  const rows = Array.from(
+    read("docs/reference/operator-service.md").matchAll(/^\| (`[a-z-]+[`/].*?) +\| (.*) \|$/gm),
+    ([, names = "", cells = ""]) => ({
+      resources: Array.from(names.matchAll(/`([^`]+)`/g), ([, name = ""]) => nameless(name)),
+      // The first table has a column for the body of `PUT`; what it says of PUT, GET and DELETE, the text above does.
+      said: [
+        ...(cells.includes(" | ") ? ["PUT", "GET", "DELETE"] : []),
+        ...Array.from(cells.matchAll(/`((?:GET|PUT|POST|DELETE)(?: …[^`]+)?)`/g), ([, one = ""]) => nameless(one)),
+      ],
+    }),
+  );
+  const listed = new Set<string>();
+  const wrong: string[] = [];
+  for (const { resources, said } of rows)
+    for (const one of said) {
+      const [method = "", suffix = ""] = one.split(" …");
+      const above = method === "GET" && suffix === "" ? resources.map((name) => name.replace(/\/\{\}$/, "")) : [];
+      const meant = [...resources.map((name) => `${name}${suffix}`), ...above].map((path) => `${method} ${path}`);
+      const found = meant.filter((operation) => known.has(operation));
+      if (found.length === 0) wrong.push(`${resources.join(", ")}: ${one}`);
+      for (const operation of found) listed.add(operation);
+    }
+  expect(wrong).toEqual([]);
+  expect([...known].filter((operation) => !listed.has(operation))).toEqual([]);
+});
+
 test("the configuration page names every deployment variable", () => {
   const [, vars = ""] = /^\[vars\]\n(.*?)^\n/ms.exec(read("wrangler.toml")) ?? [];
   const names = Array.from(vars.matchAll(/^([A-Z0-9_]+) =/gm), ([, name]) => name);

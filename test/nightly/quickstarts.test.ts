@@ -196,13 +196,23 @@ async function tabs(language: string): Promise<string> {
   );
   expect(blocks.length).toBeGreaterThan(15);
   return (
-    blocks
-      .join("\n")
+    importOnce(blocks.join("\n"))
       .replaceAll("http://127.0.0.1:8787", platform.url)
       .replaceAll("8788", receiver)
       // A topic of its own: other programs here read as the same client.
       .replaceAll("orderPlaced", `orderOf${language}`)
   );
+}
+
+/** Merges the imports of TypeScript: each guide has those that it needs, and a program takes a name once. */
+function importOnce(program: string): string {
+  const names = new Map<string, Set<string>>();
+  const rest = program.replaceAll(/^import \{ ([^}]+) \} from "([^"]+)";.*$/gm, (_, list: string, from: string) => {
+    names.set(from, new Set([...(names.get(from) ?? []), ...list.split(", ")]));
+    return "";
+  });
+  const lines = Array.from(names, ([from, found]) => `import { ${[...found].join(", ")} } from "${from}";\n`);
+  return lines.join("") + rest;
 }
 
 /** What the programs print at least, in TypeScript and Python alike. */
