@@ -1,4 +1,5 @@
 import { UnauthorizedError, UnavailableError } from "./errors.ts";
+import { wait } from "./wait.ts";
 
 /** The caller of a request, from the claims of its token. */
 export interface Caller {
@@ -24,8 +25,14 @@ export interface VerifierOptions {
 
 export type TokenVerifier = (authorization: string | null | undefined) => Promise<Caller>;
 
-/** The shortest time between two fetches of keys for an unknown key id, since anybody can invent one. */
+/**
+ * The shortest time between two tries to fetch keys: anybody can invent a key id, and a platform that does not answer
+ * has no other keys.
+ */
 const REFETCH_MS = 10_000;
+/** Older keys are fetched anew beside the checks. */
+const REFRESH_MS = 1_800_000;
+/** Without a try for so long, a check waits for the keys, since the platform may have withdrawn one meanwhile. */
 const KEYS_MAX_AGE_MS = 3_600_000;
 const FETCH_MS = 5_000;
 const MAX_TOKEN_CHARS = 16_384;
@@ -87,44 +94,77 @@ export function createTokenVerifier({
   };
 }
 
-/** The platform's public keys by id: fetched once, and again when a token names a new one. */
+/**
+ * The platform's public keys by id: fetched once, again when a token names a new one, and beside the checks when they
+ * are old. So a platform that does not answer delays no token whose key is known.
+ */
 function keySet(address: string, fetch: typeof globalThis.fetch): (kid: string) => Promise<CryptoKey | undefined> {
   let kept = new Map<string, CryptoKey>();
   let fetchedMs = Number.NEGATIVE_INFINITY;
+  let triedMs = Number.NEGATIVE_INFINITY;
+  let besideMs = Number.NEGATIVE_INFINITY;
+  /** Why the last try failed. */
+  let failed: { readonly cause: unknown } | undefined;
   let fetching: Promise<void> | undefined;
 
+  function fail(cause: unknown): void {
+    failed = { cause };
+    triedMs = Date.now();
+  }
+
   async function load(): Promise<void> {
-    const response = await fetch(address, { signal: AbortSignal.timeout(FETCH_MS) });
-    if (!response.ok) throw new Error(`status ${response.status}`);
-    const { keys } = (await response.json()) as { keys: (JsonWebKey & { kid?: string })[] };
-    const found = new Map<string, CryptoKey>();
-    for (const jwk of keys) {
-      if (jwk.kty !== "EC" || jwk.crv !== "P-256" || typeof jwk.kid !== "string") continue;
-      const algorithm = { name: "ECDSA", namedCurve: "P-256" };
-      found.set(jwk.kid, await crypto.subtle.importKey("jwk", jwk, algorithm, false, ["verify"]));
+    try {
+      const response = await fetch(address, { signal: AbortSignal.timeout(FETCH_MS) });
+      if (!response.ok) throw new Error(`status ${response.status}`);
+      const { keys } = (await response.json()) as { keys: (JsonWebKey & { kid?: string })[] };
+      const found = new Map<string, CryptoKey>();
+      for (const jwk of keys) {
+        if (jwk.kty !== "EC" || jwk.crv !== "P-256" || typeof jwk.kid !== "string") continue;
+        const algorithm = { name: "ECDSA", namedCurve: "P-256" };
+        found.set(jwk.kid, await crypto.subtle.importKey("jwk", jwk, algorithm, false, ["verify"]));
+      }
+      kept = found;
+      failed = undefined;
+      fetchedMs = triedMs = Date.now();
+    } catch (cause) {
+      fail(cause);
     }
-    kept = found;
-    fetchedMs = Date.now();
+  }
+
+  /** Waits for the fetch that others wait for, or for a new one. */
+  async function fetchFirst(): Promise<void> {
+    fetching ??= load().finally(() => (fetching = undefined));
+    // In a Worker, a fetch ends without a word together with the request that began it.
+    const limit = new AbortController();
+    const giveUp = async (): Promise<void> => {
+      await wait(FETCH_MS + 500, limit.signal);
+      fetching = undefined;
+      fail(new Error("no answer in time"));
+    };
+    await Promise.race([fetching, giveUp()]);
+    limit.abort();
   }
 
   return async (kid) => {
-    const ageMs = Date.now() - fetchedMs;
-    const isStale = ageMs > KEYS_MAX_AGE_MS || (!kept.has(kid) && ageMs > REFETCH_MS);
-    if (isStale) {
-      fetching ??= load().finally(() => (fetching = undefined));
-      try {
-        await fetching;
-      } catch (cause) {
-        if (!kept.has(kid))
-          throw new UnavailableError({
-            status: 503,
-            type: "keys_unavailable",
-            message: `${address} does not answer.`,
-            cause,
-          });
+    const nowMs = Date.now();
+    const isKnown = kept.has(kid);
+    if (nowMs - triedMs > REFETCH_MS) {
+      if (!isKnown || nowMs - triedMs > KEYS_MAX_AGE_MS) await fetchFirst();
+      else if (nowMs - fetchedMs > REFRESH_MS && nowMs - besideMs > REFETCH_MS) {
+        // In a Worker, this may end with the request; the first check after an hour then waits.
+        besideMs = nowMs;
+        void load();
       }
     }
-    return kept.get(kid);
+    const key = kept.get(kid);
+    if (key === undefined && failed !== undefined)
+      throw new UnavailableError({
+        status: 503,
+        type: "keys_unavailable",
+        message: `${address} does not answer.`,
+        cause: failed.cause,
+      });
+    return key;
   };
 }
 

@@ -16,8 +16,12 @@ import jwt
 from .errors import UnauthorizedError, UnavailableError
 from .flow import Flow, Runner, Send
 
-# Keys are fetched anew for an unknown key id, but not more often, since anybody can make one up.
+# The shortest time between two tries to fetch keys: anybody can make up a key id, and a platform that does not answer
+# has no other keys.
 _REFETCH = 10.0
+# Older keys are fetched anew beside the checks.
+_REFRESH = 1_800.0
+# Without a try for so long, a check waits for the keys, since the platform may have withdrawn one meanwhile.
 _KEYS_MAX_AGE = 3_600.0
 _MAX_TOKEN_CHARS = 16_384
 FETCH_TIMEOUT = 5.0
@@ -53,7 +57,9 @@ class TokenRules:
         self._audiences = {"at+jwt": f"{parts.scheme}://{parts.netloc}", "service+jwt": service}
         self._leeway = leeway
         self._keys: dict[str, jwt.PyJWK] = {}
-        self._fetched = float("-inf")
+        self._fetched = self._tried = float("-inf")
+        # Why the last try failed.
+        self._failure: Exception | None = None
 
     def read(self, authorization: str | None) -> UncheckedToken:
         """The token of a header, if it is of a kind that this service takes."""
@@ -72,11 +78,15 @@ class TokenRules:
         return UncheckedToken(token, kid, audience)
 
     def needs_keys(self, kid: str) -> bool:
-        age = time.monotonic() - self._fetched
-        return age > _KEYS_MAX_AGE or (kid not in self._keys and age > _REFETCH)
+        now = time.monotonic()
+        return now - self._tried > _REFETCH and (kid not in self._keys or now - self._fetched > _REFRESH)
 
-    def load(self, kid: str) -> Flow[None]:
-        """Fetches the keys. A failure counts only if this key is not known."""
+    def must_wait(self, kid: str) -> bool:
+        """True if a check needs the result of the fetch; otherwise the key that is known serves meanwhile."""
+        return kid not in self._keys or time.monotonic() - self._tried > _KEYS_MAX_AGE
+
+    def load(self) -> Flow[None]:
+        """Fetches the keys. A failure is remembered: it counts for tokens whose key is not known."""
         try:
             response: httpx.Response = yield Send("GET", f"{self._issuer}/jwks", {})
             response.raise_for_status()
@@ -84,17 +94,19 @@ class TokenRules:
             # The set has keys of ID tokens too, which sign no access token.
             wanted = [one for one in found if one.get("kty") == "EC" and one.get("crv") == "P-256" and "kid" in one]
             self._keys = {one["kid"]: jwt.PyJWK(one, algorithm="ES256") for one in wanted}
+            self._failure = None
             self._fetched = time.monotonic()
-        except (httpx.HTTPError, ValueError, KeyError) as thrown:
-            if kid not in self._keys:
-                raise UnavailableError(
-                    f"{self._issuer}/jwks does not answer.", status=503, type="keys_unavailable"
-                ) from thrown
+        except Exception as thrown:
+            self._failure = thrown
+        self._tried = time.monotonic()
 
     def check(self, unchecked: UncheckedToken) -> Caller:
         key = self._keys.get(unchecked.kid)
         if key is None:
-            raise _refusal("The access token is not signed by the platform.")
+            if self._failure is None:
+                raise _refusal("The access token is not signed by the platform.")
+            message = f"{self._issuer}/jwks does not answer."
+            raise UnavailableError(message, status=503, type="keys_unavailable") from self._failure
         try:
             claims = jwt.decode(
                 unchecked.token,
@@ -134,14 +146,39 @@ class TokenVerifier:
     ) -> None:
         self._rules = TokenRules(url, service, leeway)
         self._runner = Runner(http or httpx.Client(timeout=FETCH_TIMEOUT))
-        self._lock = threading.Lock()
+        self._fetching = threading.Lock()
 
     def __call__(self, authorization: str | None) -> Caller:
         unchecked = self._rules.read(authorization)
-        with self._lock:
-            if self._rules.needs_keys(unchecked.kid):
-                self._runner.run(self._rules.load(unchecked.kid))
+        if self._rules.needs_keys(unchecked.kid):
+            if self._rules.must_wait(unchecked.kid):
+                with self._fetching:
+                    self._fetch(unchecked.kid)
+            else:
+                self._fetch_beside(unchecked.kid)
         return self._rules.check(unchecked)
+
+    def _fetch(self, kid: str) -> None:
+        # Another thread may have fetched them meanwhile.
+        if self._rules.needs_keys(kid):
+            self._runner.run(self._rules.load())
+
+    def _fetch_beside(self, kid: str) -> None:
+        """Fetches the keys in a thread, unless another one does."""
+        if not self._fetching.acquire(blocking=False):
+            return
+
+        def fetch() -> None:
+            try:
+                self._fetch(kid)
+            finally:
+                self._fetching.release()
+
+        try:
+            threading.Thread(target=fetch, name="plinth keys", daemon=True).start()
+        except RuntimeError:
+            # The process ends, or may start no more threads: the known key serves.
+            self._fetching.release()
 
 
 def _text(claims: Mapping[str, Any], name: str) -> str:

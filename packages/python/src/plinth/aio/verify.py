@@ -18,11 +18,15 @@ class AsyncTokenVerifier:
     ) -> None:
         self._rules = TokenRules(url, service, leeway)
         self._runner = AsyncRunner(http or httpx.AsyncClient(timeout=FETCH_TIMEOUT))
-        self._lock = asyncio.Lock()
+        self._fetching: asyncio.Task[None] | None = None
 
     async def __call__(self, authorization: str | None) -> Caller:
         unchecked = self._rules.read(authorization)
-        async with self._lock:
-            if self._rules.needs_keys(unchecked.kid):
-                await self._runner.run(self._rules.load(unchecked.kid))
+        if self._rules.needs_keys(unchecked.kid):
+            must_wait = self._rules.must_wait(unchecked.kid)
+            if self._fetching is None or self._fetching.done():
+                self._fetching = asyncio.create_task(self._runner.run(self._rules.load()), name="plinth keys")
+            if must_wait:
+                # The fetch goes on for the others if this check is cancelled.
+                await asyncio.shield(self._fetching)
         return self._rules.check(unchecked)

@@ -1,0 +1,162 @@
+"""The package while the platform does not answer."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
+
+import httpx
+import jwt
+import pytest
+
+from conftest import URL
+from plinth import (
+    AsyncTokenVerifier,
+    Plinth,
+    TokenVerifier,
+    UnauthorizedError,
+    UnavailableError,
+)
+
+# What a fetch of keys takes that does not get the published ones.
+SILENCE = 1.0
+
+
+class Keys(httpx.BaseTransport, httpx.AsyncBaseTransport):
+    """The platform's keys, until they are withdrawn or the platform falls silent."""
+
+    def __init__(self) -> None:
+        self.state = "published"
+        self.fetches = 0
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        self.fetches += 1
+        if self.state != "published":
+            time.sleep(SILENCE)
+        return self._answer(request)
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        self.fetches += 1
+        if self.state != "published":
+            await asyncio.sleep(SILENCE)
+        return self._answer(request)
+
+    def _answer(self, request: httpx.Request) -> httpx.Response:
+        if self.state == "silent":
+            raise httpx.ReadTimeout("no answer")
+        if self.state == "withdrawn":
+            return httpx.Response(200, json={"keys": []})
+        return httpx.Response(200, content=httpx.get(request.url).content)
+
+
+@pytest.fixture
+def later(monkeypatch: pytest.MonkeyPatch) -> Callable[[float], None]:
+    """Moves the verifiers' clock on."""
+    clock = {"ahead": 0.0}
+    monkeypatch.setattr(
+        "plinth.verify.time", SimpleNamespace(monotonic=lambda: time.monotonic() + clock["ahead"])
+    )
+
+    def move(seconds: float) -> None:
+        clock["ahead"] += seconds
+
+    return move
+
+
+def of_unknown_key(token: str) -> str:
+    claims = jwt.decode(token, options={"verify_signature": False})
+    key = jwt.PyJWK.from_dict({"kty": "EC", "crv": "P-256", **EC_KEY}).key
+    return jwt.encode(claims, key, "ES256", headers={"kid": "made-up", "typ": "at+jwt"})
+
+
+# The example key of RFC 7515, A.3.
+EC_KEY = {
+    "x": "f83OJ3D2xF1Bg8vub9tLe1gHMzV76e8Tus9uPHvRVEU",
+    "y": "x_FEzRu9m36HLN_tue659LNpXW6pCyStikYjKIWI5a0",
+    "d": "jpsQnnGQmL-YBIffH1136cspYG6-0iY7X1fCE9-E9LI",
+}
+
+
+def seconds_of(work: Callable[[], object]) -> float:
+    began = time.monotonic()
+    work()
+    return time.monotonic() - began
+
+
+def test_a_silent_platform_delays_no_check_of_a_known_key(plinth: Plinth, later: Callable[[float], None]) -> None:
+    keys, token = Keys(), plinth.token()
+    verify = TokenVerifier(URL, http=httpx.Client(transport=keys))
+    verify(token)
+    keys.state = "silent"
+
+    later(1_801)
+    with ThreadPoolExecutor(6) as pool:
+        assert seconds_of(lambda: list(pool.map(verify, [token] * 6))) < SILENCE / 2
+    assert keys.fetches == 2
+    # A token of another key waits for the fetch that is under way, and the next one for none.
+    with pytest.raises(UnavailableError):
+        verify(of_unknown_key(token))
+    with pytest.raises(UnavailableError):
+        verify(of_unknown_key(token))
+    assert keys.fetches == 2
+    later(1_805)
+    assert seconds_of(lambda: verify(token)) < SILENCE / 2
+    time.sleep(SILENCE * 1.5)
+    assert seconds_of(lambda: verify(token)) < SILENCE / 2
+    assert keys.fetches == 3
+    keys.state = "withdrawn"
+    later(11)
+    verify(token)
+    time.sleep(SILENCE * 1.5)
+    with pytest.raises(UnauthorizedError):
+        verify(token)
+
+
+def test_an_event_loop_waits_for_no_known_key_either(plinth: Plinth, later: Callable[[float], None]) -> None:
+    keys, token = Keys(), plinth.token()
+
+    async def run() -> None:
+        verify = AsyncTokenVerifier(URL, http=httpx.AsyncClient(transport=keys))
+        await verify(token)
+        keys.state = "silent"
+        later(1_801)
+        began = time.monotonic()
+        await asyncio.gather(*(verify(token) for _ in range(6)))
+        assert time.monotonic() - began < SILENCE / 2
+        # Whoever leaves ends no fetch that others wait for.
+        waiting = [asyncio.create_task(verify(of_unknown_key(token))) for _ in range(2)]
+        await asyncio.sleep(SILENCE / 4)
+        waiting[0].cancel()
+        with pytest.raises(UnavailableError):
+            await waiting[1]
+        await verify(token)
+        assert keys.fetches == 2
+        keys.state = "withdrawn"
+        later(11)
+        await verify(token)
+        await asyncio.sleep(SILENCE * 1.5)
+        with pytest.raises(UnauthorizedError):
+            await verify(token)
+
+    asyncio.run(run())
+
+
+def test_a_key_that_was_withdrawn_is_not_accepted_after_a_quiet_hour(
+    plinth: Plinth, later: Callable[[float], None]
+) -> None:
+    keys, token = Keys(), plinth.token()
+    verify = TokenVerifier(URL, http=httpx.Client(transport=keys))
+    verify(token)
+    # One check waits for the silent platform; the next one, and those of the next hour, do not.
+    keys.state = "silent"
+    later(3_601)
+    assert seconds_of(lambda: verify(token)) >= SILENCE
+    assert seconds_of(lambda: verify(token)) < SILENCE / 2
+    keys.state = "withdrawn"
+    later(3_601)
+    with pytest.raises(UnauthorizedError):
+        verify(token)

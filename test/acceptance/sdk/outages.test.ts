@@ -1,0 +1,121 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterEach, beforeAll, describe, expect, test, vi } from "vitest";
+import {
+  createPlinth,
+  createTokenVerifier,
+  UnauthorizedError,
+  UnavailableError,
+  type Plinth,
+} from "../../../packages/sdk/src/index.ts";
+import { useSharedWorld } from "../support/use-world.ts";
+import { makeClient, type Client } from "../support/world.ts";
+
+/** The SDK while the platform does not answer. */
+const world = useSharedWorld("plain");
+let client: Client;
+let plinth: Plinth;
+
+beforeAll(async () => {
+  const scopes = ["plat.media_view", "plat.media_manage"];
+  client = await makeClient(world(), "sdkoutages", { scopes, grantTypes: ["client_credentials"] });
+  plinth = connect(fetch);
+});
+
+const connect = (fetch: typeof globalThis.fetch): Plinth =>
+  createPlinth({ url: world().base, credentials: { clientId: client.id, clientSecret: client.secret }, fetch });
+
+describe("a service that checks tokens", () => {
+  /** What a fetch of keys takes that does not get the published ones. */
+  const SILENCE_MS = 1_000;
+
+  afterEach(() => vi.restoreAllMocks());
+
+  /** A verifier, its token, and the platform's keys, until they are withdrawn or the platform falls silent. */
+  async function checking() {
+    const keys = { state: "published", fetches: 0 };
+    const verify = createTokenVerifier({
+      url: world().base,
+      // The tokens of these tests outlive the clock that the tests move.
+      clockToleranceSec: 1_000_000,
+      fetch: async (input) => {
+        keys.fetches += 1;
+        const { state } = keys;
+        if (state === "published") return fetch(input);
+        // `gone`: as in a Worker whose request has ended.
+        await (state === "gone" ? new Promise(() => undefined) : sleep(SILENCE_MS));
+        if (state === "silent") throw new TypeError("fetch failed");
+        return Response.json({ keys: [] });
+      },
+    });
+    const token = await plinth.token();
+    await verify(token);
+    return { keys, verify, token, unknown: ofUnknownKey(token) };
+  }
+
+  function later(ms: number): void {
+    const aheadMs = Date.now() - performance.now() + ms;
+    vi.spyOn(Date, "now").mockImplementation(() => aheadMs + performance.now());
+  }
+
+  async function msOf(work: () => Promise<unknown>): Promise<number> {
+    const beganMs = performance.now();
+    await work();
+    return performance.now() - beganMs;
+  }
+
+  function ofUnknownKey(token: string): string {
+    const [head = "", ...rest] = token.split(".");
+    const named = { ...(JSON.parse(Buffer.from(head, "base64url").toString()) as object), kid: "made-up" };
+    return [Buffer.from(JSON.stringify(named)).toString("base64url"), ...rest].join(".");
+  }
+
+  test("waits for no known key while the platform is silent", async () => {
+    const { keys, verify, token, unknown } = await checking();
+    keys.state = "silent";
+    later(1_801_000);
+    const together = () => Promise.all(Array.from({ length: 6 }, () => verify(token)));
+    expect(await msOf(together)).toBeLessThan(SILENCE_MS / 2);
+    expect(keys.fetches).toBe(2);
+    await sleep(SILENCE_MS * 1.5);
+    // Nothing is asked again so soon, not for a token of another key either.
+    await verify(token);
+    await expect(verify(unknown)).rejects.toThrow(UnavailableError);
+    expect(keys.fetches).toBe(2);
+    later(1_805_000);
+    expect(await msOf(together)).toBeLessThan(SILENCE_MS / 2);
+    expect(keys.fetches).toBe(3);
+    await sleep(SILENCE_MS * 1.5);
+    keys.state = "withdrawn";
+    later(11_000);
+    await verify(token);
+    await sleep(SILENCE_MS * 1.5);
+    await expect(verify(token)).rejects.toThrow(UnauthorizedError);
+  });
+
+  test("accepts no key that was withdrawn after a quiet hour", async () => {
+    const { keys, verify, token } = await checking();
+    keys.state = "silent";
+    later(3_601_000);
+    // One check waits for the silent platform; the next one, and those of the next hour, do not.
+    expect(await msOf(() => verify(token))).toBeGreaterThan(SILENCE_MS / 2);
+    expect(await msOf(() => verify(token))).toBeLessThan(SILENCE_MS / 2);
+    keys.state = "withdrawn";
+    later(3_601_000);
+    await expect(verify(token)).rejects.toThrow(UnauthorizedError);
+  });
+
+  test("is not held up by a fetch that never ends", async () => {
+    const { keys, verify, token, unknown } = await checking();
+    keys.state = "gone";
+    later(1_801_000);
+    await verify(token);
+    keys.state = "published";
+    await expect(verify(unknown)).rejects.toThrow(UnauthorizedError);
+    keys.state = "gone";
+    later(11_000);
+    await expect(verify(unknown)).rejects.toThrow(UnavailableError);
+    keys.state = "published";
+    later(11_000);
+    await expect(verify(unknown)).rejects.toThrow(UnauthorizedError);
+  });
+});
