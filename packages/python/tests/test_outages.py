@@ -160,3 +160,46 @@ def test_a_key_that_was_withdrawn_is_not_accepted_after_a_quiet_hour(
     later(3_601)
     with pytest.raises(UnauthorizedError):
         verify(token)
+
+
+class PoorLinks(httpx.HTTPTransport):
+    """A download's link fails in these ways before it works: by silence, or by a 503 with this `Retry-After`."""
+
+    def __init__(self, *failures: int | None) -> None:
+        super().__init__()
+        self.left = list(failures)
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        is_link = request.method == "GET" and not request.url.path.startswith("/media/v2/files/")
+        if not is_link or not self.left:
+            return super().handle_request(request)
+        retry_after = self.left.pop(0)
+        if retry_after is None:
+            raise httpx.ReadError("the connection was lost")
+        body = {"status": 503, "type": "service_unavailable", "message": "no"}
+        return httpx.Response(503, json=body, headers={"retry-after": str(retry_after)})
+
+
+def test_a_download_is_repeated_after_no_answer_and_after_retry_after(
+    plinth: Plinth, client: tuple[str, str]
+) -> None:
+    made = plinth.files.upload(b"some bytes", tenant="demo")
+    links = PoorLinks(None, 1)
+    with httpx.Client(transport=links) as http:
+        own = Plinth(URL, client_id=client[0], client_secret=client[1], http=http)
+        began = time.monotonic()
+        assert own.files.download(made["id"]) == b"some bytes"
+        assert time.monotonic() - began >= 1
+
+
+@pytest.mark.parametrize(("failures", "left"), [([None] * 5, 1), ([61, 61], 1)])
+def test_a_download_that_fails_to_the_end_or_for_long_is_an_unavailable_error(
+    failures: list[int | None], left: int, plinth: Plinth, client: tuple[str, str]
+) -> None:
+    made = plinth.files.upload(b"some bytes", tenant="demo")
+    links = PoorLinks(*failures)
+    with httpx.Client(transport=links) as http:
+        own = Plinth(URL, client_id=client[0], client_secret=client[1], http=http)
+        with pytest.raises(UnavailableError):
+            own.files.download(made["id"])
+    assert len(links.left) == left

@@ -1,4 +1,4 @@
-import { ConflictError, NotFoundError, errorOf, noAnswer } from "./errors.ts";
+import { ConflictError, NotFoundError, errorOf, noAnswer, type PlinthError } from "./errors.ts";
 import type { Transport } from "./transport.ts";
 import { backoffMs, wait } from "./wait.ts";
 
@@ -79,7 +79,9 @@ export type Content = Blob | ArrayBuffer | ArrayBufferView | string;
 
 export type Files = ReturnType<typeof createFiles>;
 
-const UPLOAD_ATTEMPTS = 4;
+const LINK_ATTEMPTS = 4;
+/** The longest pause. After a longer `Retry-After`, the error goes to the caller. */
+const MAX_WAIT_MS = 60_000;
 /** The longest wait for variants. */
 const READY_MAX_MS = 60_000;
 
@@ -130,20 +132,23 @@ export function createFiles(
       return (response.body as { link: string }).link;
     },
 
-    /** The bytes, as an answer of `fetch`. `headers`: for example a `Range`. */
+    /** The bytes, as an answer of `fetch` whose body may still be on its way. `headers`: for example a `Range`. */
     async download(
       id: string,
       options: Sizes & { readonly headers?: Record<string, string>; readonly signal?: AbortSignal } = {},
     ): Promise<Response> {
       const { headers = {}, signal } = options;
       const address = await files.link(id, options);
-      const response = await fetch(address, { headers, ...(signal !== undefined && { signal }) }).catch(
-        (thrown: unknown) => {
-          throw signal?.aborted === true ? thrown : noAnswer(thrown, "The download got no answer.");
-        },
-      );
-      if (!response.ok) throw await errorOf(response);
-      return response;
+      for (let attempt = 1; ; attempt++) {
+        const answer = await fetch(address, { headers, ...(signal !== undefined && { signal }) }).catch(
+          (thrown: unknown) => {
+            if (signal?.aborted === true) throw thrown;
+            return noAnswer(thrown, "The download got no answer.");
+          },
+        );
+        if (answer instanceof Response && answer.ok) return answer;
+        await pauseAfter(answer instanceof Response ? await errorOf(answer) : answer, attempt, signal);
+      }
     },
 
     /** Every file that matches, page by page as they are needed. */
@@ -250,10 +255,16 @@ async function put(
     const error = answer instanceof Response ? await errorOf(answer) : answer;
     // The answer of an earlier attempt was lost; the bytes are stored.
     if (error instanceof ConflictError && error.has("already_uploaded") && attempt > 1) return report(blob.size);
-    const passes = error.status === 0 || error.status === 429 || error.status >= 500;
-    if (!passes || attempt === UPLOAD_ATTEMPTS) throw error;
-    await wait(Math.max(error.retryAfterMs ?? 0, backoffMs(attempt, 500, 10_000)), signal);
+    await pauseAfter(error, attempt, signal);
   }
+}
+
+/** Waits until a link may be followed again. Throws the error if that is of no use. */
+async function pauseAfter(error: PlinthError, attempt: number, signal: AbortSignal | undefined): Promise<void> {
+  const waitMs = Math.max(error.retryAfterMs ?? 0, backoffMs(attempt, 500, 10_000));
+  const passes = error.status === 0 || error.status === 429 || error.status >= 500;
+  if (!passes || attempt >= LINK_ATTEMPTS || waitMs > MAX_WAIT_MS) throw error;
+  await wait(waitMs, signal);
 }
 
 /** The part of `XMLHttpRequest` that is used here. Runtimes other than browsers do not have its types. */

@@ -119,3 +119,46 @@ describe("a service that checks tokens", () => {
     await expect(verify(unknown)).rejects.toThrow(UnauthorizedError);
   });
 });
+
+describe("a download", () => {
+  /** A client whose links of downloads fail in these ways before they work. */
+  function overPoorLinks(...failures: (() => Response)[]) {
+    const own = connect(async (input, init) => {
+      const { pathname } = new URL(new Request(input).url);
+      const isLink = (init?.method ?? "GET") === "GET" && !pathname.startsWith("/media/v2/files/");
+      return (isLink ? failures.shift()?.() : undefined) ?? fetch(input, init);
+    });
+    return { own, failures };
+  }
+
+  const silent = (): Response => {
+    throw new TypeError("fetch failed");
+  };
+  const busy = (retryAfterSec: number) => (): Response =>
+    Response.json({ type: "service_unavailable" }, { status: 503, headers: { "retry-after": String(retryAfterSec) } });
+
+  test("is repeated after no answer and after Retry-After", async () => {
+    const { id } = await plinth.files.upload("some bytes");
+    const { own } = overPoorLinks(silent, busy(1));
+    const beganMs = performance.now();
+    expect(await (await own.files.download(id)).text()).toBe("some bytes");
+    expect(performance.now() - beganMs).toBeGreaterThan(900);
+  });
+
+  test.each([
+    ["to the end", Array.from({ length: 5 }, () => silent)],
+    ["for long", [busy(61), busy(61)]],
+  ])("that fails %s is an UnavailableError", async (_, given) => {
+    const { id } = await plinth.files.upload("some bytes");
+    const { own, failures } = overPoorLinks(...given);
+    await expect(own.files.download(id)).rejects.toThrow(UnavailableError);
+    expect(failures).toHaveLength(1);
+  });
+
+  test("ends with the reason of its signal", async () => {
+    const { id } = await plinth.files.upload("some bytes");
+    const { own } = overPoorLinks(busy(30));
+    const downloading = own.files.download(id, { signal: AbortSignal.timeout(500) });
+    await expect(downloading).rejects.toHaveProperty("name", "TimeoutError");
+  });
+});

@@ -9,11 +9,13 @@ from urllib.parse import quote
 import httpx
 import jwt
 
-from .errors import ConflictError, NotFoundError, error_of, no_answer
+from .errors import ConflictError, NotFoundError, PlinthError, error_of, no_answer
 from .flow import Flow, Pause, Send, Token
 from .transport import Query, Transport, backoff
 
-_UPLOAD_ATTEMPTS = 4
+# How often a link is followed, and the longest pause; after a longer `Retry-After`, the error goes to the caller.
+_LINK_ATTEMPTS = 4
+_MAX_WAIT = 60.0
 _PAGE_SIZE = 100
 # Seconds in which a queue makes the variants of an image, unless it is very busy.
 _READY_MAX = 60.0
@@ -78,14 +80,18 @@ class FileCalls:
 
     def download(self, file_id: str, clip: str | None, crop: str | None) -> Flow[bytes]:
         link = yield from self.link(file_id, clip, crop, None)
-        # The link itself is the permission, and may lead to another host: it gets no token.
-        try:
-            response: httpx.Response = yield Send("GET", link, {})
-        except httpx.RequestError as thrown:
-            raise no_answer(f"The download got no answer: {thrown}") from thrown
-        if not response.is_success:
-            raise error_of(response)
-        return response.content
+        attempt = 1
+        while True:
+            try:
+                # The link itself is the permission, and may lead to another host: it gets no token.
+                response: httpx.Response = yield Send("GET", link, {})
+                if response.is_success:
+                    return response.content
+                error = error_of(response)
+            except httpx.RequestError as thrown:
+                error = no_answer(f"The download got no answer: {thrown}")
+            yield _pause_after(error, attempt)
+            attempt += 1
 
     def list_query(
         self,
@@ -144,7 +150,8 @@ class FileCalls:
         return f"{self.base}/{quote(file_id, safe='')}"
 
     def _put(self, link: str, body: bytes, headers: Mapping[str, str]) -> Flow[None]:
-        for attempt in range(1, _UPLOAD_ATTEMPTS + 1):
+        attempt = 1
+        while True:
             try:
                 response: httpx.Response = yield Send(
                     "PUT", link, {"content": body, "headers": headers, "timeout": None}
@@ -157,7 +164,14 @@ class FileCalls:
             # An answer was lost, and the bytes are there.
             if isinstance(error, ConflictError) and error.has("already_uploaded") and attempt > 1:
                 return
-            passes = error.status in (0, 429) or error.status >= 500
-            if not passes or attempt == _UPLOAD_ATTEMPTS:
-                raise error
-            yield Pause(max(error.retry_after or 0, backoff(attempt, 0.5, 10)))
+            yield _pause_after(error, attempt)
+            attempt += 1
+
+
+def _pause_after(error: PlinthError, attempt: int) -> Pause:
+    """The pause before a link is followed again. Raises the error if that is of no use."""
+    wait = max(error.retry_after or 0, backoff(attempt, 0.5, 10))
+    passes = error.status in (0, 429) or error.status >= 500
+    if not passes or attempt >= _LINK_ATTEMPTS or wait > _MAX_WAIT:
+        raise error
+    return Pause(wait)
