@@ -1,4 +1,4 @@
-"""The package while the platform does not answer."""
+"""The package while the platform, or the application's own function for tokens, does not answer."""
 
 from __future__ import annotations
 
@@ -15,15 +15,67 @@ import pytest
 
 from conftest import URL
 from plinth import (
+    AsyncPlinth,
     AsyncTokenVerifier,
+    AsyncTopic,
     Plinth,
     TokenVerifier,
+    Topic,
     UnauthorizedError,
     UnavailableError,
 )
 
 # What a fetch of keys takes that does not get the published ones.
 SILENCE = 1.0
+
+
+def test_a_lock_is_renewed_although_the_function_for_tokens_fails_once(
+    plinth: Plinth, client: tuple[str, str], topic: Topic
+) -> None:
+    failures: list[str] = []
+
+    def token(_: str | None) -> str:
+        if threading.current_thread().name == "plinth lock" and not failures:
+            failures.append("once")
+            raise RuntimeError("no token")
+        return plinth.token()
+
+    topic.publish("slow")
+    with Plinth(URL, token=token) as own:
+        for event in own.topic(client[0], topic.status()["eventType"]).consume(lock=1):
+            time.sleep(2.5)
+            event.ack()
+            break
+    assert failures == ["once"]
+    assert topic.status()["lag"] == 0
+
+
+def test_a_lock_is_renewed_although_the_function_for_tokens_fails_once_in_an_event_loop(
+    plinth: Plinth, client: tuple[str, str], topic: Topic
+) -> None:
+    failures: list[str] = []
+
+    async def token(_: str | None) -> str:
+        task = asyncio.current_task()
+        if task is not None and task.get_name() == "plinth lock" and not failures:
+            failures.append("once")
+            raise RuntimeError("no token")
+        return plinth.token()
+
+    async def consume_one(own: AsyncTopic) -> None:
+        async for event in own.consume(lock=1):
+            await asyncio.sleep(2.5)
+            event.ack()
+            break
+
+    async def run() -> None:
+        async with AsyncPlinth(URL, token=token) as own:
+            await consume_one(own.topic(client[0], topic.status()["eventType"]))
+
+    topic.publish("slow")
+    asyncio.run(run())
+    assert failures == ["once"]
+    assert topic.status()["lag"] == 0
 
 
 class Keys(httpx.BaseTransport, httpx.AsyncBaseTransport):
