@@ -16,7 +16,7 @@ import { makeProvider } from "../support/parties/idp/scripted-provider.ts";
 import { casesOf, itAtNight, strideOf } from "../support/model-runs.ts";
 import { call, expectJson } from "../support/platform/call.ts";
 import { makeClient, type TestClient } from "../support/platform/clients.ts";
-import { put, putService } from "../support/platform/operator.ts";
+import { OPERATOR, put, putService } from "../support/platform/operator.ts";
 import { moveToOwnObject, objectDb } from "../support/platform/own-objects.ts";
 import { makeTenant } from "../support/platform/tenants.ts";
 import { tokenFor } from "../support/platform/tokens.ts";
@@ -106,6 +106,8 @@ interface OwnTenant {
 }
 let own: readonly [OwnTenant, OwnTenant, OwnTenant];
 let red: string;
+/** The link to commit a pending file whose client was removed. */
+let orphan: string;
 
 async function makeOwnTenant(near?: string): Promise<OwnTenant> {
   const tenant = await makeTenant();
@@ -118,6 +120,22 @@ async function storeIn({ client }: OwnTenant, text: string): Promise<string> {
   const body = new TextEncoder().encode(text);
   const file = await call("/media/v2/files", { token: await tokenFor(client), method: "POST", body, headers });
   return (await expectJson(file, 202)).id;
+}
+
+const createFile = async (client: TestClient) =>
+  expectJson(await call("/media/v2/files", { token: await tokenFor(client), method: "POST", json: {} }), 200);
+
+/** Makes a pending file and the report of a deletion, and removes their client. */
+async function leaveFiles(client: TestClient) {
+  const [pending, deleted] = [await createFile(client), await createFile(client)];
+  const path = `/media/v2/files/${deleted.id}`;
+  expect((await call(path, { token: await tokenFor(client), method: "DELETE" })).status).toBe(204);
+  const removed = await call(`/admin/v1/clients/${client.clientId}`, {
+    token: await tokenFor(OPERATOR),
+    method: "DELETE",
+  });
+  expect(removed.status).toBe(204);
+  return pending;
 }
 
 /** Fills tenant objects: files, a file with metadata and a variant, a pending file, and a deleted file with its report. */
@@ -133,6 +151,7 @@ async function makeOwn(): Promise<void> {
   expect((await call(`/media/v2/files/${removed}`, { token, method: "DELETE" })).status).toBe(204);
   expect((await call("/media/v2/files", { token, method: "POST", json: {} })).status).toBe(200);
   await storeIn(second, "in the second");
+  orphan = (await leaveFiles(await makeClient({ tenant: first.tenant }))).commitLink;
   await objectDb(first.home).batch(MORE_IN_OBJECT.map((sql) => objectDb(first.home).prepare(sql)));
 }
 
@@ -485,6 +504,13 @@ describe("tenants with objects of their own", () => {
         "committed",
       );
     }
+    // A new client inherits nothing from one that was removed before the backup.
+    const heir = await makeClient({ tenant: first.tenant });
+    const { id: its } = await createFile(heir);
+    const as = { token: await tokenFor(heir) };
+    expect((await call(orphan, { ...as, method: "POST", json: {} })).status).toBe(404);
+    expect((await call(`/media/v2/files/${its}`, { ...as, method: "DELETE" })).status).toBe(204);
+    expect(await expectJson(await call(`/media/v2/erasures?tenant=${first.tenant}`, as), 200)).toHaveLength(1);
     // A new object gets a number that none had.
     expect((await makeOwnTenant()).home).toBeGreaterThan(third.home);
     await restoredFrom(whole);

@@ -22,6 +22,20 @@ const BEGIN_SEQUENCE = `
   INSERT INTO sqlite_sequence (name, seq) SELECT ?1, 0 WHERE NOT EXISTS (SELECT 1 FROM sqlite_sequence WHERE name = ?1)`;
 const RAISE_SEQUENCE = `UPDATE sqlite_sequence SET seq = max(seq, ?2) WHERE name = ?1`;
 
+/**
+ * Columns without a foreign key that name a numbered row, which may be gone: the pending files and the reports of a
+ * client that was removed. A new client with such a number would get them. The last numbers themselves are in a backup,
+ * but not those of tenant objects.
+ */
+const NUMBERS_NAMED: Partial<Record<Table, { readonly column: string; readonly table: Table }>> = {
+  file: { column: "owner_id", table: "owner" },
+  erasure: { column: "requester_id", table: "requester" },
+};
+/** SQL: new numbers of a table continue after those in this column of the rows ?1. */
+const raiseOver = (table: Table, column: number): string => `
+  UPDATE sqlite_sequence SET seq = max(seq, (SELECT coalesce(max(r.value ->> ${column}), 0) FROM json_each(?1) AS r))
+    WHERE name = '${table}'`;
+
 /** Writes a backup's rows into empty tables. Each write may run twice. */
 export function createLoadStore(db: D1Database) {
   return {
@@ -67,7 +81,10 @@ export function createLoadStore(db: D1Database) {
       if (statements.length > 0) await db.batch(statements);
     },
 
-    /** Inserts rows that do not exist yet, part after part. A row that refers to a missing row is left out. */
+    /**
+     * Inserts rows that do not exist yet, part after part. A row that refers to a missing row is left out. Numbers of
+     * owners and requesters that are gone are given to no new one.
+     */
     async load(parts: readonly LoadedPart[]): Promise<void> {
       const { results } = await db
         .prepare(
@@ -77,12 +94,18 @@ export function createLoadStore(db: D1Database) {
         )
         .bind(JSON.stringify([...new Set(parts.map(({ table }) => table))]))
         .all<{ owner: Table; id: number; table: string; from: string; to: string }>();
-      const inserts = parts.flatMap(({ table, columns, rows }) => {
-        const sql = insertInto(table, columns, foreignKeys(results.filter(({ owner }) => owner === table)));
-        return [...groups(rows, ({ length }) => length)].map((group) => ({ sql, rows: `[${group.join(",")}]` }));
+      const writes = parts.flatMap(({ table, columns, rows }) => {
+        const insert = insertInto(table, columns, foreignKeys(results.filter(({ owner }) => owner === table)));
+        const named = NUMBERS_NAMED[table];
+        const sqls = named === undefined ? [insert] : [insert, raiseOver(named.table, columns.indexOf(named.column))];
+        const begin = named && { statement: db.prepare(BEGIN_SEQUENCE).bind(named.table), chars: 0 };
+        const ofGroups = [...groups(rows, ({ length }) => length)].flatMap((group) => {
+          const json = `[${group.join(",")}]`;
+          return sqls.map((sql) => ({ statement: db.prepare(sql).bind(json), chars: json.length }));
+        });
+        return begin === undefined ? ofGroups : [begin, ...ofGroups];
       });
-      for (const some of groups(inserts, ({ rows }) => rows.length))
-        await db.batch(some.map(({ sql, rows }) => db.prepare(sql).bind(rows)));
+      for (const some of groups(writes, ({ chars }) => chars)) await db.batch(some.map(({ statement }) => statement));
     },
 
     /** Counts the rows of tables; in a numbered table, those up to `last`. */

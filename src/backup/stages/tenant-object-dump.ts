@@ -11,7 +11,7 @@ import { collected, dumpPage, FIRST_TABLE, writeParts, type TablePlace } from ".
  * Reads the tenant objects in the order of their numbers. There may be a hundred thousand of them, most of them small.
  * So a part has rows of several: of those whose numbers lie in the same block. Numbers are never used again, so the
  * parts of unchanged objects are the same in the next backup. A larger object is read alone, table by table, as a shard
- * is. The last numbers of owners are not in a backup: in one object, nothing names an owner that is gone.
+ * is. The last numbers of owners and requesters are not in a backup: a load finds them in the rows that name one.
  *
  *   a block ── small objects: whole, each in one transaction ──▶ parts of their tables ──▶ the next block
  *      ▲         └── a large one ──▶ table after table, in pages ──┐
