@@ -68,7 +68,7 @@ export function createGateway(deps: GatewayDeps): Gateway {
   const forwardDeps: ForwardDeps = { ...deps, registry, breakers: createBreakers() };
   return {
     async answer(call) {
-      if (isMetadataPath(call.path) && !isPreflight(call.request)) return answerMetadata(deps, registry, call);
+      if (isMetadataPath(call.path)) return answerMetadata(deps, registry, call);
       // The verifier's lookup and that of the service do not depend on each other, so start both.
       if (TOKEN_SCHEME.test(call.request.headers.get("authorization") ?? "")) deps.verifier.begin(call.nowMs);
       const service = await registry.find(call.path, call.nowMs);

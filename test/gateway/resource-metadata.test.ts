@@ -80,6 +80,20 @@ describe("A service that requires a token", () => {
     },
   );
 
+  it("has metadata that browsers may read with headers of their own", async () => {
+    const headers = {
+      origin: "https://app.example",
+      "access-control-request-method": "GET",
+      "access-control-request-headers": "mcp-protocol-version",
+    };
+    const preflight = (of: string) => call(`${WELL_KNOWN}${of}`, { method: "OPTIONS", headers });
+    const answer = await preflight(path);
+    expect(answer.status).toBe(204);
+    expect(answer.headers.get("access-control-allow-origin")).toBe("*");
+    expect(answer.headers.get("access-control-allow-headers")).toBe("mcp-protocol-version");
+    expect((await preflight(open)).status).toBe(404);
+  });
+
   it("has metadata only for its own path and below, and only by GET", async () => {
     for (const wrong of [`${path}more`, path.slice(0, -1), "/", "/nobody/v1", "/media/v2", `${open}/more`])
       expect((await call(`${WELL_KNOWN}${wrong}`)).status).toBe(404);

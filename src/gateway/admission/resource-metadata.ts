@@ -1,6 +1,7 @@
 import { problem, type Problem } from "../../http/errors/errors.ts";
 import { PROOF_ALGS } from "../../http/callers/proof.ts";
 import type { FallbackCall } from "../../http/service.ts";
+import { answerPreflight, isPreflight } from "./checks.ts";
 import type { RegisteredService, Registry } from "../registry/registry.ts";
 
 /**
@@ -32,6 +33,8 @@ export async function answerMetadata(
   const described = path.slice(WELL_KNOWN.length);
   const service = await registry.find(described, nowMs);
   if (service?.access !== "token") return undefined;
+  // Clients in browsers send headers of their own, such as MCP-Protocol-Version.
+  if (isPreflight(request)) return answerPreflight(request);
   if (request.method !== "GET" && request.method !== "HEAD")
     return problem("unsupported_method", "Metadata is read with GET.", { headers: { allow: "GET, HEAD" } });
   const metadata = {
