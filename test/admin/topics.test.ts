@@ -501,6 +501,14 @@ describe("/admin/v1/push-subscriptions/{id}", () => {
     });
     expect((await operator(`${at}/deliveries/nothing/redeliver`, "POST")).status).toBe(404);
     expect(await expectJson(await operator(`${at}/test`, "POST"), 200)).toMatchObject({ delivered: true, status: 204 });
+    const { topic, client, name } = await expectJson(await operator(at), 200);
+    const rows = await expectJson(await operator(`audit?subject=push-subscriptions/${topic}/${client}/${name}`), 200);
+    const [actor, redelivered] = ["plat.operator", { action: "redeliver push subscription" }];
+    expect(rows.slice(0, 3)).toMatchObject([
+      { actor, action: "test push subscription", requestId: expect.stringMatching(/./) },
+      { actor, ...redelivered, reason: "dead letters: 1" },
+      { actor, ...redelivered, reason: `event ${ids[0]}` },
+    ]);
     for (const [path, method] of [
       ["status", "GET"],
       ["deliveries", "GET"],

@@ -5,7 +5,7 @@ import { err, ok, type Result } from "../../platform/model/result.ts";
 import { withRetryAfter, type RequestPorts } from "../access/request.ts";
 import type { Failure } from "../model/failure.ts";
 import { OPERATED } from "../model/limits.ts";
-import type { ChangedBy } from "../push/record/audit.ts";
+import { pushAudit, type ChangedBy } from "../push/record/audit.ts";
 import type { PushFilter } from "../push/record/record-store.ts";
 import type { PushRecord } from "../push/record/record.ts";
 import type { DeliveryState } from "../push/types.ts";
@@ -42,10 +42,10 @@ export interface OperatedSubscriptions {
   deliveries(id: string, state: DeliveryState | undefined, paging: Paging, url: URL, nowMs: number): Promise<Answer>;
   /** Returns one delivery, with the request and response of each attempt. */
   delivery(id: string, eventId: string, nowMs: number): Promise<Answer>;
-  redeliver(id: string, eventId: string, nowMs: number): Promise<Answer>;
+  redeliver(id: string, eventId: string, by: ChangedBy, nowMs: number): Promise<Answer>;
   /** Delivers dead letters again, the latest first, as many as one request may. */
-  redeliverDead(id: string, nowMs: number): Promise<Answer>;
-  test(id: string, tenant: string, nowMs: number): Promise<Answer>;
+  redeliverDead(id: string, by: ChangedBy, nowMs: number): Promise<Answer>;
+  test(id: string, tenant: string, by: ChangedBy, nowMs: number): Promise<Answer>;
   /** Some subscriptions with trouble. */
   troubled(): Promise<readonly Troubled[]>;
 }
@@ -86,21 +86,29 @@ export function operatedSubscriptions(ports: RequestPorts & SubscriptionPorts): 
         const shown = reportView(report.value, found.record, ports.names);
         return ok(json(200, shown, { "cache-control": "no-store" }));
       }),
-    redeliver: (id, eventId, nowMs) =>
+    redeliver: (id, eventId, by, nowMs) =>
       on(id, nowMs, async (found) => {
         const again = await redeliver(ports, found, eventId);
-        return again.ok ? ok(empty(202)) : again;
+        if (!again.ok) return again;
+        await store.noted(pushAudit(found.record, "redeliver", by, nowMs, `event ${eventId}`));
+        return ok(empty(202));
       }),
-    redeliverDead: (id, nowMs) =>
+    redeliverDead: (id, by, nowMs) =>
       on(id, nowMs, async (found) => {
         const again = await redeliverDead(ports, found, OPERATED.redelivered);
-        return again.ok ? ok(json(202, again.value)) : again;
+        if (!again.ok) return again;
+        const { redelivered } = again.value;
+        const reason = `dead letters: ${redelivered}`;
+        if (redelivered > 0) await store.noted(pushAudit(found.record, "redeliver", by, nowMs, reason));
+        return ok(json(202, again.value));
       }),
     troubled: () => troubledSubscriptions(ports),
-    test: (id, tenant, nowMs) =>
+    test: (id, tenant, by, nowMs) =>
       on(id, nowMs, async (found) => {
         const tried = await testSubscription(ports, found, tenant);
-        return tried.ok ? ok(json(200, testView(tried.value))) : tried;
+        if (!tried.ok) return tried;
+        await store.noted(pushAudit(found.record, "test", by, nowMs));
+        return ok(json(200, testView(tried.value)));
       }),
   };
 }

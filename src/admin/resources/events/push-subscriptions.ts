@@ -2,27 +2,28 @@ import * as z from "zod/mini";
 import { noSuch } from "../../../http/errors/errors.ts";
 import { invalidCursor, pageLinks, type Page, type Paging } from "../../../http/input/paging.ts";
 import { defineRoute, empty, json, type Answer, type Route } from "../../../http/route.ts";
+import type { Principal } from "../../../http/callers/auth.ts";
 import { matching } from "../../../http/input/validate.ts";
 import type { AuditLog } from "../../audit/audit-log.ts";
 import { actorOf } from "../../../platform/ports/audit.ts";
 import { identifier } from "../../model/fields.ts";
 
-/** The port to the events service: push subscriptions of all clients. A removal writes an audit row. */
+interface ChangedBy {
+  readonly actor: string;
+  readonly requestId: string;
+}
+
+/** The port to the events service: push subscriptions of all clients. What has `by` writes an audit row. */
 export interface PushSubscriptions {
   find(id: string): Promise<PushSubscription | undefined>;
   list(filter: Filter, paging: Paging): Promise<Page<PushSubscription> | undefined>;
-  remove(
-    id: string,
-    by: { readonly actor: string; readonly requestId: string },
-    nowMs: number,
-    waitUntil: (work: Promise<unknown>) => void,
-  ): Promise<boolean>;
+  remove(id: string, by: ChangedBy, nowMs: number, waitUntil: (work: Promise<unknown>) => void): Promise<boolean>;
   status(id: string, nowMs: number): Promise<Answer>;
   deliveries(id: string, state: DeliveryState | undefined, paging: Paging, url: URL, nowMs: number): Promise<Answer>;
   delivery(id: string, eventId: string, nowMs: number): Promise<Answer>;
-  redeliver(id: string, eventId: string, nowMs: number): Promise<Answer>;
-  redeliverDead(id: string, nowMs: number): Promise<Answer>;
-  test(id: string, tenant: string, nowMs: number): Promise<Answer>;
+  redeliver(id: string, eventId: string, by: ChangedBy, nowMs: number): Promise<Answer>;
+  redeliverDead(id: string, by: ChangedBy, nowMs: number): Promise<Answer>;
+  test(id: string, tenant: string, by: ChangedBy, nowMs: number): Promise<Answer>;
 }
 
 const DELIVERY_STATES = ["pending", "delivered", "dead"] as const;
@@ -63,7 +64,7 @@ const params = z.object({
 
 /**
  * Push subscriptions of all clients. The operator can remove and test a subscription and repeat its deliveries, but not
- * create or change one. Reading an event leaves a row in the audit log.
+ * create or change one. Each of these, and reading an event, leaves a row in the audit log.
  */
 export const pushSubscriptionRoutes = (subscriptions: PushSubscriptions, audit: Looks): readonly Route[] => [
   defineRoute({
@@ -98,9 +99,10 @@ export const pushSubscriptionRoutes = (subscriptions: PushSubscriptions, audit: 
     params,
     produces: "any",
     handle: async (call) => {
-      const by = { actor: actorOf(call.principal), requestId: call.requestId };
       const { subscriptionId } = call.params;
-      const wasThere = await subscriptions.remove(subscriptionId, by, call.nowMs, (work) => call.waitUntil(work));
+      const wasThere = await subscriptions.remove(subscriptionId, byOf(call), call.nowMs, (work) =>
+        call.waitUntil(work),
+      );
       return wasThere ? empty(204) : noSuch("push subscription");
     },
   }),
@@ -142,7 +144,7 @@ export const pushSubscriptionRoutes = (subscriptions: PushSubscriptions, audit: 
     operation: "redeliverPush",
     params: z.extend(params, { eventId: z.string() }),
     produces: "any",
-    handle: ({ params: { subscriptionId, eventId }, nowMs }) => subscriptions.redeliver(subscriptionId, eventId, nowMs),
+    handle: (call) => subscriptions.redeliver(call.params.subscriptionId, call.params.eventId, byOf(call), call.nowMs),
   }),
   defineRoute({
     method: "POST",
@@ -150,7 +152,7 @@ export const pushSubscriptionRoutes = (subscriptions: PushSubscriptions, audit: 
     summary: "Deliver the dead letters again",
     operation: "redeliverDeadPush",
     params,
-    handle: ({ params: { subscriptionId }, nowMs }) => subscriptions.redeliverDead(subscriptionId, nowMs),
+    handle: (call) => subscriptions.redeliverDead(call.params.subscriptionId, byOf(call), call.nowMs),
   }),
   defineRoute({
     method: "POST",
@@ -158,10 +160,14 @@ export const pushSubscriptionRoutes = (subscriptions: PushSubscriptions, audit: 
     summary: "Send a test event to the endpoint and tell what came of it",
     operation: "testPush",
     params,
-    handle: ({ params: { subscriptionId }, principal, nowMs }) =>
-      subscriptions.test(subscriptionId, principal.tenant, nowMs),
+    handle: (call) => subscriptions.test(call.params.subscriptionId, call.principal.tenant, byOf(call), call.nowMs),
   }),
 ];
+
+const byOf = ({ principal, requestId }: { readonly principal: Principal; readonly requestId: string }): ChangedBy => ({
+  actor: actorOf(principal),
+  requestId,
+});
 
 /** Shows only the origin of the endpoint, because the path and query of a webhook often are secrets. */
 const toJson = (found: PushSubscription): object => ({

@@ -3,14 +3,23 @@ import type { PushRecord } from "./record.ts";
 
 /** The author of a change; both fields are empty for the platform itself. */
 export interface ChangedBy {
-  /** A client's id. */
+  /** A client's id, or an operator. */
   readonly actor: string;
   readonly requestId: string;
 }
 
 export const BY_PLATFORM: ChangedBy = { actor: "", requestId: "" };
 
-export type PushAction = "create" | "change" | "rotate" | "delete" | "disable" | "end" | "verify";
+export type PushAction =
+  | "create"
+  | "change"
+  | "rotate"
+  | "delete"
+  | "disable"
+  | "end"
+  | "verify"
+  | "redeliver"
+  | "test";
 
 /**
  * An audit row about a subscription. The subject starts with the topic, so a search by topic finds all rows. Names

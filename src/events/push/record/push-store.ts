@@ -268,6 +268,10 @@ export function createPushStore(deps: PushStoreDeps) {
       return gone;
     },
 
+    /** Writes an audit row about something that changes no record, such as a redelivery. */
+    async noted(row: AuditRecord): Promise<void> {
+      await audit.statement("always", row).run();
+    },
     /** Changes and enables a subscription if it still has this version. Writes no audit row if nothing differs. */
     update: (id: string, version: number, to: PushChange, nowMs: number, row?: AuditRecord): Promise<boolean> =>
       changed(id, (store) => store.update(id, version, to, nowMs, row)),
