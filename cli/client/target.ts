@@ -38,16 +38,19 @@ export function findTarget(url: string | undefined, env: Env, root: string | und
  */
 export function findSecret(
   given: string | undefined,
-  { base, isFromFile }: Target,
+  target: Target,
   env: Env,
   root: string | undefined,
 ): string | undefined {
-  const isHere = isLoopback(new URL(base));
+  const isHere = isLoopback(new URL(target.base));
   const local =
     isHere && root !== undefined ? readDevVars(join(root, ".dev.vars"))["OPERATOR_CLIENT_SECRET"] : undefined;
-  const ofEnv = isFromFile && !isHere ? undefined : env["OPERATOR_CLIENT_SECRET"];
+  const ofEnv = isOfForeignFile(target) ? undefined : env["OPERATOR_CLIENT_SECRET"];
   return given ?? (ofEnv || local);
 }
+
+/** True if `.env` names a platform elsewhere: no secret of the environment goes there. */
+export const isOfForeignFile = ({ base, isFromFile }: Target): boolean => isFromFile && !isLoopback(new URL(base));
 
 /** The advice for a command that needs an operator and found none. */
 export const noOperator = ({ base, isFromFile }: Target, root: string | undefined): UsageError =>

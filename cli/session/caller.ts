@@ -1,6 +1,8 @@
 import { createPlinth, type Plinth } from "../../packages/sdk/src/index.ts";
 import { readEnvFile } from "../client/env-file.ts";
 import type { Invocation, Option } from "../command-line/command.ts";
+import { isOfForeignFile } from "../client/target.ts";
+import { clean } from "../terminal/values.ts";
 import { UsageError } from "../terminal/usage-error.ts";
 import { createSessionStore, type Session } from "./store.ts";
 import { createSessionTokens } from "./tokens.ts";
@@ -48,13 +50,22 @@ export function findWho({ io, options, target }: Asked): Who {
   );
 }
 
-/** Secrets of `.env` go to the platform that it names, and to no other one. */
+/**
+ * Secrets of `.env` go to the platform that it names, and to no other one. Secrets of the environment do not go to an
+ * address of `.env`, which somebody else may have written, unless it is on this machine.
+ */
 function findApp({ io, target }: Asked): Who | undefined {
   const file = readEnvFile(io.cwd);
   const isOfFile = target.isFromFile || file["PLINTH_URL"]?.replace(/\/+$/, "") === target.base;
-  const source = io.env["PLINTH_CLIENT_ID"] ? io.env : isOfFile ? file : {};
+  const ofFile = isOfFile ? file : {};
+  const isKept = isOfForeignFile(target);
+  const source = io.env["PLINTH_CLIENT_ID"] && !isKept ? io.env : ofFile;
   const { PLINTH_CLIENT_ID: clientId, PLINTH_CLIENT_SECRET: clientSecret } = source;
-  if (!clientId || (!clientSecret && source === file)) return undefined;
+  if (isKept && io.env["PLINTH_CLIENT_ID"] && io.env["PLINTH_CLIENT_ID"] !== clientId)
+    io.err(
+      `The address ${clean(target.base)} comes from .env: say --url to use PLINTH_CLIENT_ID of the environment there.\n`,
+    );
+  if (!clientId || (!clientSecret && source === ofFile)) return undefined;
   if (!clientSecret) throw new UsageError("PLINTH_CLIENT_ID is set, and PLINTH_CLIENT_SECRET is not.");
   return { kind: "app", clientId, clientSecret };
 }

@@ -18,6 +18,8 @@ import { lacksBrowser } from "../../cli/session/open-browser.ts";
 import { createProgram, GLOBAL_OPTIONS } from "../../cli/command-line/program.ts";
 import { Unreachable } from "../../cli/client/send.ts";
 import { createTable, widthOf } from "../../cli/terminal/table.ts";
+import type { Io } from "../../cli/terminal/io.ts";
+import { findWho } from "../../cli/session/caller.ts";
 import { findSecret, findTarget } from "../../cli/client/target.ts";
 import { readCount, readTime, toJson } from "../../cli/terminal/values.ts";
 import { chain, GENESIS } from "../../src/platform/secrets/audit-chain.ts";
@@ -318,6 +320,26 @@ describe("the target platform", () => {
     expect(target.base).toBe("https://three.example");
     expect(findSecret(undefined, target, { OPERATOR_CLIENT_SECRET: "by variable" }, ROOT)).toBeUndefined();
     expect(findSecret("given", target, {}, ROOT)).toBe("given");
+  });
+
+  test("of a .env gets no application of the environment, and the person is told", async () => {
+    const cwd = mkdtempSync(join(tmpdir(), "plat-"));
+    const env = { PLINTH_CLIENT_ID: "acme.shop", PLINTH_CLIENT_SECRET: "of the shell", PLINTH_CONFIG_DIR: cwd };
+    const told: string[] = [];
+    const io = { env, cwd, err: (text: string) => void told.push(text) } as unknown as Io;
+    const options = { has: () => false, value: () => undefined, values: () => [] };
+    const whoAt = (url: string, given?: string) => {
+      writeFileSync(join(cwd, ".env"), `PLINTH_URL=${url}\n`);
+      const target = findTarget(given, env, undefined, { PLINTH_URL: url });
+      return findWho({ io, options, target });
+    };
+    expect(() => whoAt("https://evil.example")).toThrow("Nobody is known at https://evil.example");
+    expect(told).toEqual([expect.stringContaining("say --url")]);
+    const app = { kind: "app", clientId: "acme.shop", clientSecret: "of the shell" };
+    expect(whoAt("http://127.0.0.1:8787")).toEqual(app);
+    expect(whoAt("https://evil.example", "https://ours.example")).toEqual(app);
+    expect(told).toHaveLength(1);
+    rmSync(cwd, { recursive: true });
   });
 
   test.each([
