@@ -5,7 +5,7 @@ import { AdminRefusal, rowsOf } from "../client/admin-client.ts";
 import type { Command } from "../command-line/command.ts";
 import { UserError } from "../../scripts/lib/user-error.ts";
 import { sayDone } from "../command-line/print.ts";
-import { clean, toJson } from "../terminal/values.ts";
+import { clean, readNumber, toJson } from "../terminal/values.ts";
 
 /** Copies of the audit log in the bucket. The platform chains their lines by hashes; these commands check them here. */
 export const auditCopyCommands = (): Command[] => [verify, exportCopies];
@@ -49,7 +49,7 @@ const verify: Command = {
     if (options.has("json")) await io.out(`${toJson({ whole, copies: number, rows, head: previous, breaks })}\n`);
     else for (const { copy, line, reason } of breaks) await io.out(`${place(copy, line)}${clean(reason)}\n`);
     if (!whole) throw new UserError("The copies of the audit log are not what the platform wrote.");
-    if (!options.has("json")) await io.out(`${previous}\n`);
+    if (!options.has("json")) await io.out(`${clean(previous)}\n`);
     sayDone(
       io,
       `${rows} rows in ${number} copies are as they were written. The hash of the last line is on the output.`,
@@ -71,8 +71,8 @@ const exportCopies: Command = {
   ],
   examples: ["audit export > audit.jsonl", "audit export --from 31"],
   async run({ options, io, client }) {
+    const from = readNumber(options.value("from") ?? "1", "--from", { min: 1, max: 1e9 });
     const { opts } = await client();
-    const from = Number(options.value("from") ?? 1);
     for await (const copy of rowsOf((page) => api.listAuditCopies(page, opts), { pageSize: 1000 })) {
       if (copy.number < from) continue;
       const lines = await linesOf(copy.number, opts);

@@ -1,10 +1,11 @@
-import { readInstant } from "../terminal/values.ts";
+import { clean, readInstant, readNumber } from "../terminal/values.ts";
 import { pagedListCommand } from "../command-line/patterns.ts";
 import * as api from "../../api/plinth.ts";
 import { ok } from "@oazapfts/runtime";
 import { rowsOf, type AdminClient } from "../client/admin-client.ts";
 import type { Command, Invocation, Option } from "../command-line/command.ts";
 import { confirm, printRecord, sayDone, YES_OPTION } from "../command-line/print.ts";
+import { UserError } from "../../scripts/lib/user-error.ts";
 import { UsageError } from "../terminal/usage-error.ts";
 import type { Column } from "../terminal/table.ts";
 
@@ -43,7 +44,8 @@ export const backupCommands = (): Command[] => [
       const bytes = bytesMode(options.value("bytes"));
       const since = options.value("events-since");
       const eventsSince = since === undefined ? null : readInstant(since, "--events-since");
-      const keep = options.value("keep") === undefined ? null : wholeNumber("keep", options.value("keep") ?? "");
+      const given = options.value("keep");
+      const keep = given === undefined ? null : readNumber(given, "--keep", { min: 1, max: 1_000 });
       return follow(invocation, ({ opts }) => ok(api.startBackup({ bytes, eventsSince, keep }, opts)));
     },
   },
@@ -132,7 +134,7 @@ async function withBackup(
   return follow(invocation, async (client) => {
     if (given !== "latest") return start(client, given);
     const [newest] = await ok(api.listBackups({ pageSize: 1 }, client.opts));
-    if (newest === undefined) throw new UsageError("There is no whole backup.");
+    if (newest === undefined) throw new UserError("There is no whole backup.");
     return start(client, newest.id);
   });
 }
@@ -154,11 +156,11 @@ async function watch(invocation: Invocation, begun: api.BackupJob): Promise<numb
   let said = "";
   for (let pauseMs = FIRST_POLL_MS; job.state === "running"; pauseMs = Math.min(LONGEST_POLL_MS, pauseMs * 1.5)) {
     const line = progress(job);
-    if (line !== said) io.err(`${line}\n`);
+    if (line !== said) io.err(`${clean(line)}\n`);
     said = line;
     await io.wait(pauseMs);
     const now = await ok(api.getBackupJob(opts));
-    if (now.id !== begun.id) throw new UsageError("Another job has begun since: platform job shows it.");
+    if (now.id !== begun.id) throw new UserError("Another job has begun since: platform job shows it.");
     job = now;
   }
   await show(invocation, job);
@@ -173,8 +175,8 @@ async function show(invocation: Invocation, job: api.BackupJob): Promise<void> {
   const took = finishedAt === null ? {} : { tookMs: finishedAt - startedAt };
   const counts = Object.fromEntries(Object.entries(job.counts).filter(([, count]) => count > 0));
   await printRecord(invocation, { kind, backup, state, ...took, ...counts, findings: findingsInAll });
-  for (const finding of findings) io.err(`${io.paint.yellow(finding.kind)} ${finding.subject}\n`);
-  if (error !== "") io.err(`${io.paint.red("✗")} ${error}\n`);
+  for (const finding of findings) io.err(`${io.paint.yellow(clean(finding.kind))} ${clean(finding.subject)}\n`);
+  if (error !== "") io.err(`${io.paint.red("✗")} ${clean(error)}\n`);
 }
 
 function progress({ kind, stage, stagesDone, stages, counts, failures, error }: api.BackupJob): string {
@@ -186,9 +188,4 @@ function progress({ kind, stage, stagesDone, stages, counts, failures, error }: 
 function bytesMode(text = "reference"): "reference" | "copy" {
   if (text === "reference" || text === "copy") return text;
   throw new UsageError(`--bytes is copy or reference, not ${text}`);
-}
-
-function wholeNumber(flag: string, text: string): number {
-  if (/^[1-9]\d{0,3}$/.test(text)) return Number(text);
-  throw new UsageError(`--${flag} is a whole number from 1 on, not ${text}`);
 }

@@ -1,4 +1,4 @@
-import { readInstant } from "../terminal/values.ts";
+import { clean, readInstant } from "../terminal/values.ts";
 import { showCommand } from "../command-line/patterns.ts";
 import * as api from "../../api/plinth.ts";
 import { ok } from "@oazapfts/runtime";
@@ -52,13 +52,13 @@ export const restorePointCommands = (): Command[] => [
       for (;;) {
         const { done, copy, lines } = await ok(api.replayErasures(opts));
         for (const { subject, outcome } of lines) {
-          await io.out(`${outcome}\t${subject}\n`);
+          await io.out(`${clean(outcome)}\t${clean(subject)}\n`);
           const kind = OUTCOMES.has(outcome) ? outcome : "refused";
           counts.set(kind, (counts.get(kind) ?? 0) + 1);
           if (kind === "refused") refused += 1;
         }
         if (done) break;
-        io.err(`${copy}\n`);
+        io.err(`${clean(copy ?? "")}\n`);
       }
       const sum = [...counts].map(([kind, count]) => `${kind} ${count}`).join(", ");
       sayDone(io, sum === "" ? "There was nothing to remove." : `Done: ${sum}.`);

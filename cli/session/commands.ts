@@ -79,7 +79,7 @@ const login: Command = {
       signInByDevice({
         ...common,
         show: ({ address, code }) =>
-          io.err(`Open this address in any browser:\n  ${address}\nand type the code:\n  ${code}\n`),
+          io.err(`Open this address in any browser:\n  ${clean(address)}\nand type the code:\n  ${clean(code)}\n`),
       }).catch((error: unknown) => {
         io.err(hint);
         throw error;

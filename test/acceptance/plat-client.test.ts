@@ -463,6 +463,41 @@ describe("a failure with --json is one line of JSON, the last of the standard er
   });
 });
 
+describe("a job of the backup service", () => {
+  const job = (more: object) => {
+    const asked = { id: "one", kind: "verify", actor: "a", backup: "b", startedAt: 1, finishedAt: 2 };
+    const found = { state: "done", stage: "parts", stagesDone: 1, stages: 1, failures: 0, error: "" };
+    return { ...asked, ...found, counts: {}, findings: [], findingsInAll: 0, ...more };
+  };
+  const run = async (words: string, ...bodies: unknown[]) => {
+    const { base } = await play(bodies.map((body) => ({ status: 200, body })));
+    return plat({ OPERATOR_CLIENT_SECRET: "s" }, [...words.split(" "), "--url", base], { wait: async () => {} });
+  };
+
+  test("that cannot be begun or followed is no mistake in the command line", async () => {
+    const none = await run("platform verify latest", []);
+    expect(none).toMatchObject({ code: 1, err: expect.stringContaining("There is no whole backup.") });
+    const other = await run("platform job --follow", job({ state: "running" }), job({ id: "two" }));
+    expect(other).toMatchObject({ code: 1, err: expect.stringContaining("Another job has begun since") });
+    expect((await run("platform backup --keep 1.5")).code).toBe(2);
+  });
+
+  test("cannot control the terminal", async () => {
+    const findings = [{ kind: "part_missing", subject: "a\u001b[2Jb" }];
+    const shown = await run("platform job", job({ state: "failed", findings, error: "c\u001b[2Jd" }));
+    expect(shown.err).toContain("part_missing a");
+    expect(shown.err).not.toContain("\u001b");
+  });
+});
+
+describe("audit export", () => {
+  test.each(["abc", "0", "1.5", ""])("--from takes the number of a copy, and not %o", async (from) => {
+    const { base } = await play([{ status: 200, body: [] }]);
+    const wrong = await plat({ OPERATOR_CLIENT_SECRET: "s" }, ["audit", "export", `--from=${from}`, "--url", base]);
+    expect(wrong).toMatchObject({ code: 2, out: "" });
+  });
+});
+
 describe("audit verify", () => {
   const row = (seq: number, actor = "shop.app") => ({ seq, at: seq, requestId: "r", actor, action: "put" });
 
