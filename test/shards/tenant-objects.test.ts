@@ -240,12 +240,12 @@ describe("a number that a restored directory gives out again", () => {
     const tenant = await makeTenant();
     const from = await placeOf(tenant);
     await expectJson(await move(tenant, { shard: from === 2 ? 3 : 2 }), 202);
-    const refused = await expectJson<any>(await move(tenant, { shard: "own" }), 409);
+    const refused = await expectJson(await move(tenant, { shard: "own" }), 409);
     expect(refused.message).toMatch(/moves to shard [23] \(\w+\)\. Wait until its state is done/);
     const listed = () => env.DB.prepare("SELECT near FROM tenant_object WHERE tenant = ?").bind(tenant).all();
     expect((await listed()).results).toEqual([]);
     const backup = await call("/admin/v1/backups", { token: await operator(), method: "POST" });
-    expect((await expectJson<any>(backup, 409)).message).toMatch(/^Tenant \S+ moves to another shard \(\w+\)/);
+    expect((await expectJson(backup, 409)).message).toMatch(/^Tenant \S+ moves to another shard \(\w+\)/);
     await untilMoved(tenant);
     await env.DB.prepare("UPDATE tenant_move SET state = 'done', due_at = NULL WHERE tenant = ?").bind(tenant).run();
 
