@@ -3,8 +3,10 @@ import { randomUUID } from "node:crypto";
 import {
   cpSync,
   existsSync,
+  lstatSync,
   mkdirSync,
   mkdtempSync,
+  readdirSync,
   readFileSync,
   rmSync,
   statSync,
@@ -16,8 +18,11 @@ import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { DatabaseSync } from "node:sqlite";
 import { ROOT } from "../../scripts/lib/root.ts";
-import type { Cloudflare } from "../../tools/deploy/cloudflare.ts";
+import { createCloudflare, type Cloudflare } from "../../tools/deploy/cloudflare.ts";
 import { newDeploymentFile, parseDeployment } from "../../tools/deploy/deployment.ts";
+import { destroy, destruction } from "../../tools/deploy/destroy.ts";
+import { inspect } from "../../tools/deploy/found.ts";
+import { keepSecrets } from "../../tools/deploy/secrets.ts";
 import { changeVars } from "../../tools/deploy/plan.ts";
 import { migrationNames, plainSql } from "../../tools/deploy/migrations.ts";
 import { askAt, type Ask } from "../../tools/deploy/reach.ts";
@@ -330,6 +335,70 @@ describe("a first deployment that cannot be", () => {
     },
     240_000,
   );
+});
+
+describe("a destruction", () => {
+  beforeEach(async () => {
+    account = await startFakeCloudflare();
+  });
+  afterEach(() => account.close());
+
+  const deployment = parseDeployment("production", PRODUCTION);
+  const cloudflare = () => createCloudflare({ ...account, baseUrl: account.url });
+  const putBucket = (name: string, parts = 0): Map<string, string> => {
+    const objects = new Map<string, string>();
+    const facts = { location: undefined, jurisdiction: "eu", cors: [], lifecycle: [] };
+    account.buckets.set(name, { name, objects, parts, ...facts });
+    return objects;
+  };
+
+  it("keeps a backup that was made after the questions", async () => {
+    const objects = putBucket("plinth-backup");
+    const found = await inspect(cloudflare(), deployment);
+    expect(destruction(deployment, found)).toEqual(["- bucket plinth-backup, if it is still empty then"]);
+    objects.set("manifest/1.json", "{}");
+    const said: string[] = [];
+    await destroy(cloudflare(), deployment, found, (line) => void said.push(line));
+    expect([...objects.keys()]).toEqual(["manifest/1.json"]);
+    expect(said.at(-1)).toBe("bucket plinth-backup is not empty any more, so it stays with its backups");
+  });
+
+  it("deletes what a link still uploads, and ends where a bucket stays full of nothing that is listed", async () => {
+    const objects = putBucket("plinth-media", 1);
+    objects.set("a", "bytes");
+    const found = await inspect(cloudflare(), deployment);
+    const pauses: number[] = [];
+    const pause = async (timeMs: number): Promise<void> => {
+      if (pauses.push(timeMs) === 1) objects.set("late", "bytes");
+      if (pauses.length > 100) throw new Error("It never ends.");
+    };
+    await expect(destroy(cloudflare(), deployment, found, () => {}, pause)).rejects.toThrow("lists no object of it");
+    expect({ left: objects.size, pauses: pauses.length }).toEqual({ left: 0, pauses: 9 });
+    account.buckets.get("plinth-media")!.parts = 0;
+    await destroy(cloudflare(), deployment, found, () => {}, pause);
+    expect(account.buckets.size).toBe(0);
+  });
+});
+
+describe("the file of secrets", () => {
+  let folder: string;
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), "plinth-secrets-"));
+  });
+  afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+  it("is replaced as a whole by one that its owner alone can read, where a link leads", () => {
+    const [path, link] = [join(folder, "kept.secrets"), join(folder, "link.secrets")];
+    writeFileSync(path, 'SEAL_KEYS="k1:a"\n', { mode: 0o644 });
+    symlinkSync(path, link);
+    const { ino } = statSync(path);
+    keepSecrets(link, { OPERATOR_CLIENT_SECRET: "made" });
+    expect(readFileSync(path, "utf8")).toBe('SEAL_KEYS="k1:a"\nOPERATOR_CLIENT_SECRET="made"\n');
+    const { mode, ino: now } = statSync(path);
+    expect({ mode: mode & 0o777, isNew: now !== ino }).toEqual({ mode: 0o600, isNew: true });
+    expect(lstatSync(link).isSymbolicLink()).toBe(true);
+    expect(readdirSync(folder).toSorted()).toEqual(["kept.secrets", "link.secrets"]);
+  });
 });
 
 describe("the first operator", () => {

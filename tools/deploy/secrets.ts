@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { writeFileSync } from "node:fs";
+import { existsSync, realpathSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { relative } from "node:path";
 import { readDevVars } from "../../scripts/lib/local/dev-vars.ts";
 import { ROOT } from "../../scripts/lib/root.ts";
@@ -101,11 +101,23 @@ function sealKeysThatAreMissing(keys: string | undefined, used: readonly string[
   return used.filter((id) => !ids.has(id));
 }
 
-/** Adds generated secrets to the file, before they are uploaded, since an upload may break off. */
+/**
+ * Adds generated secrets to the file, before they are uploaded, since an upload may break off. A new file takes the
+ * place of the old one: a full disk loses no secret, and others who could read the old one cannot read the new one.
+ */
 export function keepSecrets(path: string, made: Readonly<Record<string, string>>): void {
   if (Object.keys(made).length === 0) return;
   const lines = Object.entries({ ...readDevVars(path), ...made }).map(([name, value]) => `${name}="${value}"\n`);
-  writeFileSync(path, lines.join(""), { mode: 0o600 });
+  // A link stays one. Git ignores the new name too.
+  const target = existsSync(path) ? realpathSync(path) : path;
+  const aside = `${target}.${randomBytes(6).toString("hex")}.secrets`;
+  try {
+    writeFileSync(aside, lines.join(""), { mode: 0o600, flag: "wx", flush: true });
+    renameSync(aside, target);
+  } catch (error) {
+    rmSync(aside, { force: true });
+    throw error;
+  }
 }
 
 export const ESCROW = `Cloudflare shows a secret to nobody. Whoever loses SEAL_KEYS loses the signing keys, the secrets of identity

@@ -43,6 +43,8 @@ interface FakeBucket {
   readonly location: string | undefined;
   readonly jurisdiction: string | undefined;
   readonly objects: Map<string, string>;
+  /** Parts of broken uploads, which no list shows. The bucket is not empty. */
+  parts?: number;
   cors: unknown[];
   lifecycle: unknown[];
 }
@@ -240,8 +242,8 @@ export async function startFakeCloudflare(): Promise<FakeCloudflare> {
       "DELETE",
       /^\/r2\/buckets\/([^/]+)$/,
       (call, name) => {
-        if (bucket(name, call).objects.size > 0)
-          throw new Refusal(409, 10008, "The bucket you tried to delete is not empty");
+        const { objects, parts = 0 } = bucket(name, call);
+        if (objects.size + parts > 0) throw new Refusal(409, 10008, "The bucket you tried to delete is not empty");
         buckets.delete(name);
         return {};
       },
