@@ -130,6 +130,8 @@ function deploy(args: readonly string[], env: Record<string, string> = {}): Prom
 
 const WITHOUT_R2 = `--import=${join(ROOT, "test", "acceptance", "support", "no-r2.mjs")}`;
 const GIVEN = { OPERATOR_CLIENT_SECRET: SECRET, SEAL_KEYS };
+/** For a canary, which takes no seal keys. */
+const ONLY_SECRET = { OPERATOR_CLIENT_SECRET: SECRET };
 const atPlatform = (): string[] => ["--yes", "--at", platform.url];
 
 const writeDeployment = (name: string, text: string): void =>
@@ -749,10 +751,8 @@ describe("a deployment", () => {
       deploy(["production", "--yes", ...args], { ...GIVEN, ...given });
     const [at, k2] = [["--at", platform.url], SEAL_KEYS.replace("k1", "k2")];
     // No database has a sealed record here, and the Worker that answers has.
-    for (const canary of [[], ["--canary", "10"]]) {
-      const lost = await deployWith([...at, ...canary], { SEAL_KEYS: k2 });
-      expect(lost).toMatchObject({ code: 1, output: expect.stringContaining("SEAL_KEYS has no k1, and") });
-    }
+    const lost = await deployWith(at, { SEAL_KEYS: k2 });
+    expect(lost).toMatchObject({ code: 1, output: expect.stringContaining("SEAL_KEYS has no k1, and") });
     const wrong = { OPERATOR_CLIENT_SECRET: "a-secret-that-the-worker-does-not-have" };
     for (const keys of [SEAL_KEYS, k2]) {
       const unknown = await deployWith(at, { ...wrong, SEAL_KEYS: keys });
@@ -790,22 +790,38 @@ describe("a deployment", () => {
   describe("beside its other versions", () => {
     const worker = () => account.workers.get("plinth")!;
     type Version = ReturnType<typeof worker>["versions"][number];
-    let kept: { versions: Version[]; deployments: ReturnType<typeof worker>["deployments"] };
+    const SAME = ", secrets as before";
+    let kept: {
+      versions: Version[];
+      deployments: ReturnType<typeof worker>["deployments"];
+      secrets: [string, string][];
+    };
     beforeEach(() => {
-      kept = { versions: [...worker().versions], deployments: [...worker().deployments] };
+      kept = {
+        versions: [...worker().versions],
+        deployments: [...worker().deployments],
+        secrets: [...worker().secrets],
+      };
     });
     afterEach(() => {
       worker().versions.splice(0, Infinity, ...kept.versions);
       worker().deployments.splice(0, Infinity, ...kept.deployments);
+      for (const [name, value] of kept.secrets) worker().secrets.set(name, value);
       writeDeployment("production", WITH_EVENTS);
     });
 
     /** The last version once more, as a release would have uploaded it with other bindings. */
-    function upload(release: string, change: (all: any[]) => any[] = (all) => all): Version {
-      const { bindings: all, metadata } = kept.versions.at(-1)!;
-      const annotations = { "workers/tag": release };
+    function upload(release: string, change: (all: any[]) => any[] = (all) => all, about = SAME): Version {
+      const { bindings: all, metadata, secrets } = kept.versions.at(-1)!;
+      const annotations = { "workers/tag": release, "workers/message": `Plinth ${release}${about}` };
       const [id, number] = [randomUUID(), worker().versions.length + 1];
-      const made = { id, number, bindings: change(structuredClone(all)), metadata: { ...metadata, annotations } };
+      const made = {
+        id,
+        number,
+        bindings: change(structuredClone(all)),
+        metadata: { ...metadata, annotations },
+        secrets,
+      };
       worker().versions.push(made);
       return made;
     }
@@ -861,6 +877,52 @@ describe("a deployment", () => {
       const meant = await rollback(...atPlatform(), "--lose-events");
       expect(meant.code, meant.output).toBe(0);
       expect(worker().deployments[0]!.versions).toEqual([expect.objectContaining({ version_id: old.id })]);
+    });
+
+    it("says which secrets come back, and needs a flag unless they are surely the same", async () => {
+      const SECRETS = "~ the secrets of that version come back: OPERATOR_CLIENT_SECRET, SEAL_KEYS";
+      const old = upload("0.0.8");
+      share([old, 100]);
+      share([upload("0.0.9", undefined, ", with secrets"), 100]);
+      share([upload("0.0.9"), 100]);
+      for (const id of [[], [old.id]]) {
+        const refused = await nothingChanges(rollback(...id, ...atPlatform()));
+        expect(refused).toContain(SECRETS);
+        expect(refused).toContain(`--old-secrets: Version ${old.id} may have other`);
+      }
+      const meant = await rollback(old.id, ...atPlatform(), "--old-secrets");
+      expect(meant.code, meant.output).toBe(0);
+      expect(worker().deployments[0]!.versions).toEqual([expect.objectContaining({ version_id: old.id })]);
+      const same = await rollback(worker().versions.at(-4)!.id, "--plan");
+      expect(same.output).toContain(`${SECRETS} (no upload has brought others since)`);
+      expect(same).toMatchObject({ code: 0, output: expect.not.stringContaining("may have other secrets") });
+    });
+
+    it("takes no version of another tool for one that has the secrets of the version before it", async () => {
+      share([upload("0.0.8"), 100]);
+      share([upload("0.0.9", undefined, ""), 100]);
+      expect(await nothingChanges(rollback(...atPlatform()))).toContain("--old-secrets: ");
+      const put = upload("0.0.10");
+      put.metadata.annotations["workers/triggered_by"] = "secret";
+      share([put, 100]);
+      expect(await nothingChanges(rollback(worker().versions.at(-2)!.id, ...atPlatform()))).toContain(
+        "--old-secrets: ",
+      );
+    });
+
+    it("overrides Cloudflare, who knows of a secret that has changed, with that flag alone", async () => {
+      const old = backTo((all) => all);
+      const { deployments, secrets } = worker();
+      secrets.set("OPERATOR_CLIENT_SECRET", "what replaced the one that leaked");
+      const before = deployments[0];
+      const refused = await rollback(...atPlatform());
+      expect(refused.code, refused.output).toBe(1);
+      expect(refused.output).toContain(`--old-secrets: Version ${old.id} may have other secrets`);
+      expect(refused.output).toContain("The following secrets have changed: OPERATOR_CLIENT_SECRET (10220)");
+      expect(deployments[0]).toBe(before);
+      const meant = await rollback(...atPlatform(), "--old-secrets");
+      expect(meant.code, meant.output).toBe(0);
+      expect(deployments[0]!.versions).toEqual([expect.objectContaining({ version_id: old.id })]);
     });
 
     it.each([
@@ -944,12 +1006,25 @@ describe("a deployment", () => {
       expect(worker().settings.observability).toMatchObject({ redact_query_string: true });
     });
 
+    it("takes no canary with seal keys, whose new key the proven version would lack", async () => {
+      share([upload("0.0.9"), 100]);
+      const keys = `${SEAL_KEYS.replace("k1", "k2")},${SEAL_KEYS}`;
+      const canary = (env: Record<string, string>) =>
+        deploy(["production", ...atPlatform(), "--canary", "10", "--plan"], { ...ONLY_SECRET, ...env });
+      expect(await nothingChanges(canary({ SEAL_KEYS: keys }))).toMatch(
+        /SEAL_KEYS takes no canary: .* Deploy the keys without --canary first: npm run deploy -- production\./,
+      );
+      const planned = await canary({});
+      expect(planned.code, planned.output).toBe(0);
+    });
+
     it("needs the flags for a canary too", async () => {
       writeDeployment(
         "production",
         `${WITH_EVENTS.replace("[object", 'auth_host = "login.example.com"\n[object')}SUBJECT = "opaque"\n`,
       );
-      const canary = (...flags: string[]) => deploy(["production", ...atPlatform(), "--canary", "10", ...flags], GIVEN);
+      const canary = (...flags: string[]) =>
+        deploy(["production", ...atPlatform(), "--canary", "10", ...flags], ONLY_SECRET);
       const refused = await nothingChanges(canary());
       for (const flag of ["--rename-people: ", "--move-sign-in: "]) expect(refused).toContain(flag);
       expect(await nothingChanges(canary("--move-sign-in"))).toContain("--rename-people: SUBJECT changes from email");
@@ -963,7 +1038,7 @@ describe("a deployment", () => {
       ["objects of tenants", withTexts({ TENANT_OBJECTS: "" }), "The first tenant_objects takes no canary"],
     ])("takes no canary beside a version that lacks %s", async (_, change, words) => {
       share([upload("0.0.9", change), 100]);
-      const output = await nothingChanges(deploy(["production", ...atPlatform(), "--canary", "10"], GIVEN));
+      const output = await nothingChanges(deploy(["production", ...atPlatform(), "--canary", "10"], ONLY_SECRET));
       expect(output).toContain(words);
       if (words.includes("classes"))
         expect(output).toContain("+ objects of class GuessCounter; no rollback goes back over that");
@@ -979,7 +1054,7 @@ describe("a deployment", () => {
     for (const name of ["R2_ACCESS_KEY_ID", "R2_SECRET_ACCESS_KEY", "OPERATOR_CLIENT_SECRET"])
       worker.secrets.set(name, "of a thief, who knows it well enough");
     for (const name of ["R2_ACCESS_KEY_ID", "R2_SECRET_ACCESS_KEY"]) bindings().push({ type: "secret_text", name });
-    const replaced = { ...GIVEN, R2_ACCESS_KEY_ID: "new-id", R2_SECRET_ACCESS_KEY: "new-key" };
+    const replaced = { ...ONLY_SECRET, R2_ACCESS_KEY_ID: "new-id", R2_SECRET_ACCESS_KEY: "new-key" };
     const canary = await deploy(["production", ...atPlatform(), "--canary", "10"], {
       ...replaced,
       NODE_OPTIONS: WITHOUT_R2,
@@ -995,7 +1070,9 @@ describe("a deployment", () => {
         expect.objectContaining({ version_id: second!.id, percentage: 10 }),
       ]),
     );
-    const back = await deploy(["production", "rollback", ...atPlatform()], GIVEN);
+    const unasked = await deploy(["production", "rollback", ...atPlatform()], GIVEN);
+    expect(unasked).toMatchObject({ code: 1, output: expect.stringContaining("--old-secrets: ") });
+    const back = await deploy(["production", "rollback", ...atPlatform(), "--old-secrets"], GIVEN);
     expect(back.code, back.output).toBe(0);
     const { version } = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8")) as { version: string };
     expect(back.output).toContain(`plinth goes back to version ${first!.id}, release ${version}.`);

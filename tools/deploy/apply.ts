@@ -8,11 +8,12 @@ import { VERSION } from "../../scripts/lib/version.ts";
 import { UserError } from "../../scripts/lib/user-error.ts";
 import { shardBinding } from "../../src/platform/storage/shards.ts";
 import { buildAssets } from "../../scripts/assets/build.ts";
-import type { Cloudflare } from "./cloudflare.ts";
+import { CloudflareError, type Cloudflare } from "./cloudflare.ts";
 import { WRANGLER_CONFIG, type Deployment } from "./deployment.ts";
 import { appliedMigrations, findDatabaseId, type Found } from "./found.ts";
 import { writePlainMigrations } from "./migrations.ts";
-import { newestVersion, type Version } from "./versions.ts";
+import { oldSecrets } from "./rollback.ts";
+import { newestVersion, SECRETS_AS_BEFORE, type Version } from "./versions.ts";
 
 /**
  * Brings the account to the state that the file describes. Each step makes only what is missing, so a deployment that
@@ -32,8 +33,15 @@ export interface Steps {
 
 /** Objects take the new code within 30 s. The default is five minutes; our callers can handle the reset. */
 export const OBJECT_UPDATE = ["--durable-objects-code-update-mode", "deferred 30s"];
-/** Names the release in the list of versions. */
-const TAG = ["--tag", VERSION, "--message", `Plinth ${VERSION}`];
+/** The same in a call of our own. */
+const OBJECT_UPDATE_STRATEGY = { mode: "deferred", max_delay: 30 };
+/** Names the release in the list of versions, and says whether secrets came with it, which a rollback reads. */
+const tag = (secrets: Steps["secrets"]): string[] => {
+  const about = Object.keys(secrets).length === 0 ? SECRETS_AS_BEFORE : ", with secrets";
+  return ["--tag", VERSION, "--message", `Plinth ${VERSION}${about}`];
+};
+/** Cloudflare's refusal to deploy a version since whose time secrets have changed. */
+const SECRETS_CHANGED = 10_220;
 const DAY_SEC = 86_400;
 
 export const workFolder = ({ worker }: Deployment): string => join(ROOT, ".build", "deploy", worker);
@@ -90,7 +98,7 @@ export async function prepare(steps: Steps): Promise<string> {
 export async function deployWorker({ secrets, say, deployment, cloudflare }: Steps, config: string): Promise<void> {
   say(`deploy worker ${deployment.worker}, release ${VERSION}`);
   await withSecretsFile(deployment, secrets, (args) =>
-    wrangler(["deploy", "--config", config, ...OBJECT_UPDATE, ...TAG, ...args]),
+    wrangler(["deploy", "--config", config, ...OBJECT_UPDATE, ...tag(secrets), ...args]),
   );
   // These settings keep tokens in queries out of the logs. wrangler only warns if they are refused; this call fails.
   const { observability } = parse(readFileSync(WRANGLER_CONFIG, "utf8"));
@@ -106,7 +114,7 @@ export async function deployCanary(
 ): Promise<void> {
   say(`upload release ${VERSION} as a version of ${deployment.worker}`);
   await withSecretsFile(deployment, secrets, (args) =>
-    wrangler(["versions", "upload", "--config", config, ...TAG, ...args]),
+    wrangler(["versions", "upload", "--config", config, ...tag(secrets), ...args]),
   );
   const made = await newestVersion(cloudflare, deployment);
   if (made === undefined || made === running.id)
@@ -128,6 +136,31 @@ export async function shareRequests(
     `${percent} % of requests go to version ${canary}. Another share: ${command} --canary <percent>. All: ${command}`,
   );
   say(`Back to the version before: ${command} rollback`);
+}
+
+/**
+ * Gives all requests to an older version. Cloudflare refuses if it knows of secrets that have changed since. Only
+ * `bringsSecretsBack` overrides that; `wrangler rollback` would do it unasked where nobody sits at a terminal.
+ */
+export async function deployOlder(
+  { cloudflare, deployment }: Pick<Steps, "cloudflare" | "deployment">,
+  back: Version,
+  bringsSecretsBack: boolean,
+): Promise<void> {
+  const path = `/workers/scripts/${deployment.worker}/deployments`;
+  try {
+    await cloudflare.account.send("POST", bringsSecretsBack ? `${path}?force=true` : path, {
+      strategy: "percentage",
+      versions: [{ version_id: back.id, percentage: 100 }],
+      annotations: { "workers/message": "npm run deploy -- rollback" },
+      code_update_strategy: OBJECT_UPDATE_STRATEGY,
+    });
+  } catch (error) {
+    if (!(error instanceof CloudflareError && error.codes.includes(SECRETS_CHANGED))) throw error;
+    throw new UserError(
+      `\nNothing was changed. If that is meant:\n  --old-secrets: ${oldSecrets(back)} ${error.message}`,
+    );
+  }
 }
 
 /** Attaches the hosts of the file and detaches all others. The plan has refused hosts that belong to somebody else. */

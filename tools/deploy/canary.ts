@@ -3,6 +3,7 @@ import { UserError } from "../../scripts/lib/user-error.ts";
 import type { Deployment } from "./deployment.ts";
 import { changedVars } from "./plan.ts";
 import { newClasses, newShards, releaseOf } from "./rollback.ts";
+import type { Secrets } from "./secrets.ts";
 import type { RunningVersion } from "./versions.ts";
 
 /**
@@ -40,7 +41,11 @@ End the canary first:
 }
 
 /** Refuses a canary that cannot run beside the running version. */
-export function checkCanary(deployment: Deployment, running: RunningVersion | undefined): RunningVersion {
+export function checkCanary(
+  deployment: Deployment,
+  running: RunningVersion | undefined,
+  secrets: Secrets["values"],
+): RunningVersion {
   if (running === undefined)
     throw new UserError("A first deployment has nothing to stand beside. Deploy it without --canary.");
   if (newClasses(running).length > 0)
@@ -53,6 +58,11 @@ export function checkCanary(deployment: Deployment, running: RunningVersion | un
   if (shards.length > 0)
     throw new UserError(
       `\nNothing was changed. New shards take no canary (${shards.join(", ")}): the running version would not find the files of their tenants. Deploy without --canary.`,
+    );
+  // The cron of the new version seals everything again with the first key, which may be a new one.
+  if (secrets["SEAL_KEYS"] !== undefined)
+    throw new UserError(
+      `\nNothing was changed. SEAL_KEYS takes no canary: the running version could not open what the new one seals with another key, and would issue no tokens. Deploy the keys without --canary first: npm run deploy -- ${deployment.name}. Then begin the canary without SEAL_KEYS.`,
     );
   return running;
 }

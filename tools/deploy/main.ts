@@ -10,9 +10,9 @@ import { run } from "../../scripts/lib/run.ts";
 import { UserError } from "../../scripts/lib/user-error.ts";
 import {
   attachHosts,
-  OBJECT_UPDATE,
   clearWorkFolder,
   deployCanary,
+  deployOlder,
   deployWorker,
   prepare,
   shareRequests,
@@ -31,7 +31,7 @@ import { firstOperator } from "./first-operator.ts";
 import { ESCROW, keepSecrets, planSecrets } from "./secrets.ts";
 import { askUsedSealKeys, type UsedSealKeys } from "./sealed.ts";
 import { checkZones, smokeTest, type Check } from "./smoke.ts";
-import { runningVersions } from "./versions.ts";
+import { haveSameSecrets, runningVersions } from "./versions.ts";
 
 export const HELP = `npm run deploy -- <name> [what] [options]     puts a platform on Cloudflare; safe to repeat
 
@@ -54,13 +54,14 @@ Options
   --at URL             where the platform is asked and tested, before its name leads there
   --lose-events        a shorter retention, or smaller logs
   --lose-sealed        SEAL_KEYS, without asking the Worker which keys its objects need
+  --old-secrets        a rollback to a version that may have other secrets
   --rename-platform    another PLATFORM or PATH_PREFIX
   --rename-people      another SUBJECT
   --move-host          another host
   --move-sign-in       another auth_host
   --take-over          a bucket that has objects already
   --move-jurisdiction  another jurisdiction: topics and files begin empty
-A rollback brings old variables back, so it needs these flags too.
+A rollback brings old variables and secrets back, so it needs these flags too.
 
 It needs an account that wrangler is signed in to (npx wrangler login), or CLOUDFLARE_API_TOKEN and
 CLOUDFLARE_ACCOUNT_ID. Secrets are taken from the environment where they are set: OPERATOR_CLIENT_SECRET,
@@ -137,7 +138,7 @@ async function deployAll(name: string, options: Options): Promise<void> {
 
   const plan = makePlan(deployment, found, migrationNames(), secrets, newClasses(found.worker));
   show(deployment, cloudflare, plan);
-  const proven = percent === undefined ? undefined : checkCanary(deployment, running[0]);
+  const proven = percent === undefined ? undefined : checkCanary(deployment, running[0], secrets.values);
   refuse(plan, options);
   if (options.plan === true) return;
   await confirm(options, "Go on?", "y");
@@ -231,14 +232,14 @@ async function rollback(name: string, options: Options, versionId: string | unde
   const cloudflare = await signIn();
   const running = await runningVersions(cloudflare, deployment);
   const back = await findWayBack(cloudflare, deployment, running, versionId);
-  const plan = planRollback(running, back);
+  const plan = planRollback(running, back, await haveSameSecrets(cloudflare, deployment, [...running, back]));
   say(`${worker} goes back to version ${back.id}, ${releaseOf(back)}. The database stays as it is.`);
   showPlan(plan);
   refuse(plan, options);
   if (options.plan === true) return;
   await confirm(options, "Go on?", "y");
-  const message = ["--message", "npm run deploy -- rollback"];
-  say(await wrangler(["rollback", back.id, "--name", worker, "--yes", ...message, ...OBJECT_UPDATE]));
+  await deployOlder({ cloudflare, deployment }, back, has(options, "old-secrets"));
+  say(`Version ${back.id} has all requests.`);
   await test(cloudflare, deployment, options);
 }
 

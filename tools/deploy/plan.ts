@@ -23,6 +23,7 @@ export interface Danger {
 export const DANGER_FLAGS = [
   "lose-events",
   "lose-sealed",
+  "old-secrets",
   "rename-platform",
   "rename-people",
   "move-host",

@@ -10,8 +10,8 @@ import { changeVars, type Danger, type Plan } from "./plan.ts";
 import { findVersion, provenVersions, type RunningVersion, type Version } from "./versions.ts";
 
 /**
- * A rollback to an older version, which brings its variables and bindings back. So the rules of a deployment apply,
- * with the same flags. What no flag allows:
+ * A rollback to an older version, which brings its variables, secrets and bindings back. So the rules of a deployment
+ * apply, with the same flags. What no flag allows:
  *
  *   other classes of objects ── Cloudflare refuses it, since the old code could not run the new ones
  *   fewer shards, or none that are objects of tenants ── the old version would answer without the files in them
@@ -72,10 +72,18 @@ export async function findWayBack(
 
 export const releaseOf = ({ release = "not known" }: Version): string => `release ${release}`;
 
+/** What old secrets do. */
+export const oldSecrets = ({ id }: Version): string =>
+  `Version ${id} may have other secrets than those in use. One that was replaced, as after a leak, is valid again; what a newer seal key has sealed cannot be opened, so that no token is issued.`;
+
 /** What a rollback changes. It is compared with each version that runs: a canary may have what the other lacks. */
-export function planRollback(running: readonly RunningVersion[], back: Version): Plan {
-  const changes = new Set<string>();
+export function planRollback(running: readonly RunningVersion[], back: Version, haveSameSecrets: boolean): Plan {
+  const secrets = [...back.secrets].toSorted().join(", ") || "none";
+  const changes = new Set([
+    `~ the secrets of that version come back: ${secrets}${haveSameSecrets ? " (no upload has brought others since)" : ""}`,
+  ]);
   const dangers = new Map<string, Danger>();
+  if (!haveSameSecrets) dangers.set("old-secrets", { flag: "old-secrets", text: oldSecrets(back) });
   const refusals = new Set<string>();
   for (const one of running) {
     const vars = changeVars(one.vars, back.vars);

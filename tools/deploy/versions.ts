@@ -27,6 +27,9 @@ interface ApiVersion {
   readonly resources: { readonly bindings: readonly Binding[] };
 }
 
+/** Ends the message of a version that was uploaded without secrets: it has those of the version before it. */
+export const SECRETS_AS_BEFORE = ", secrets as before";
+
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 export async function findVersion(
@@ -46,6 +49,27 @@ export async function newestVersion({ account }: Cloudflare, { worker }: Deploym
   const found = await account.find<{ items: ApiVersion[] }>(`/workers/scripts/${worker}/versions`);
   return (found?.items ?? []).toSorted((one, other) => other.number - one.number)[0]?.id;
 }
+
+/**
+ * True if these versions surely have the same secrets: every upload after the first of them says that it took over
+ * those of the version before it. Nobody can read a secret back, and versions of other tools say nothing.
+ */
+export async function haveSameSecrets(
+  { account }: Cloudflare,
+  { worker }: Deployment,
+  versions: readonly Version[],
+): Promise<boolean> {
+  const numbers = versions.map(({ number }) => number);
+  const [first, last] = [Math.min(...numbers), Math.max(...numbers)];
+  const all = await account.list<ApiVersion>(`/workers/scripts/${worker}/versions`);
+  const same = new Set(all.filter(tookSecretsOver).map(({ number }) => number));
+  for (let number = first + 1; number <= last; number++) if (!same.has(number)) return false;
+  return true;
+}
+
+const tookSecretsOver = ({ annotations }: ApiVersion): boolean =>
+  annotations?.["workers/message"]?.endsWith(SECRETS_AS_BEFORE) === true &&
+  annotations["workers/triggered_by"] !== "secret";
 
 /** The versions that share the requests, the older one first. None for a Worker that is not there. */
 export async function runningVersions(cloudflare: Cloudflare, deployment: Deployment): Promise<RunningVersion[]> {

@@ -60,9 +60,12 @@ interface FakeWorker {
     readonly number: number;
     readonly bindings: any[];
     readonly metadata: any;
+    /** Of the version's time: a deployment of it brings them back. */
+    readonly secrets: ReadonlyMap<string, string>;
   }[];
   /** Newest first. */
   readonly deployments: { readonly id: string; readonly versions: { version_id: string; percentage: number }[] }[];
+  /** The newest. The next upload takes them over. */
   readonly secrets: Map<string, string>;
   schedules: unknown[];
   /** Not of a version: what is logged. */
@@ -154,7 +157,13 @@ export async function startFakeCloudflare(): Promise<FakeCloudflare> {
     );
     const names = new Set(given.map((binding: any) => binding.name));
     const bindings = [...given, ...inherited.filter((binding) => !names.has(binding.name))];
-    const version = { id: randomUUID(), number: script.versions.length + 1, bindings, metadata };
+    const version = {
+      id: randomUUID(),
+      number: script.versions.length + 1,
+      bindings,
+      metadata,
+      secrets: new Map(script.secrets),
+    };
     script.versions.push(version);
     if (metadata.migrations?.new_tag !== undefined) script.migrationTag = metadata.migrations.new_tag;
     return version;
@@ -375,7 +384,20 @@ export async function startFakeCloudflare(): Promise<FakeCloudflare> {
         versionOf(worker(name).versions.find((version) => version.id === id) ?? raise(NOT_FOUND(10007, "The version"))),
     ],
     ["GET", /^\/workers\/scripts\/([^/]+)\/deployments$/, (_, name) => ({ deployments: worker(name).deployments })],
-    ["POST", /^\/workers\/scripts\/([^/]+)\/deployments$/, ({ body }, name) => deploy(name, body.versions, body)],
+    [
+      "POST",
+      /^\/workers\/scripts\/([^/]+)\/deployments$/,
+      ({ body, query }, name) => {
+        const changed = changedSecrets(worker(name), body.versions);
+        if (changed.length > 0 && query.get("force") !== "true")
+          throw new Refusal(
+            400,
+            10_220,
+            `A secret has changed since this version was active. The following secrets have changed: ${changed.join(", ")}`,
+          );
+        return deploy(name, body.versions, body);
+      },
+    ],
     [
       "PATCH",
       /^\/workers\/scripts\/([^/]+)\/script-settings$/,
@@ -516,6 +538,18 @@ const MULTIPART_RULE = {
   conditions: { prefix: "" },
   abortMultipartUploadsTransition: { condition: { type: "Age", maxAge: 604_800 } },
 };
+
+/** Secrets that are others now than in one of the versions. Those that are active are not looked at. */
+function changedSecrets(
+  { deployments, versions, secrets }: FakeWorker,
+  wanted: readonly { version_id: string }[],
+): readonly string[] {
+  const active = new Set(deployments[0]?.versions.map(({ version_id: id }) => id));
+  const names = versions
+    .filter(({ id }) => !active.has(id) && wanted.some(({ version_id: one }) => one === id))
+    .flatMap(({ secrets: before }) => [...secrets].flatMap(([name, now]) => (before.get(name) === now ? [] : [name])));
+  return [...new Set(names)];
+}
 
 const versionOf = ({ id, number, bindings, metadata }: FakeWorker["versions"][number]) => ({
   id,
