@@ -209,8 +209,8 @@ describe("while a tenant moves", () => {
     const before = await ask();
     vi.spyOn(console, "error").mockImplementation(() => {});
     const moves = new WatchedMoves(tenant);
-    // The first two calls begin the move.
-    let at = 2;
+    // The first three calls begin the move.
+    let at = 3;
     for (let to = TO; await moves.breaking(to, at); to = FROM + TO - to, at += strideOf(17)) {
       expect(await ask()).toEqual(before);
       await moves.rest();

@@ -170,6 +170,7 @@ function memoryStore() {
   const store = {
     newIncarnation: (id: TopicId, random: Random) => incarnationOf(nameOf(id), 1, random),
     find: async () => row,
+    findWithRoom: async () => ({ topic: row, hasRoom: true }),
     async insert(topic: Topic) {
       all.push(topic);
       return (row ??= topic);
