@@ -204,7 +204,7 @@ async function really(w: World): Promise<Answer> {
 async function allowAll({ client, place }: World): Promise<boolean> {
   const org = place.startsWith("plat.org=") ? place.slice("plat.org=".length) : "";
   const values = [USER.email, CLIENT.clientId, org, client.tenant];
-  const { meta } = await sql(`INSERT OR IGNORE INTO consent VALUES (?, ?, ?, ?, '["*"]', 0)`, ...values).run();
+  const { meta } = await sql(`INSERT OR IGNORE INTO consent VALUES (?, ?, ?, ?, '["*"]', 1)`, ...values).run();
   return meta.changes > 0;
 }
 

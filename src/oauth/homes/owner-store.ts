@@ -28,5 +28,6 @@ export const grantsOf = (kind: OwnerKind, columns = "id, client, email"): string
  * A person who was signed out signs in again at once, while earlier sign-ins are still removed: only sign-ins up to the
  * end (`until`, SQL) go. For a condition of grants and codes, and of sessions.
  */
-export const signedInUntil = (until: string): string => `authorization ->> 'authenticatedAtMs' <= ${until}`;
+export const signedInUntil = (until: string): string =>
+  `coalesce(authorization ->> 'authenticatedAtMs', 0) <= ${until}`;
 export const sessionsUntil = (until: string): string => `authenticated_at <= ${until}`;
