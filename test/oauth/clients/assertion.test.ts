@@ -1,5 +1,6 @@
 import { SignJWT, type JWTPayload } from "jose";
 import { describe, expect, it } from "vitest";
+import { toBase64Url, utf8 } from "../../../src/platform/text/encoding.ts";
 import { isolate } from "../../support/isolate.ts";
 import { answerJson, requestsTo } from "../../support/outside.ts";
 import { call, expectJson } from "../../support/platform/call.ts";
@@ -95,6 +96,18 @@ describe("A client with private_key_jwt", () => {
     ];
     for (const [index, assertion] of forged.entries())
       expect(await errorOf(await send(assertion)), String(index)).toBe("401 invalid_client");
+  });
+
+  it("is refused if it names no client by a text, and costs the isolate nothing", async () => {
+    const at = isolate();
+    const client = await makeSigningClient();
+    const sendAt = async (assertion: string): Promise<number> =>
+      (await at.fetch(TOKEN, { method: "POST", body: new URLSearchParams({ ...GRANT, ...provenBy(assertion) }) }))
+        .status;
+    const part = (json: object): string => toBase64Url(utf8(JSON.stringify(json)));
+    for (const sub of [["a"], {}, 1, true, null, "", "\ud800", "\0", "c".repeat(10_000)])
+      expect([sub, await sendAt(`${part({ alg: "ES256" })}.${part({ sub, iss: sub })}.AAAA`)]).toEqual([sub, 401]);
+    expect(await sendAt(await assertionOf(client))).toBe(200);
   });
 
   // shows: oauth/clients-that-sign/one-way
