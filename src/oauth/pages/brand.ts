@@ -1,6 +1,7 @@
 import { mergeBrands, readBrand, type Brand } from "../../platform/model/brand.ts";
 import type { Names } from "../../platform/model/names.ts";
-import type { Asking, Directory } from "../clients/directory.ts";
+import { TryLater } from "../../platform/model/try-later.ts";
+import type { Asking, Directory, Entry } from "../clients/directory.ts";
 import type { UserRecord, UserStore } from "../users/user-store.ts";
 import { mayActFor, parseScopes } from "../model/granted-scopes.ts";
 
@@ -10,13 +11,29 @@ interface Deps {
   readonly users: Pick<UserStore, "find">;
 }
 
+/** Finds nothing if the client cannot be known now: a page without its look is better than none. */
+async function findNow(
+  directory: Directory,
+  clientId: string,
+  tenant: string | undefined,
+  asking: Asking,
+): Promise<Pick<Entry, "client" | "tenant">> {
+  try {
+    return await directory.find(clientId, tenant, asking);
+  } catch (thrown) {
+    if (thrown instanceof TryLater) return { client: undefined, tenant: undefined };
+    throw thrown;
+  }
+}
+
 /** The brand for an authorization request, which a form or a link carries. `text`: its parameters, form-encoded. */
 export async function brandOfRequest(deps: Deps, text: string, asking: Asking): Promise<Brand | undefined> {
   const request = new URLSearchParams(text);
   const clientId = request.get("client_id");
   if (clientId === null) return undefined;
   const scopes = parseScopes(request.get("scope") ?? "", deps.names);
-  const { client, tenant } = await deps.directory.find(clientId, scopes.ok ? scopes.value.tenant : undefined, asking);
+  const named = scopes.ok ? scopes.value.tenant : undefined;
+  const { client, tenant } = await findNow(deps.directory, clientId, named, asking);
   const isTenants = client !== undefined && tenant !== undefined && mayActFor(client, tenant).ok;
   return mergeBrands(client?.brand, isTenants ? tenant.brand : undefined);
 }
@@ -28,7 +45,7 @@ export const brandOfClient = async (
   asking: Asking,
 ): Promise<Brand | undefined> => {
   if (clientId === undefined) return undefined;
-  const { client, tenant } = await directory.find(clientId, undefined, asking);
+  const { client, tenant } = await findNow(directory, clientId, undefined, asking);
   return client && mergeBrands(client.brand, tenant?.brand);
 };
 

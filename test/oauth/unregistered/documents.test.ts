@@ -28,6 +28,7 @@ import {
   type Agent,
   type AgentService,
 } from "./agent.ts";
+import { choose, linkIn, mailPlatform } from "../recovery/mail-platform.ts";
 import { failureOf, statusAt } from "../support/answers.ts";
 
 /** Clients whose id is the address of a document that describes them. */
@@ -394,6 +395,22 @@ describe("The calls for documents of an isolate", () => {
     const gone = isolate();
     for (const network of [EVE, BOB]) await makeUp(gone, hostOf(agent), network, 12);
     expect(await failureOf(await refreshAt(gone, agent, next.refresh_token as string, ANN))).toBe("401 invalid_client");
+  });
+
+  it("are not needed to choose a new password: only the look of the page is lost", async () => {
+    const agent = await makeAgent();
+    const person = await makeUser({ tenant, home: 0 });
+    const { platform, mails } = mailPlatform();
+    let at = platform;
+    const browser = new Browser({ send: (address, init) => at.fetch(address, toInit(init)) });
+    const page = await browser.get(addressOf(agent, service));
+    const asked = await browser.post(`${ORIGIN}/oauth2/v1/forgot`, { ...page.forms[0]!.fields, email: person.email });
+    await browser.submit(asked, { email: person.email });
+    at = isolate({ PUBLIC_URL: ORIGIN });
+    for (const network of [EVE, BOB]) await makeUp(at, hostOf(agent), network, 12);
+    const chosen = await browser.get(linkIn(mails[0]), "cross-site");
+    expect((await choose(browser, chosen, "a quite different password")).status).toBe(200);
+    expect((await requestsTo(agent.id)).length).toBe(1);
   });
 
   it("are spared if there is an outdated copy, which counts for an hour at most", async () => {
