@@ -1,6 +1,7 @@
 import { resolve } from "node:path";
 import type { AdminClient } from "../client/admin-client.ts";
 import type { Io } from "../terminal/io.ts";
+import { stopOnSignal } from "../terminal/stop.ts";
 import { pluralOf, toJson } from "../terminal/values.ts";
 import { check, type Description } from "./check.ts";
 import { difference, leftAlone, type Step } from "./difference.ts";
@@ -114,17 +115,12 @@ async function carryOut(client: AdminClient, plan: Plan, options: ApplyOptions, 
   const { waves, steps, given, secretsFile } = plan;
   const makers = steps.filter(({ secret }) => secret === "made").map(({ id }) => id);
   const made = secretsFile?.keep(makers) ?? new Map<string, string>();
-  const stopping = new AbortController();
-  const stop = (): void => {
-    if (!stopping.signal.aborted) io.err("Stopping; what is under way is brought to its end.\n");
-    stopping.abort();
-  };
-  process.on("SIGINT", stop).on("SIGTERM", stop);
+  const stop = stopOnSignal(() => io.err("Stopping; what is under way is brought to its end.\n"));
   let toldMs = performance.now();
   try {
     return await run(client, waves, {
       secretOf: (step) => (step.secret === "made" ? made.get(step.id) : given.get(step)),
-      stopping: stopping.signal,
+      stopping: stop.signal,
       progress(done, { kind }, last) {
         if (options.json || (!last && performance.now() - toldMs < TELL_EVERY_MS)) return;
         toldMs = performance.now();
@@ -137,7 +133,7 @@ async function carryOut(client: AdminClient, plan: Plan, options: ApplyOptions, 
         ),
     });
   } finally {
-    process.off("SIGINT", stop).off("SIGTERM", stop);
+    stop.end();
   }
 }
 

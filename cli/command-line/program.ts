@@ -89,7 +89,7 @@ export function createProgram(
   addParagraphs(
     program,
     about,
-    [`Exit codes: 0 done, 1 refused or failed, 2 not understood; apply has 3 and 130 too.${ofNpm}`],
+    [`Exit codes: 0 done, 1 refused or failed, 2 not understood, 130 stopped; apply has 3 too.${ofNpm}`],
     ["login", "init", "topic tail orderPlaced", "client set --help", "user show ada@demo.example --json"],
   );
   for (const command of commands) {

@@ -1,6 +1,7 @@
 import { UserError } from "../../scripts/lib/user-error.ts";
 import { PlinthError } from "../../packages/sdk/src/index.ts";
 import { AdminRefusal, type RefusalDetail } from "../client/admin-client.ts";
+import { Interrupted } from "../terminal/stop.ts";
 import { UsageError } from "../terminal/usage-error.ts";
 import type { Io } from "../terminal/io.ts";
 import { Unreachable } from "../client/send.ts";
@@ -27,6 +28,7 @@ export function report(error: unknown, { path, changes, asJson, advise }: Asked,
       error instanceof UsageError ? paintErr.dim(`${path.join(" ")} --help tells more.`) : hintOf(error, changes);
     err(`${paintErr.red("✗")} ${advise(sentenceOf(error))}\n${hint === undefined ? "" : `  ${hint}\n`}`);
   }
+  if (error instanceof Interrupted) return error.exitCode;
   return error instanceof UsageError ? 2 : 1;
 }
 
@@ -48,6 +50,7 @@ export function toFailure(error: unknown, changes: boolean): Failure {
     const { kind, reason } = error;
     return ownFailure("no_answer", message, [{ type: kind, field: "", message: hintOf(error, changes) ?? reason }]);
   }
+  if (error instanceof Interrupted) return ownFailure("interrupted", message);
   return ownFailure(error instanceof UsageError ? "not_understood" : "failed", message);
 }
 

@@ -9,6 +9,7 @@ import type { Command, Invocation } from "../command-line/command.ts";
 import { LIST_OPTIONS, printRows, readBounds } from "../command-line/listing.ts";
 import { confirm, printRecord, sayDone, YES_OPTION } from "../command-line/print.ts";
 import { AS_OPTION, findCaller } from "../session/caller.ts";
+import { stopOnSignal } from "../terminal/stop.ts";
 import { UsageError } from "../terminal/usage-error.ts";
 import { clean, formatTime, readNumber, readTime, toJson } from "../terminal/values.ts";
 import { createProgress } from "./progress.ts";
@@ -165,7 +166,7 @@ const tail: Command = {
     // A person may not move a cursor. Then the command reads from the oldest event and skips those before `--from`.
     const sinceMs = typeof from === "number" ? from : from === "newest" ? io.nowMs() : 0;
     const isMoved = await topic.seek(from).then(() => true, notAllowed);
-    const stop = stopOnInterrupt();
+    const stop = stopOnSignal();
     let shown = 0;
     try {
       for await (const event of topic.consume({ signal: stop.signal, lockMs: 30_000 })) {
@@ -200,21 +201,6 @@ function eventLine(event: StoredEvent, { options, io }: Pick<Invocation, "option
 /** `oldest`, `newest`, `2h` ago or a time, in ms. */
 export function readFrom(text: string, nowMs: number): "oldest" | "newest" | number {
   return text === "oldest" || text === "newest" ? text : readTime(text, "--from", nowMs);
-}
-
-/** The first Ctrl-C aborts the signal, so that the work ends in order; a second one ends the program. */
-export function stopOnInterrupt(): { readonly signal: AbortSignal; end(): void } {
-  const controller = new AbortController();
-  const stop = (): void => controller.abort();
-  process.once("SIGINT", stop);
-  process.once("SIGTERM", stop);
-  return {
-    signal: controller.signal,
-    end() {
-      process.removeListener("SIGINT", stop);
-      process.removeListener("SIGTERM", stop);
-    },
-  };
 }
 
 const seek: Command = {

@@ -1,9 +1,11 @@
 import type { Command, Invocation } from "../command-line/command.ts";
 import { printRecord, sayDone } from "../command-line/print.ts";
+import { stopOnSignal } from "../terminal/stop.ts";
 import { clean } from "../terminal/values.ts";
 import type { Saying } from "./client-data.ts";
 import { eraseTenant } from "./erase.ts";
 import { makePlan, shownPlan, staysOf, UNSEEN } from "./plan.ts";
+import { throwIfStopped } from "./until-stopped.ts";
 
 /** `plat tenant erase <tenant>`. */
 export const eraseCommand: Command = {
@@ -12,10 +14,11 @@ export const eraseCommand: Command = {
   args: [{ name: "tenant", help: "the tenant" }],
   options: [{ flag: "yes", help: "delete; without it, only show the plan" }],
   notes: [
-    "A deletion cannot be undone. If the command is interrupted, repeat it and it continues. Files become " +
+    "A deletion cannot be undone. If the command is stopped or killed, repeat it and it continues. Files become " +
       "unreachable at once; the command ends when their bytes are deleted. Only a client's own token can " +
       "delete its topics and files, so each client gets a temporary secret and stops working. A disabled " +
-      "client or tenant is enabled meanwhile.",
+      "client or tenant is enabled meanwhile. Ctrl-C disables the tenant again; if the command is killed, " +
+      "the tenant stays enabled.",
     "Files of other tenants' clients in this tenant, and files of its clients in other tenants, must be " +
       "deleted by their clients first. A service that is in a package, or has clients of other tenants, " +
       "must be removed from them first. Users, roles, the organization and the audit log stay.",
@@ -32,14 +35,21 @@ export const eraseCommand: Command = {
       for (const text of [UNSEEN, ...staysOf(plan), "Nothing was changed. Add --yes to delete."]) io.err(`${text}\n`);
       return;
     }
-    const gone = await eraseTenant(client, plan, sayingOf(invocation));
+    const stop = stopOnSignal(() => io.err("Stopping; the call under way is brought to its end.\n"));
+    const gone = await eraseTenant(client, plan, sayingOf(invocation, stop.signal), stop.signal).finally(stop.end);
     for (const text of staysOf({ ...plan, serving: [] })) io.err(`${text}\n`);
     await printRecord(invocation, { ...shownPlan(plan), ...gone });
   },
 };
 
-const sayingOf = ({ io }: Invocation): Saying => ({
-  done: (text) => sayDone(io, text),
-  waiting: (text) => io.err(`${io.paintErr.yellow("…")} ${clean(text)}\n`),
-  wait: (ms) => io.wait(ms),
-});
+function sayingOf({ io }: Invocation, stopping: AbortSignal): Saying {
+  const stopped = new Promise<void>((done) => stopping.addEventListener("abort", () => done(), { once: true }));
+  return {
+    done: (text) => sayDone(io, text),
+    waiting: (text) => io.err(`${io.paintErr.yellow("…")} ${clean(text)}\n`),
+    async wait(ms) {
+      await Promise.race([io.wait(ms), stopped]);
+      throwIfStopped(stopping);
+    },
+  };
+}

@@ -6,6 +6,7 @@ import { AdminRefusal, find, type AdminClient, type OperatorClient } from "../cl
 import { clean } from "../terminal/values.ts";
 import { eraseClientData, NOTHING, plus, type Gone, type Saying } from "./client-data.ts";
 import { countOf, filesOf, makePlan, type Plan } from "./plan.ts";
+import { untilStopped } from "./until-stopped.ts";
 
 /** The package with the scopes that the deletions need. */
 const PLATFORM_PACKAGE = "platform";
@@ -19,11 +20,21 @@ const PLATFORM_PACKAGE = "platform";
  *   records     clients, services, subscriptions, and the tenant with its memberships
  *
  * Clients are deleted after the files of all of them: while files of other tenants' clients exist, no client is
- * deleted.
+ * deleted. After a failure, or once `stopping` is aborted, a tenant that was disabled is disabled again. A killed
+ * program cannot do that, so the person is told before the tenant is enabled.
  */
-export async function eraseTenant(operator: OperatorClient, plan: Plan, say: Saying): Promise<Gone> {
+export async function eraseTenant(
+  forever: OperatorClient,
+  plan: Plan,
+  say: Saying,
+  stopping: AbortSignal = new AbortController().signal,
+): Promise<Gone> {
   const { tenant, inTheWay } = plan;
   if (inTheWay.length > 0) throw new UserError(`Nothing was done. ${inTheWay.join("\n  ")}`);
+  const operator: OperatorClient = {
+    ...untilStopped(forever, stopping),
+    as: (who) => untilStopped(forever.as(who), stopping),
+  };
   const { opts } = operator;
   const cut: { readonly client: api.Client; readonly own: AdminClient }[] = [];
   for (const client of plan.clients) cut.push({ client, own: await cutOff(operator, client) });
@@ -47,7 +58,7 @@ export async function eraseTenant(operator: OperatorClient, plan: Plan, say: Say
     for (const { client, own } of cut) gone = plus(gone, await removeClient(operator, own, client, tenant.id, say));
     await removeRecords(operator, tenant.id);
   } catch (error) {
-    if (tenant.disabled && cut.length > 0) await closeAgain(operator, tenant, say);
+    if (tenant.disabled && cut.length > 0) await closeAgain(forever, tenant, say);
     throw error;
   }
   const rest = [countOf(cut.length, "client"), countOf(gone.topics, "topic"), filesOf(gone)].join(", ");
@@ -91,8 +102,12 @@ async function open({ opts }: AdminClient, { tenant, subscriptions }: Plan, say:
     say.done(`Subscribed to ${PLATFORM_PACKAGE} meanwhile: without it nobody gets a token that can delete.`);
   }
   if (!tenant.disabled) return;
+  const id = clean(tenant.id);
+  say.waiting(
+    `${id} is enabled meanwhile, because nobody gets a token for a disabled tenant. If this program is killed, ` +
+      `it stays enabled: repeat the command, or tenant set ${id} --disabled`,
+  );
   await ok(api.putTenant(tenant.id, bodyOf(tenant, false), opts));
-  say.done("Enabled meanwhile: nobody gets a token for a disabled tenant.");
 }
 
 /** Disables the tenant again after a failure. If this fails too, the first error is still the one to report. */

@@ -3,8 +3,9 @@ import { ForbiddenError, type ConsumedEvent, type Topic } from "../../packages/s
 import type { Command, Invocation } from "../command-line/command.ts";
 import { sayDone } from "../command-line/print.ts";
 import { nameOf, TOPIC_ARG, topicOf } from "../data/topic-name.ts";
-import { readFrom, sayPublished, stopOnInterrupt } from "../data/topic-commands.ts";
+import { readFrom, sayPublished } from "../data/topic-commands.ts";
 import { AS_OPTION, findCaller } from "../session/caller.ts";
+import { stopOnSignal } from "../terminal/stop.ts";
 import { UsageError } from "../terminal/usage-error.ts";
 import { clean, formatTime, readNumber, toJson } from "../terminal/values.ts";
 import { checkSecret, forward, newSecret, type Endpoint, type Outcome } from "./forward.ts";
@@ -63,7 +64,7 @@ const listen: Command = {
     const endpoint: Endpoint = { url, secret, basic: io.env["PLINTH_WEBHOOK_BASIC"], platform: target.platform };
     sayDone(io, `Events of ${nameOf(topic)} go to ${clean(url)}. Ctrl-C ends it.`);
     if (isNew) io.err(`  signing secret: ${secret}\n`);
-    const stop = stopOnInterrupt();
+    const stop = stopOnSignal();
     try {
       for await (const event of topic.consume({ signal: stop.signal })) {
         const isDone = await deliver(endpoint, event, stop.signal, invocation);

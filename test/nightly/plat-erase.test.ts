@@ -1,5 +1,5 @@
 import { rmSync } from "node:fs";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { startMeddling, type Meddling } from "../acceptance/support/parties/meddling-proxy.ts";
 import { listEverything, listTopics } from "../acceptance/support/platform-lists.ts";
 import { plat, type Done } from "../acceptance/support/plat-command.ts";
@@ -239,7 +239,7 @@ describe("plat tenant erase", () => {
     await call("DELETE", theirs.slice(base.length), await token("others.crm", "shop.tenant=first"));
     await done("tenant set first --disabled");
     const { err } = await done("tenant erase first --yes");
-    expect(err).toContain("Enabled meanwhile");
+    expect(err).toContain("first is enabled meanwhile");
     expect(err).toContain("The tenant first is gone");
     expect((await run("tenant show first")).code).toBe(1);
     expect(await topics()).toEqual(["others.reader/kept"]);
@@ -292,6 +292,33 @@ describe("plat tenant erase", () => {
     });
     expect(late.err).not.toContain("isabled again");
     expect((await run("tenant show fifth")).code).toBe(1);
+  });
+
+  test("disables the tenant again at Ctrl-C, lets the call under way end, and continues later", async () => {
+    await done("organization set sixth --name Sixth");
+    await done("tenant set sixth --organization sixth --name Sixth");
+    await makeClient("sixth.app", "sixth", ["pubsub_publish"]);
+    await done("tenant set sixth --disabled");
+    let isStopped = false;
+    const proxy = await startMeddling(platform.url, async (method, path) => {
+      if (method !== "DELETE" || !path.endsWith("/clients/sixth.app") || isStopped) return undefined;
+      isStopped = true;
+      // As from a terminal: to npm, which passes it on, and to its child.
+      process.kill(-(erase.child.pid ?? 0), "SIGINT");
+      await vi.waitUntil(() => erase.output().includes("Stopping;"), { timeout: 10_000 });
+      return undefined;
+    });
+    const variables = { ...NAMES, PLINTH_URL: `${proxy.url}/base` };
+    const erase = npm("plat", variables, ["--", "tenant", "erase", "sixth", "--yes"]);
+    expect(await erase.ended, erase.output()).toBe(130);
+    proxy.close();
+    printed += erase.output();
+    expect(erase.output()).toContain("If this program is killed, it stays enabled");
+    expect(erase.output()).toContain("Disabled again.");
+    expect(erase.output()).toContain("Repeat the command: it goes on where it was.");
+    expect((await done("tenant show sixth --json")).json()).toMatchObject({ disabled: true });
+    expect((await run("client show sixth.app")).code).toBe(1);
+    await done("tenant erase sixth --yes");
   });
 
   test("prints no secret", async () => {

@@ -1,0 +1,50 @@
+import { rmSync } from "node:fs";
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { plat } from "../acceptance/support/plat-command.ts";
+import { startPlatform, type Platform } from "../acceptance/support/process/platform.ts";
+import { npm, stopGroup } from "../acceptance/support/process/program.ts";
+import { newStateDir } from "../acceptance/support/process/state.ts";
+
+const stateDir = newStateDir();
+const SCOPES = "--scope plat.pubsub_publish --scope plat.pubsub.topic=*";
+let platform: Platform;
+let app: Record<string, string>;
+
+beforeAll(async () => {
+  platform = await startPlatform({ STATE_DIR: stateDir });
+  const line = `client set demo.stop --tenant demo --confidential --grant-type client_credentials ${SCOPES} --json`;
+  const made = await plat({ PORT: String(platform.port) }, line.split(" "));
+  expect(made.code, made.err).toBe(0);
+  app = {
+    PLINTH_URL: platform.url,
+    PLINTH_CLIENT_ID: "demo.stop",
+    PLINTH_CLIENT_SECRET: (made.json() as { clientSecret: string }).clientSecret,
+  };
+  expect((await plat(app, ["topic", "create", "orders"])).code).toBe(0);
+  expect((await plat(app, ["topic", "publish", "orders", "first"])).code).toBe(0);
+}, 120_000);
+
+afterAll(async () => {
+  await stopGroup(platform, "SIGKILL");
+  rmSync(stateDir, { recursive: true, force: true });
+});
+
+async function consumers(): Promise<unknown> {
+  const { out } = await plat(app, ["token"]);
+  const answer = await fetch(`${platform.url}/pubsub/v1/topics/demo.stop/orders/consumers`, {
+    headers: { authorization: `Bearer ${out.trim()}` },
+  });
+  expect(answer.status).toBe(200);
+  return answer.json();
+}
+
+/** A terminal sends it to npm, which passes it on, and to npm's child: it arrives several times. */
+test("one Ctrl-C ends topic tail in order, through npm too", async () => {
+  const before = await consumers();
+  const tail = npm("plat", app, ["--", "topic", "tail", "orders", "--from", "oldest"]);
+  await vi.waitUntil(() => tail.output().includes("first"), { timeout: 30_000 });
+  expect(await consumers()).not.toEqual(before);
+  await stopGroup(tail, "SIGINT");
+  expect(await tail.ended, tail.output()).toBe(0);
+  expect(await consumers()).toEqual(before);
+});
