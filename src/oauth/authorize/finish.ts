@@ -110,6 +110,8 @@ const withinHint = (scopes: ScopeRequest, limitedTo: readonly string[]): ScopeRe
 const mayChooseAnother = ({ prompt, expectedUser }: AuthorizationRequest, { from }: Identity): boolean =>
   prompt === "select_account" && expectedUser === undefined && from === "session";
 
+const USED = refused("invalid_request", "The pushed request was used, or has expired.");
+
 async function issue(
   deps: AuthorizeDeps,
   request: AuthorizationRequest,
@@ -120,12 +122,9 @@ async function issue(
   const { client, flow, nonce, challenge, callerSessionId } = request;
   const times = { ...signIn, acr: reachedAcr(request.acr, signIn) };
   const { requestId } = call;
-  const { pushed } = request.parameters;
-  if (pushed !== undefined && !(await deps.pushedRequests.take(pushed, call.nowMs))) {
-    const failure = refused("invalid_request", "The pushed request was used, or has expired.");
-    return refusedAnswer(deps, request, failure, call);
-  }
   const { device } = request;
+  const reference = request.parameters.pushed;
+  const pushed = reference === undefined ? undefined : deps.pushedRequests.use(reference, call.nowMs);
   const { issuer } = deps.issuerFor(call);
   const asTold = { sid: sessionId, clientId: client.id, email: user.email, subject: granted.subject, issuer };
   const toldOfLogout = client.isToldOfLogout === true ? [asTold] : [];
@@ -152,10 +151,17 @@ async function issue(
         ...(device === undefined ? {} : { lifetimeMs: DEVICE_LIFETIME_SEC * 1000 }),
       },
       call.nowMs,
-      { beginning, beside: toldOfLogout.flatMap((told) => deps.logouts.rememberStatements(told, shard)) },
+      {
+        beginning,
+        beside: toldOfLogout.flatMap((told) => deps.logouts.rememberStatements(told, shard)),
+        // The request of a device ends with the decision.
+        pushed: device === undefined ? pushed : undefined,
+      },
     );
+    if (code === "used") return refusedAnswer(deps, request, USED, call);
+    const beside = pushed === undefined ? [] : [pushed.statement];
     const allowed =
-      code !== undefined && (device === undefined || (await deps.devices.decide(device.hash, code, call.nowMs)));
+      code !== "gone" && (device === undefined || (await deps.devices.decide(device.hash, code, call.nowMs, beside)));
     if (!allowed) {
       const failure = refused("access_denied", "The client, the user or the session has just been removed.");
       return refusedAnswer(deps, request, failure, call);
@@ -184,13 +190,20 @@ async function issue(
     grantId: hint?.grantId,
     hint,
   };
-  if (flow === "id_token")
-    return grantedAnswer(deps, request, { id_token: await issueIdTokenAlone(deps, { ...of, idToken }, call) }, call);
+  // Last, since a failure leaves the request to the next attempt, and tokens that nobody has seen.
+  const isUsed = async (): Promise<boolean> => pushed !== undefined && !(await pushed.take());
+  if (flow === "id_token") {
+    const alone = await issueIdTokenAlone(deps, { ...of, idToken }, call);
+    return (await isUsed())
+      ? refusedAnswer(deps, request, USED, call)
+      : grantedAnswer(deps, request, { id_token: alone }, call);
+  }
   const issued = await issueTokens(deps, { ...of, idToken: flow === "token" ? undefined : idToken }, call);
   if (!issued.ok) {
     const { description, reason } = issued.error;
     return refusedAnswer(deps, request, refused("invalid_scope", description, reason), call);
   }
+  if (await isUsed()) return refusedAnswer(deps, request, USED, call);
   const tokens = {
     access_token: issued.value.accessToken,
     token_type: "bearer",

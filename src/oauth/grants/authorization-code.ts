@@ -11,7 +11,7 @@ import { failure } from "../model/failure.ts";
 import { newGrantId } from "../model/grant-id.ts";
 import { needsPkce, matchesChallenge } from "../model/pkce.ts";
 import { onlyRedirectUri } from "../model/redirect.ts";
-import type { CodeCompany, StoredCode, CodeRequest, SentWithCode } from "./code-store.ts";
+import type { Added, CodeCompany, StoredCode, CodeRequest, SentWithCode } from "./code-store.ts";
 import type { Codes } from "./codes.ts";
 import { asksForNothing, idTokenAlg, identifyGrantClient } from "./grant-step.ts";
 import type { GrantDeps, GrantStep, TokenRequest } from "./grant-step.ts";
@@ -230,8 +230,9 @@ async function withRetry<T>(write: () => Promise<T>): Promise<T> {
 const CODE_LIFETIME_MS = 60_000;
 
 /**
- * Makes a code for the client, in the database of its session. Undefined if the client or the user has just been
- * removed, or the session has ended. `beginning`: the session that begins with the code.
+ * Makes a code for the client, in the database of its session. A pushed request ends with its code: in one transaction
+ * in the directory. In another shard the code comes first, so that a failure between the two leaves the request, and a
+ * code that nobody has seen.
  */
 export async function createCode(
   deps: { readonly codes: Codes; readonly random: Random },
@@ -242,7 +243,7 @@ export async function createCode(
   }: CodeRequest & { readonly shard: number; readonly lifetimeMs?: number },
   nowMs: number,
   company: CodeCompany = {},
-): Promise<HeldToken | undefined> {
+): Promise<HeldToken | Exclude<Added, "added">> {
   const code = await deps.codes.tokens.make(request.email, shard);
   const record = {
     ...request,
@@ -250,6 +251,10 @@ export async function createCode(
     grantId: request.grantId ?? newGrantId(request.authorization.sessionId, deps.random),
     expiresAtMs: Math.min(nowMs + lifetimeMs, request.authorization.hint?.endsAtMs ?? Infinity),
   };
-  const added = await deps.codes.in(code).add(record, nowMs, company);
-  return added ? code : undefined;
+  const store = deps.codes.in(code);
+  const added = await store.add(record, nowMs, company);
+  if (added !== "added") return added;
+  if (shard === 0 || company.pushed === undefined || (await company.pushed.take())) return code;
+  await store.remove(code.hash);
+  return "used";
 }

@@ -1,3 +1,4 @@
+import { StoreUnavailable } from "../../platform/storage/database.ts";
 import { clientAnchor, toExpired, type Expired } from "../homes/anchor-store.ts";
 import type { BeginningSession } from "../homes/beginning.ts";
 import type { Authorization } from "../model/authorization.ts";
@@ -61,7 +62,7 @@ export interface SentWithCode {
 
 /**
  * A session that has just been revoked gets no code, even if it was valid when it was read. `?11`: the session that the
- * statement before this one begins, if it may.
+ * statement before this one begins, if it may. `?12`: the pushed request that the code uses up.
  */
 const ADD = `
   INSERT INTO authorization_code (code_hash, grant_id, client, email, redirect_uri, code_challenge,
@@ -69,7 +70,9 @@ const ADD = `
   SELECT ?1, ?2, client.id, user.email, ?5, ?6, ?7, ?8, ?9, ?10 FROM client JOIN user
   WHERE client.id = ?3 AND user.email = ?4
     AND NOT EXISTS (SELECT 1 FROM revocation WHERE kind = 'session' AND key = ?9 ->> 'sessionId')
-    AND (?11 IS NULL OR EXISTS (SELECT 1 FROM session WHERE id_hash = ?11))`;
+    AND (?11 IS NULL OR EXISTS (SELECT 1 FROM session WHERE id_hash = ?11))
+    AND (?12 IS NULL OR EXISTS (SELECT 1 FROM pushed_request WHERE request_hash = ?12 AND expires_at > ?13))`;
+const IS_ADDED = `SELECT 1 FROM authorization_code WHERE code_hash = ?1`;
 /**
  * For a shard, where client and person are anchors. The session lies there too: a session that has just ended gets no
  * code, and its codes are deleted with it.
@@ -142,31 +145,55 @@ export interface CodeCompany {
   readonly beginning?: BeginningSession | undefined;
   /** Statements that need the session. */
   readonly beside?: readonly D1PreparedStatement[];
+  /** The pushed request that the code uses up. Only the directory has it. */
+  readonly pushed?: PushedUse | undefined;
 }
+
+/** A pushed request that is about to be used up (authorize/pushed/pushed-store.ts). */
+export interface PushedUse {
+  readonly hash: string;
+  /** Uses it up, as part of a transaction of the directory. */
+  readonly statement: D1PreparedStatement;
+  /** Uses it up. Returns true to one caller only. */
+  take(): Promise<boolean>;
+}
+
+/** `gone`: the session, the client or the user. `used`: the pushed request, or it has expired. */
+export type Added = "added" | "gone" | "used";
 
 export type CodeStore = ReturnType<typeof createCodeStore>;
 
 /** Authorization codes of one database. `isDirectory`: it has the people and clients too. */
 export const createCodeStore = (db: D1Database, users: Pick<UserStore, "find" | "findBeside">, isDirectory = true) => ({
   /**
-   * Returns false if the session is gone; of the directory, also if the client or the user is.
+   * Adds the code, unless the session is gone; in the directory, also unless the client, the user or the pushed
+   * request is. If the response is lost, the code tells whether the transaction took effect.
    */
-  async add(code: CodeRecord, nowMs: number, { beginning, beside = [] }: CodeCompany = {}): Promise<boolean> {
+  async add(code: CodeRecord, nowMs: number, { beginning, beside = [], pushed }: CodeCompany = {}): Promise<Added> {
     const { challenge } = code;
     const nulled = [code.redirectUri, challenge?.value, challenge?.method, code.nonce].map((value) => value ?? null);
     const authorization = JSON.stringify(code.authorization);
     const values = [code.codeHash, code.grantId, code.clientId, code.email, ...nulled, authorization, code.expiresAtMs];
     const add = isDirectory
-      ? [db.prepare(ADD).bind(...values, beginning?.idHash ?? null)]
+      ? [db.prepare(ADD).bind(...values, beginning?.idHash ?? null, pushed?.hash ?? null, nowMs)]
       : [...clientAnchor(db, code.clientId), db.prepare(ADD_ELSEWHERE).bind(...values, nowMs)];
-    if (beginning !== undefined) {
-      const results = await db.batch([...beginning.statements, ...beside, ...add]);
-      await beginning.tookEffect(results);
-      return (results.at(-1)?.meta.changes ?? 0) > 0;
+    const useUp = isDirectory && pushed !== undefined ? [pushed.statement] : [];
+    const before = beginning === undefined ? [] : [...beginning.statements, ...beside];
+    const after =
+      beginning === undefined ? [db.prepare(TOUCH).bind(code.authorization.sessionId, nowMs), ...beside] : [];
+    let results: readonly D1Result[];
+    try {
+      results = await db.batch([...before, ...add, ...after, ...useUp]);
+    } catch (thrown) {
+      if (!(thrown instanceof StoreUnavailable)) throw thrown;
+      if ((await db.prepare(IS_ADDED).bind(code.codeHash).first()) === null) throw thrown;
+      await beginning?.tookEffect(true);
+      return "added";
     }
-    const touch = db.prepare(TOUCH).bind(code.authorization.sessionId, nowMs);
-    const results = await db.batch([...add, touch, ...beside]);
-    return (results[add.length - 1]?.meta.changes ?? 0) > 0;
+    const changed = (at: number): boolean => (results.at(at)?.meta.changes ?? 0) > 0;
+    await beginning?.tookEffect(changed(beginning.startsAt));
+    if (changed(before.length + add.length - 1)) return "added";
+    return useUp.length > 0 && !changed(-1) ? "used" : "gone";
   },
   /** The code and its user: one round trip of the directory, or one of each database. */
   async find(codeHash: string): Promise<StoredCode | undefined> {

@@ -67,14 +67,20 @@ export const createDeviceStore = (db: D1Database) => ({
   async find(userCode: string, nowMs: number): Promise<FoundDevice | undefined> {
     return (await db.prepare(FIND).bind(userCode, nowMs).first<FoundDevice>()) ?? undefined;
   },
-  /** Decides once. `code`: the place of the code by which the device gets its tokens. */
-  async decide(deviceHash: string, code: TokenPlace | undefined, nowMs: number): Promise<boolean> {
+  /**
+   * Decides once. `code`: the place of the code by which the device gets its tokens. `beside`: other statements of the
+   * transaction.
+   */
+  async decide(
+    deviceHash: string,
+    code: TokenPlace | undefined,
+    nowMs: number,
+    beside: readonly D1PreparedStatement[] = [],
+  ): Promise<boolean> {
     const state = code === undefined ? "denied" : "allowed";
-    const decided = await db
-      .prepare(DECIDE)
-      .bind(deviceHash, state, code === undefined ? null : toPlaceText(code), nowMs)
-      .run();
-    return decided.meta.changes > 0;
+    const decision = db.prepare(DECIDE).bind(deviceHash, state, code === undefined ? null : toPlaceText(code), nowMs);
+    const [decided] = await db.batch([decision, ...beside]);
+    return (decided?.meta.changes ?? 0) > 0;
   },
   /** Undefined for an unknown code, or one of another client. */
   async poll(deviceHash: string, clientId: string, nowMs: number): Promise<PolledDevice | undefined> {

@@ -6,6 +6,8 @@ export interface BeginningSession {
   readonly shard: number;
   /** One transaction, which begins the session if its user may sign in. */
   readonly statements: readonly D1PreparedStatement[];
-  /** Tells from the results whether the session began. If so, ends the one that the browser had in another database. */
-  tookEffect(results: readonly D1Result[]): Promise<boolean>;
+  /** The index of the statement that begins the session. */
+  readonly startsAt: number;
+  /** Call this after the transaction. Ends the session that the browser had in another database. */
+  tookEffect(began: boolean): Promise<void>;
 }

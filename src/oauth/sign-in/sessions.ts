@@ -176,12 +176,11 @@ export async function prepareSession(
   const isBeside = replaced?.shard === shard;
   const { statements, startsAt } = sessions.in({ shard }).startStatements(record, isBeside ? replaced.hash : undefined);
   let started: boolean | undefined;
-  const tookEffect = async (results: readonly D1Result[]): Promise<boolean> => {
-    started = results[startsAt]?.meta.changes === 1;
+  const tookEffect = async (began: boolean): Promise<void> => {
+    started = began;
     if (replaced !== undefined && !isBeside) await sessions.in(replaced).end(replaced.hash);
     if (replaced !== undefined) deps.sessionsEnded(replaced);
     if (started) deps.log.info("session started", { requestId: call.requestId, user: email, provider, sessionId: sid });
-    return started;
   };
   return {
     sid,
@@ -189,8 +188,15 @@ export async function prepareSession(
     shard,
     cookie: setCookie(call, "session", text, names),
     statements,
+    startsAt,
     tookEffect,
-    start: async () => started ?? tookEffect(await sessions.in({ shard }).run(statements)),
+    async start() {
+      if (started !== undefined) return started;
+      const results = await sessions.in({ shard }).run(statements);
+      const began = results[startsAt]?.meta.changes === 1;
+      await tookEffect(began);
+      return began;
+    },
   };
 }
 

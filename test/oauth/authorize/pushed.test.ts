@@ -6,6 +6,7 @@ import { basic } from "../../support/platform/tokens.ts";
 import { appOf, setUpApp } from "../../support/parties/totp.ts";
 import { assertionOf, provenBy } from "../../support/parties/signing-client.ts";
 import { makeSigner } from "../../support/parties/idp/scripted-provider.ts";
+import { everywhere } from "../../support/shards.ts";
 import { APP_URI, errorOf, makeApp, signInThrough, type TestApp } from "../../support/sign-in.ts";
 import { join, makeUser, type TestUser } from "../../support/users.ts";
 
@@ -92,10 +93,21 @@ describe("POST /par", () => {
 
 describe("A pushed request", () => {
   // shows: oauth/pushed-authorization-requests/once
-  it("gives one code, to one of many browsers at once", async () => {
+  it.each([0, 1])("gives one code, to one of many browsers at once, of people in shard %i", async (home) => {
     const requestUri = await referenceOf(web);
-    const answers = await Promise.all([1, 2, 3].map(() => bring(web, requestUri)));
+    const people = await Promise.all([1, 2, 3].map(() => makeUser({ tenant, home })));
+    const ready = await Promise.all(
+      people.map(async (person) => {
+        const from = new Browser();
+        const page = await bring(web, requestUri, {}, from);
+        return () => from.submit(page, { email: person.email, password: person.password });
+      }),
+    );
+    const answers = await Promise.all(ready.map((send) => send()));
     expect(answers.filter((answer) => answer.location !== undefined && codeOf(answer) !== "")).toHaveLength(1);
+    const codes = "SELECT count(*) AS n FROM authorization_code WHERE email IN (SELECT value FROM json_each(?))";
+    const emails = JSON.stringify(people.map(({ email }) => email));
+    expect(await everywhere.prepare(codes).bind(emails).first("n")).toBe(1);
     expect((await bring(web, requestUri)).status).toBe(400);
   });
 

@@ -1,6 +1,7 @@
 import { decodeJwt } from "jose";
 import { afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import { Browser, toInit, type Visit } from "../../support/browser.ts";
+import { atEachCall } from "../../support/each-call.ts";
 import { isolate } from "../../support/isolate.ts";
 import { call, expectJson, ORIGIN } from "../../support/platform/call.ts";
 import { put } from "../../support/platform/operator.ts";
@@ -88,6 +89,22 @@ describe("The device grant", () => {
     // A second use of a device code means that it was stolen, so the tokens are revoked.
     expect(await failureOf(await poll(device))).toBe("400 invalid_grant");
     expect(await failureOf(await call("/oauth2/v1/token", { form }))).toBe("400 invalid_grant");
+  });
+
+  it("is decided by the form that is sent again after a failure of a database", async () => {
+    const { fetch: here } = isolate();
+    await atEachCall(async (breaking) => {
+      let fetch = here;
+      const from = new Browser({ send: (address, init) => fetch(address, toInit(init)) });
+      for (const [name, value] of browser.cookies) from.cookies.set(name, value);
+      const device = await begin();
+      const page = await type(from, device.user_code);
+      fetch = breaking();
+      const first = await from.submit(page, { decision: "allow" });
+      fetch = here;
+      if (first.status >= 500) await from.submit(page, { decision: "allow" });
+      await expectJson(await poll(device), 200);
+    });
   });
 
   // shows: oauth/devices/page

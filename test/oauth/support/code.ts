@@ -76,6 +76,6 @@ export async function codeFor(flow: Flow, options: CodeOptions = {}): Promise<st
     },
     nowMs,
   );
-  if (code === undefined) throw new Error("the client or the user is not there");
+  if (typeof code === "string") throw new Error("the client or the user is not there");
   return code.text;
 }

@@ -1,3 +1,5 @@
+import type { PushedUse } from "../../grants/code-store.ts";
+
 /** `?5`: the most rows of the client. NULL: any number. Rows are counted up to this number only. */
 const ADD = `
   INSERT INTO pushed_request (request_hash, client, sealed, expires_at)
@@ -47,9 +49,10 @@ export const createPushedStore = (db: D1Database) => ({
     ]);
     return results[1]?.results[0]?.sealed;
   },
-  /** Ends the request. Returns true to one caller only. */
-  async take(requestHash: string, nowMs: number): Promise<boolean> {
-    return (await db.prepare(TAKE).bind(requestHash, nowMs).run()).meta.changes > 0;
+  /** The end of the request, which one caller causes. */
+  use(hash: string, nowMs: number): PushedUse {
+    const statement = db.prepare(TAKE).bind(hash, nowMs);
+    return { hash, statement, take: async () => (await statement.run()).meta.changes > 0 };
   },
   /** Deletes at most `limit` requests that expired and returns how many. */
   async deleteExpired(nowMs: number, limit: number): Promise<number> {

@@ -21,7 +21,8 @@ import type { PushedRecord, PushedStore } from "./pushed-store.ts";
  *
  * - The reference is 256 random bits, for the client that pushed. Only client and reference come from the browser: the
  *   forms of the pages carry them, and each step opens the stored parameters again.
- * - Loading a page again is not a second use. The request is used up by its code.
+ * - Loading a page again is not a second use. The request is used up by its answer, so a step that failed can be
+ *   repeated.
  */
 export const PUSHED_LIFETIME_SEC = 90;
 /** Leaves people time to sign in. */
