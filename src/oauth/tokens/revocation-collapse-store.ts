@@ -5,11 +5,13 @@ import { ACCESS_TOKEN_LIFETIME_SEC } from "./lifetimes.ts";
  * Bounds the revocations of the whole platform, because each isolate holds all of them.
  *
  *   up to 100,000   nothing
- *   more            all tokens of the clients with the most rows end: one row replaces all rows of such a client, until
+ *   more            a person with over 10 rows of a client loses all that the client got of it: one row replaces them.
+ *                   So nobody ends tokens of others by ending very many of their own
+ *   still more      all tokens of the clients with the most rows end: one row replaces all rows of such a client, until
  *                   75,000 are left
  *   still more      rows without a client, such as those of users: the whole platform's tokens end, by one row
  *
- * The cut-off of a client or of the platform includes a row if it was made when every token that the row revokes had
+ * A cut-off includes a row if it was made when every token that the row revokes had
  * been issued. A row without an end may revoke a token that is being issued at the same time; a request takes at most
  * a minute for that (LATE_ISSUE_SEC), so a row is included from the age of a minute on. Its age follows from its
  * expiry. So a row is only deleted beside a cut-off that revokes as much, whoever else writes at the same time.
@@ -21,7 +23,13 @@ import { ACCESS_TOKEN_LIFETIME_SEC } from "./lifetimes.ts";
  * difference to the newest one bounds the number of rows since. It counts milliseconds too, so a count of fewer rows
  * than the bound is made again after some seconds to minutes, by the next revocation.
  */
-export const REVOCATION_BOUND = { rows: 100_000, collapsedFrom: 90_000, left: 75_000, gainAtLeast: 10_000 } as const;
+export const REVOCATION_BOUND = {
+  rows: 100_000,
+  collapsedFrom: 90_000,
+  left: 75_000,
+  gainAtLeast: 10_000,
+  few: 10,
+} as const;
 export type RevocationBound = { readonly [name in keyof typeof REVOCATION_BOUND]: number };
 
 /** The key of the row that revokes the tokens of all tenants, of organizations and of none. No tenant has this name. */
@@ -43,11 +51,21 @@ const NOW_SEC = "unixepoch()";
 const RECOUNT = `
   UPDATE revocation_bound SET seq = ${NEWEST},
     living = (SELECT count(*) FROM revocation WHERE expires_sec > ${NOW_SEC} AND kind <> 'session')`;
+/** The row that replaces a family (revoked-tokens-store.ts): tokens and grants of a person and a client together. */
+const FAMILY = "ltrim(row.client, '|')";
 /** The bound comes first in each join, so that rows are read only if there are too many. */
 const SQL = {
   isDue: `SELECT living + ${NEWEST} - seq > ?1 AS isDue FROM revocation_bound WHERE id = 1`,
   recountIfDue: `${RECOUNT} WHERE id = 1 AND living + ${NEWEST} - seq > ?1`,
   recountIfCollapsed: `${RECOUNT} WHERE id = 1 AND living > ?1`,
+  cutOffPeople: `
+    INSERT OR REPLACE INTO revocation (seq, kind, key, until_ms, expires_sec, issued_to)
+    SELECT ${NEXT_REVOCATION}, 'grant', name, ${DATABASE_NOW_MS}, ?3, issuedTo FROM (
+      SELECT ${FAMILY} AS name, min(row.issued_to) AS issuedTo
+      FROM revocation_bound AS bound CROSS JOIN revocation AS row
+      WHERE bound.id = 1 AND bound.living > ?1 AND row.expires_sec > ${NOW_SEC}
+        AND row.expires_sec <= ${NOW_SEC} + ${ACCESS_TOKEN_LIFETIME_SEC} AND row.client IS NOT NULL
+      GROUP BY name HAVING count(*) > ?2)`,
   cutOffClients: `
     INSERT OR REPLACE INTO revocation (seq, kind, key, until_ms, expires_sec)
     SELECT ${NEXT_REVOCATION}, 'client', name, ${DATABASE_NOW_MS}, ?3 FROM (
@@ -71,6 +89,7 @@ const deleteIncluded = (cutOff: string): string => `
     SELECT row.seq FROM revocation_bound AS bound CROSS JOIN revocation AS row CROSS JOIN revocation AS cut_off
     WHERE bound.id = 1 AND bound.living > ?1 AND row.expires_sec > 0 AND ${cutOff} AND row.expires_sec <= cut_off.expires_sec
       AND row.expires_sec * 1000 <= cut_off.until_ms + ${ACCESS_TOKEN_LIFETIME_SEC} * 1000)`;
+const DELETE_OF_PEOPLE = deleteIncluded(`cut_off.kind = 'grant' AND cut_off.key = ${FAMILY}`);
 const DELETE_OF_CLIENTS = deleteIncluded("cut_off.kind = 'client' AND cut_off.key = row.issued_to");
 const DELETE_OF_ALL = deleteIncluded(
   `cut_off.kind = 'tenant' AND cut_off.key = '${EVERY_TENANT}' AND row.kind <> 'session'`,
@@ -83,16 +102,21 @@ export function createRevocationCollapseStore(db: D1Database, bound: RevocationB
     /** Returns a row with `isDue` 1 if there may be too many rows. Reads two rows. */
     isDueStatement: (): D1PreparedStatement => db.prepare(SQL.isDue).bind(bound.rows),
     /**
-     * Collapses rows if there are too many, in one transaction. Returns the clients whose tokens ended, and whether all
-     * tokens did. `reportStatement`: an audit row if the statement before it changed a row.
+     * Collapses rows if there are too many, in one transaction. Returns how often a person lost what a client got of
+     * it, the clients whose tokens ended, and whether all tokens did. `reportStatement`: an audit row if the statement
+     * before it changed a row.
      */
     async collapse(
       expiresSec: number,
-      reportStatement: (whose: "clients" | "all") => D1PreparedStatement,
-    ): Promise<{ readonly clients: readonly string[]; readonly all: boolean }> {
+      reportStatement: (whose: "people" | "clients" | "all") => D1PreparedStatement,
+    ): Promise<{ readonly people: number; readonly clients: readonly string[]; readonly all: boolean }> {
       const from = bound.collapsedFrom;
-      const [, clients, , , , all] = await db.batch<{ key: string }>([
+      const [, people, , , , clients, , , , all] = await db.batch<{ key: string }>([
         db.prepare(SQL.recountIfDue).bind(bound.rows),
+        db.prepare(SQL.cutOffPeople).bind(from, bound.few, expiresSec),
+        reportStatement("people"),
+        db.prepare(DELETE_OF_PEOPLE).bind(from),
+        db.prepare(SQL.recountIfCollapsed).bind(from),
         db.prepare(SQL.cutOffClients).bind(from, bound.left, expiresSec),
         reportStatement("clients"),
         db.prepare(DELETE_OF_CLIENTS).bind(from),
@@ -102,7 +126,11 @@ export function createRevocationCollapseStore(db: D1Database, bound: RevocationB
         db.prepare(DELETE_OF_ALL).bind(from),
         db.prepare(SQL.recountIfCollapsed).bind(from),
       ]);
-      return { clients: (clients?.results ?? []).map(({ key }) => key), all: (all?.results ?? []).length > 0 };
+      return {
+        people: people?.meta.changes ?? 0,
+        clients: (clients?.results ?? []).map(({ key }) => key),
+        all: (all?.results ?? []).length > 0,
+      };
     },
   };
 }

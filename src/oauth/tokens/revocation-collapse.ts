@@ -5,6 +5,11 @@ import { allExpiredSec } from "./access-token.ts";
 import { REVOCATION_BOUND, type RevocationCollapseStore } from "./revocation-collapse-store.ts";
 
 const REASON = `over ${REVOCATION_BOUND.rows} revocations of the platform`;
+const ENDED = {
+  people: { subject: "users", what: "all that clients got of the people with most of them" },
+  clients: { subject: "clients", what: "all that the clients with most of them got" },
+  all: { subject: "tenants", what: "all that anybody got" },
+} as const;
 
 /**
  * Collapses the platform's revocations if there are too many, with an audit row. Runs beside the answer of whoever
@@ -18,12 +23,13 @@ export const createRevocationCollapse =
       const ended = await store.collapse(allExpiredSec(nowMs), (whose) =>
         audit.statement("if changed", {
           ...about,
-          subject: whose === "all" ? "tenants" : "clients",
-          reason: `${REASON}: all that ${whose === "all" ? "anybody" : "the clients with most of them"} got until now is void`,
+          subject: ENDED[whose].subject,
+          reason: `${REASON}: ${ENDED[whose].what} until now is void`,
         }),
       );
-      if (ended.all || ended.clients.length > 0)
-        log.error("revocations collapsed", { clients: ended.clients.join(" "), all: ended.all, reason: REASON });
+      const { people, clients, all } = ended;
+      if (all || clients.length + people > 0)
+        log.error("revocations collapsed", { people, clients: clients.join(" "), all, reason: REASON });
     } catch (thrown) {
       log.error("revocations not bounded", { error: describeError(thrown) });
     }

@@ -8,6 +8,7 @@ import {
   createRevocationCollapseStore,
   type RevocationBound,
 } from "../../../src/oauth/tokens/revocation-collapse-store.ts";
+import { grantFamily, tokenRevocation } from "../../../src/oauth/tokens/revoked-tokens-store.ts";
 import { RevocationTable } from "../../../src/oauth/tokens/revocation-table.ts";
 import { makeKey } from "../../../src/oauth/tokens/signing-key.ts";
 import { accessKey, createTrustStore } from "../../../src/oauth/tokens/trust-store.ts";
@@ -18,7 +19,7 @@ import { createIsolate } from "../../../src/platform/copies/isolate.ts";
 import { systemRandom } from "../../../src/platform/runtime/random.ts";
 import { createSealer } from "../../../src/platform/secrets/seal.ts";
 
-const BOUND: RevocationBound = { rows: 40, collapsedFrom: 30, left: 15, gainAtLeast: 5 };
+const BOUND: RevocationBound = { rows: 40, collapsedFrom: 30, left: 15, gainAtLeast: 5, few: 3 };
 const MAX = Number.MAX_SAFE_INTEGER;
 const sealer = createSealer([{ id: "t", bytes: new Uint8Array(32) }], systemRandom);
 const noAudit = { statement: () => env.DB.prepare("SELECT 1"), note: async () => {} };
@@ -30,22 +31,30 @@ interface Row {
   readonly kind?: string;
   readonly key: string;
   readonly issuedTo?: string;
+  /** The person whose token or grant it was, besides the client. */
+  readonly person?: string;
   readonly untilMs?: number;
   /** The age of a row that revokes without a time limit. It follows from the row's expiry. */
   readonly ageSec?: number;
 }
 
 async function insert(rows: readonly Row[]): Promise<void> {
-  const list = rows.map(({ kind = "grant", key, issuedTo = null, untilMs = MAX, ageSec = 120 }) => ({
+  const familyOf = (kind: string, user: string, clientId: string): string | undefined =>
+    kind === "token"
+      ? tokenRevocation({ tokenId: "", user, clientId }, 0).family?.key
+      : grantFamily(user, clientId).key;
+  const list = rows.map(({ kind = "grant", key, issuedTo, person, untilMs = MAX, ageSec = 120 }) => ({
     kind,
     key,
     issuedTo,
+    family: person && familyOf(kind, person, issuedTo ?? ""),
     untilMs,
     expiresSec: allExpiredSec(Date.now()) - ageSec,
   }));
   await env.DB.prepare(
-    `INSERT INTO revocation (kind, key, until_ms, expires_sec, issued_to)
-     SELECT value ->> 'kind', value ->> 'key', value ->> 'untilMs', value ->> 'expiresSec', value ->> 'issuedTo' FROM json_each(?1)`,
+    `INSERT INTO revocation (kind, key, until_ms, expires_sec, issued_to, client)
+     SELECT value ->> 'kind', value ->> 'key', value ->> 'untilMs', value ->> 'expiresSec', value ->> 'issuedTo',
+       value ->> 'family' FROM json_each(?1)`,
   )
     .bind(JSON.stringify(list))
     .run();
@@ -105,7 +114,7 @@ describe("Too many revocations of the platform", () => {
       ...some(10, { issuedTo: "medium" }),
       ...some(8, { issuedTo: "small" }),
     ]);
-    expect(await collapse()).toEqual({ clients: ["large", "medium"], all: false });
+    expect(await collapse()).toEqual({ people: 0, clients: ["large", "medium"], all: false });
     expect(await names()).toEqual([
       ...some(8, { issuedTo: "small" }).map(({ key }) => `grant ${key}`),
       "client large",
@@ -122,13 +131,48 @@ describe("Too many revocations of the platform", () => {
     expect(await isRevoked({ grantId: "another", clientId: "large", recordsAsOfMs: Date.now() + 1_000 })).toBe(false);
   });
 
+  // shows: oauth/access-tokens/a-row-for-a-family
+  it("become one row of each person who has many of a client, before a client loses anything", async () => {
+    const of = (rows: number, person: string, more: Partial<Row> = {}) =>
+      some(rows, { issuedTo: "large", person, ...more }, `${person} ${more.kind ?? "grant"}`);
+    await insert([
+      ...of(20, "ada@a.example"),
+      ...of(2, "bob@a.example"),
+      ...of(2, "bob@a.example", { kind: "token" }),
+      ...of(3, "cid@a.example"),
+      ...of(9, "eve@a.example", { issuedTo: "small" }),
+    ]);
+    expect(await collapse()).toEqual({ people: 3, clients: [], all: false });
+    expect(new Set(await names())).toEqual(
+      new Set([
+        ...of(3, "cid@a.example").map(({ key }) => `grant ${key}`),
+        `grant ${accessKey("ada@a.example", "large")}`,
+        `grant ${accessKey("bob@a.example", "large")}`,
+        `grant ${accessKey("eve@a.example", "small")}`,
+      ]),
+    );
+    const ada = { clientId: "large", user: "ada@a.example" };
+    expect(await isRevoked({ ...ada, grantId: "ada@a.example grant-3" })).toBe(true);
+    expect(await isRevoked({ ...ada, grantId: "another", userAsOfMs: Date.now() + 1_000 })).toBe(false);
+    expect(await isRevoked({ clientId: "large", user: "zoe@a.example" })).toBe(false);
+    expect(await isRevoked({ clientId: "small", user: "ada@a.example" })).toBe(false);
+  });
+
+  it("keep the rows of a person's grants whose tokens may still be being issued", async () => {
+    const of = { issuedTo: "large", person: "ada@a.example" };
+    await insert([...some(25, of), ...some(10, { ...of, ageSec: 10 }, "young")]);
+    expect(await collapse()).toMatchObject({ people: 1, clients: [] });
+    expect(await count()).toBe(11);
+    expect(await isRevoked({ grantId: "young-3", clientId: "large", recordsAsOfMs: Date.now() + 1_000 })).toBe(true);
+  });
+
   it("stay where there are not too many, and the count costs nothing until there may be", async () => {
     await insert(some(29, { issuedTo: "large" }));
     await env.DB.prepare("UPDATE revocation_bound SET seq = (SELECT max(seq) FROM revocation), living = 29").run();
     const result = await bound.isDueStatement().all<{ isDue: number }>();
     expect(result.results).toEqual([{ isDue: 0 }]);
     expect(result.meta.rows_read).toBeLessThan(5);
-    expect(await collapse()).toEqual({ clients: [], all: false });
+    expect(await collapse()).toEqual({ people: 0, clients: [], all: false });
     expect(await count()).toBe(29);
   });
 
@@ -139,7 +183,7 @@ describe("Too many revocations of the platform", () => {
         some(kind === "session" ? 3 : 14, { kind, untilMs: kind === "user" ? Date.now() - 120_000 : MAX }, kind),
       ),
     );
-    expect(await collapse()).toEqual({ clients: [], all: true });
+    expect(await collapse()).toEqual({ people: 0, clients: [], all: true });
     expect(await names("kind <> 'session'")).toEqual(["tenant *"]);
     expect(await count()).toBe(4);
     for (const revoked of [
@@ -155,14 +199,14 @@ describe("Too many revocations of the platform", () => {
 
   it("are not too many by sessions, which people end by themselves", async () => {
     await insert([...some(100, { kind: "session" }, "session"), ...some(10, { issuedTo: "app" })]);
-    expect(await collapse()).toEqual({ clients: [], all: false });
+    expect(await collapse()).toEqual({ people: 0, clients: [], all: false });
     expect(await count()).toBe(110);
     expect(await isRevoked({})).toBe(false);
   });
 
   it("keep the row of a grant whose tokens may still be being issued", async () => {
     await insert([...some(25, { issuedTo: "large" }), ...some(20, { issuedTo: "large", ageSec: 10 }, "young")]);
-    expect(await collapse()).toEqual({ clients: ["large"], all: false });
+    expect(await collapse()).toEqual({ people: 0, clients: ["large"], all: false });
     expect(await names("kind = 'grant'")).toHaveLength(20);
     expect(await isRevoked({ grantId: "young-3", clientId: "large", recordsAsOfMs: Date.now() + 1_000 })).toBe(true);
   });
