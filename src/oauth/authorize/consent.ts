@@ -37,9 +37,10 @@ export async function promptConsent(
   const consent = requestedConsent(deps, client, granted);
   // Consent is asked for each device, since a person can be talked into typing the code of somebody else's device.
   const asksEachTime = device !== undefined || rule === "always";
-  if (asksEachTime && allowed === JSON.stringify(consent)) return undefined;
+  const isAsked = allowed === JSON.stringify(consent);
+  if (asksEachTime && isAsked) return undefined;
   const stored = await findStored(deps, client, consent);
-  if (!asksEachTime && !asksConsent && isAllowed(consent, stored)) return undefined;
+  if (!asksEachTime && (!asksConsent || isAsked) && isAllowed(consent, stored)) return undefined;
   const reason = `${user.email} has not given client ${client.id} consent`;
   if (stored === undefined)
     return refusedAnswer(deps, request, refused("access_denied", "The client has just been removed.", reason), call);
@@ -52,8 +53,7 @@ export async function promptConsent(
     status: stale ? 400 : 200,
     action: `${deps.pagesBase(call)}/consent`,
     hidden: {
-      // Asks for no sign-in and no consent again.
-      request: await toTextAfterSignIn(deps, request, { sid: identity.sid, beforeConsent: false }),
+      request: await toTextAfterSignIn(deps, request, identity.sid),
       asked: JSON.stringify(consent),
       csrf: await csrfToken(deps, consentFormKey(identity.sid, JSON.stringify(consent))),
     },

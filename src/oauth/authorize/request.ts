@@ -107,23 +107,18 @@ async function toParameters(
   return { ...parameters, ...explicit, ...expected };
 }
 
-/** A step of the request after its sign-in. */
-export interface AfterSignIn {
-  /** The session of the sign-in. */
-  readonly sid: string;
-  /** The person is still to be asked for consent, if the client wants that each time. */
-  readonly beforeConsent: boolean;
-}
-
-/** The request for a page after its sign-in: without parameters that ask for another sign-in. */
+/**
+ * The request for a page after its sign-in: without parameters that ask for another sign-in. `prompt=consent` stays,
+ * since the sign-in may end while the page is open. `sid`: the session of the sign-in.
+ */
 export async function toParametersAfterSignIn(
   deps: Pick<AuthorizeDeps, "names" | "sealer">,
   request: AuthorizationRequest,
-  { sid, beforeConsent }: AfterSignIn,
+  sid: string,
 ): Promise<Readonly<Record<string, string>>> {
   const { prompt: _prompt, max_age: _maxAge, ...parameters } = await toParameters(deps, request);
+  const { asksConsent } = request;
   const { pushed } = request.parameters;
-  const asksConsent = beforeConsent && request.asksConsent;
   if (pushed === undefined) return asksConsent ? { ...parameters, prompt: "consent" } : parameters;
   return {
     ...parameters,
@@ -135,9 +130,9 @@ export async function toParametersAfterSignIn(
 export async function toTextAfterSignIn(
   deps: Pick<AuthorizeDeps, "names" | "sealer">,
   request: AuthorizationRequest,
-  after: AfterSignIn,
+  sid: string,
 ): Promise<string> {
-  const { id_token_hint: _hint, ...parameters } = await toParametersAfterSignIn(deps, request, after);
+  const { id_token_hint: _hint, ...parameters } = await toParametersAfterSignIn(deps, request, sid);
   return new URLSearchParams(parameters).toString();
 }
 

@@ -80,7 +80,7 @@ async function enterFirstCode(deps: AuthorizeDeps, call: AnyCall, entered: Enter
     ...pageContext(call, request.parameters.get("ui_locales"), request.brand),
     codes: done.recoveryCodes,
     action: `${deps.pagesBase(call)}/second-factor`,
-    hidden: { request: await toTextAfterSignIn(deps, request, { sid: done.session.sid, beforeConsent: true }) },
+    hidden: { request: await toTextAfterSignIn(deps, request, done.session.sid) },
     formTargets: formTargets(request),
   });
   return done.signIn(page);

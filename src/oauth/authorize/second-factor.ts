@@ -52,7 +52,7 @@ export async function promptSecondFactor(
     formTargets: formTargets(request),
   } as const;
   const hidden = {
-    request: await toTextAfterSignIn(deps, request, { sid: identity.sid, beforeConsent: true }),
+    request: await toTextAfterSignIn(deps, request, identity.sid),
     csrf: await csrfToken(deps, codeFormKey(identity.sid)),
   };
   if (asks)

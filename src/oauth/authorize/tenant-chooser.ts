@@ -25,7 +25,7 @@ export async function chooseTenant(
   const { parameters, client } = request;
   const { names } = deps;
   // The user has signed in as the client wants, so the choice must not ask for a sign-in again.
-  const { scope, ...hidden } = await toParametersAfterSignIn(deps, request, { sid, beforeConsent: true });
+  const { scope, ...hidden } = await toParametersAfterSignIn(deps, request, sid);
   if (Object.values(hidden).some((value) => CHANGED_BY_FORMS.test(value))) {
     const failure = refused(
       "invalid_request",

@@ -12,6 +12,7 @@ import { OPERATOR, put } from "../../support/platform/operator.ts";
 import { makeTenant } from "../../support/platform/tenants.ts";
 import { basic, tokenFor } from "../../support/platform/tokens.ts";
 import { unique } from "../../support/platform/unique.ts";
+import { everywhere } from "../../support/shards.ts";
 import { errorOf, makeApp, signInThrough, visit, type TestApp } from "../../support/sign-in.ts";
 import { makeUser, type TestUser } from "../../support/users.ts";
 
@@ -115,6 +116,43 @@ describe("A third-party client", () => {
   });
 
   // shows: oauth/consent/words
+  it.each(["sent", "pushed"])(
+    "is asked about again with prompt=consent, %s, though the sign-in ends while the page is open",
+    async (how) => {
+      const app = await makeApp({ tenant, thirdParty: true });
+      const eve = await makeUser({ tenant });
+      const credentials = { email: eve.email, password: eve.password };
+      const from = new Browser();
+      await from.submit(await signInThrough(from, app, eve, VIEW), { decision: "allow" });
+      const wish = { response_type: "code", redirect_uri: app.redirectUri, ...VIEW, prompt: "consent" };
+      const ask = async (): Promise<Visit> => {
+        if (how === "sent") return visit(from, app, wish);
+        const pushed = await call("/oauth2/v1/par", { form: wish, headers: { authorization: basic(app) } });
+        const { request_uri } = await expectJson<{ request_uri: string }>(pushed, 201);
+        const query = new URLSearchParams({ client_id: app.clientId, request_uri });
+        return from.get(`${OAUTH}/authorize?${query.toString()}`);
+      };
+      const endings = [
+        // Nobody is signed in any more: the page of the sign-in leads back.
+        async (page: Visit) => {
+          await everywhere.prepare("DELETE FROM session WHERE email = ?").bind(eve.email).run();
+          return from.submit(await from.submit(page, { decision: "allow" }), credentials);
+        },
+        // A sign-in of the same person in another tab.
+        async (page: Visit) => {
+          await from.submit(await visit(from, app, { ...VIEW, prompt: "login" }), credentials);
+          const next = await from.submit(page, { decision: "allow" });
+          return next.html.includes('name="password"') ? from.submit(next, credentials) : next;
+        },
+      ];
+      for (const ending of endings) {
+        const again = await ending(await ask());
+        expect(isConsentPage(again)).toBe(true);
+        expect(codeOf(await from.submit(again, { decision: "allow" }))).not.toBeNull();
+      }
+    },
+  );
+
   it("asks in the words of the services that its tenant uses, and by the name where there are none", async () => {
     const [mine, theirs] = [unique("svc"), unique("svc")];
     const scopes = ["view", "edit.*", "other"].map((name) => `${mine}.${name}`);
