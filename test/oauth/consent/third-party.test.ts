@@ -125,7 +125,7 @@ describe("A third-party client", () => {
       const from = new Browser();
       await from.submit(await signInThrough(from, app, eve, VIEW), { decision: "allow" });
       const wish = { response_type: "code", redirect_uri: app.redirectUri, ...VIEW, prompt: "consent" };
-      const ask = async (): Promise<Visit> => {
+      const request = async (): Promise<Visit> => {
         if (how === "sent") return visit(from, app, wish);
         const pushed = await call("/oauth2/v1/par", { form: wish, headers: { authorization: basic(app) } });
         const { request_uri } = await expectJson<{ request_uri: string }>(pushed, 201);
@@ -146,7 +146,7 @@ describe("A third-party client", () => {
         },
       ];
       for (const ending of endings) {
-        const again = await ending(await ask());
+        const again = await ending(await request());
         expect(isConsentPage(again)).toBe(true);
         expect(codeOf(await from.submit(again, { decision: "allow" }))).not.toBeNull();
       }
