@@ -1018,6 +1018,33 @@ describe("a deployment", () => {
       expect(planned.code, planned.output).toBe(0);
     });
 
+    it("takes no canary that would inherit seal keys which the running version lacks", async () => {
+      const canary = () => deploy(["production", ...atPlatform(), "--canary", "10", "--plan"], ONLY_SECRET);
+      const messages = kept.versions.map(({ metadata }) => metadata.annotations["workers/message"]);
+      expect(messages).toContainEqual(expect.stringMatching(/, with secrets [A-Z_ ]*\bSEAL_KEYS\b/));
+      const old = upload("0.0.8");
+      upload("0.0.9", undefined, ", with secrets OPERATOR_CLIENT_SECRET OTLP_HEADERS");
+      // A rollback that brings old secrets back.
+      share([old, 100]);
+      const planned = await canary();
+      expect(planned.code, planned.output).toBe(0);
+      for (const about of [", with secrets OPERATOR_CLIENT_SECRET SEAL_KEYS", ", with secrets", ""]) {
+        upload("0.0.10", undefined, about);
+        expect(await nothingChanges(canary())).toContain(
+          `not those of version ${old.id}, which runs since a rollback. Its SEAL_KEYS may be others`,
+        );
+        worker().versions.pop();
+      }
+      upload("0.0.10", undefined, ", with secrets OTLP_HEADERS");
+      const plain = await deploy(["production", ...atPlatform(), "--plan"], ONLY_SECRET);
+      expect(plain.output).toContain("those of the version that was uploaded last, not of the one that runs");
+      // Deployed without a canary: what runs is the newest again.
+      share([upload("0.0.8"), 100]);
+      const again = await canary();
+      expect(again.code, again.output).toBe(0);
+      expect(again.output).not.toContain("uploaded last");
+    });
+
     it("needs the flags for a canary too", async () => {
       writeDeployment(
         "production",

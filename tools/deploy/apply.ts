@@ -13,7 +13,7 @@ import { WRANGLER_CONFIG, type Deployment } from "./deployment.ts";
 import { appliedMigrations, findDatabaseId, type Found } from "./found.ts";
 import { writePlainMigrations } from "./migrations.ts";
 import { oldSecrets } from "./rollback.ts";
-import { newestVersion, SECRETS_AS_BEFORE, type Version } from "./versions.ts";
+import { aboutSecrets, newestVersion, type Version } from "./versions.ts";
 
 /**
  * Brings the account to the state that the file describes. Each step makes only what is missing, so a deployment that
@@ -35,11 +35,13 @@ export interface Steps {
 export const OBJECT_UPDATE = ["--durable-objects-code-update-mode", "deferred 30s"];
 /** The same in a call of our own. */
 const OBJECT_UPDATE_STRATEGY = { mode: "deferred", max_delay: 30 };
-/** Names the release in the list of versions, and says whether secrets came with it, which a rollback reads. */
-const tag = (secrets: Steps["secrets"]): string[] => {
-  const about = Object.keys(secrets).length === 0 ? SECRETS_AS_BEFORE : ", with secrets";
-  return ["--tag", VERSION, "--message", `Plinth ${VERSION}${about}`];
-};
+/** Names the release in the list of versions, and the secrets that come with it, which rollbacks and canaries read. */
+const tag = (secrets: Steps["secrets"]): string[] => [
+  "--tag",
+  VERSION,
+  "--message",
+  `Plinth ${VERSION}${aboutSecrets(Object.keys(secrets))}`,
+];
 /** Cloudflare's refusal to deploy a version since whose time secrets have changed. */
 const SECRETS_CHANGED = 10_220;
 const DAY_SEC = 86_400;

@@ -1,10 +1,11 @@
 import { VERSION } from "../../scripts/lib/version.ts";
 import { UserError } from "../../scripts/lib/user-error.ts";
+import type { Cloudflare } from "./cloudflare.ts";
 import type { Deployment } from "./deployment.ts";
 import { changedVars } from "./plan.ts";
 import { newClasses, newShards, releaseOf } from "./rollback.ts";
 import type { Secrets } from "./secrets.ts";
-import type { RunningVersion } from "./versions.ts";
+import { nextTakesOver, type RunningVersion } from "./versions.ts";
 
 /**
  * A canary: two versions share the requests. Cloudflare runs no third one beside them.
@@ -41,11 +42,12 @@ End the canary first:
 }
 
 /** Refuses a canary that cannot run beside the running version. */
-export function checkCanary(
+export async function checkCanary(
+  cloudflare: Cloudflare,
   deployment: Deployment,
   running: RunningVersion | undefined,
   secrets: Secrets["values"],
-): RunningVersion {
+): Promise<RunningVersion> {
   if (running === undefined)
     throw new UserError("A first deployment has nothing to stand beside. Deploy it without --canary.");
   if (newClasses(running).length > 0)
@@ -63,6 +65,10 @@ export function checkCanary(
   if (secrets["SEAL_KEYS"] !== undefined)
     throw new UserError(
       `\nNothing was changed. SEAL_KEYS takes no canary: the running version could not open what the new one seals with another key, and would issue no tokens. Deploy the keys without --canary first: npm run deploy -- ${deployment.name}. Then begin the canary without SEAL_KEYS.`,
+    );
+  if (!(await nextTakesOver(cloudflare, deployment, running, "SEAL_KEYS")))
+    throw new UserError(
+      `\nNothing was changed. The canary would get the secrets of the version that was uploaded last, not those of version ${running.id}, which runs since a rollback. Its SEAL_KEYS may be others: the running version could not open what the canary seals, and would issue no tokens. Deploy once without --canary, this release or the one that runs (${releaseOf(running)}); then both have the same keys.`,
     );
   return running;
 }

@@ -31,7 +31,7 @@ import { firstOperator } from "./first-operator.ts";
 import { ESCROW, keepSecrets, planSecrets } from "./secrets.ts";
 import { askUsedSealKeys, type UsedSealKeys } from "./sealed.ts";
 import { checkZones, smokeTest, type Check } from "./smoke.ts";
-import { haveSameSecrets, runningVersions } from "./versions.ts";
+import { haveSameSecrets, nextTakesOver, runningVersions } from "./versions.ts";
 
 export const HELP = `npm run deploy -- <name> [what] [options]     puts a platform on Cloudflare; safe to repeat
 
@@ -136,9 +136,16 @@ async function deployAll(name: string, options: Options): Promise<void> {
   const { s3 } = parseWithS3({ ...deployment.vars, ...PLACEHOLDER_SECRETS, ...secrets.values }, s3Secrets);
   await checkS3(s3, s3Secrets, found.worker?.secrets ?? new Set(), [deployment.bucket]);
 
-  const plan = makePlan(deployment, found, migrationNames(), secrets, newClasses(found.worker));
+  const newest = running.at(-1);
+  const others =
+    newest === undefined || (await nextTakesOver(cloudflare, deployment, newest))
+      ? []
+      : ["~ secrets that are not given: those of the version that was uploaded last, not of the one that runs"];
+  const secretPlan = { ...secrets, changes: [...secrets.changes, ...others] };
+  const plan = makePlan(deployment, found, migrationNames(), secretPlan, newClasses(found.worker));
   show(deployment, cloudflare, plan);
-  const proven = percent === undefined ? undefined : checkCanary(deployment, running[0], secrets.values);
+  const proven =
+    percent === undefined ? undefined : await checkCanary(cloudflare, deployment, running[0], secrets.values);
   refuse(plan, options);
   if (options.plan === true) return;
   await confirm(options, "Go on?", "y");

@@ -28,7 +28,13 @@ interface ApiVersion {
 }
 
 /** Ends the message of a version that was uploaded without secrets: it has those of the version before it. */
-export const SECRETS_AS_BEFORE = ", secrets as before";
+const SECRETS_AS_BEFORE = ", secrets as before";
+/** Otherwise the message ends with the names of those that came with it. The others are as before. */
+const WITH_SECRETS = /, with secrets ([A-Z0-9_ ]+)$/;
+
+/** The end of the message of a version that is uploaded with these secrets. */
+export const aboutSecrets = (names: readonly string[]): string =>
+  names.length === 0 ? SECRETS_AS_BEFORE : `, with secrets ${names.join(" ")}`;
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
@@ -55,21 +61,57 @@ export async function newestVersion({ account }: Cloudflare, { worker }: Deploym
  * those of the version before it. Nobody can read a secret back, and versions of other tools say nothing.
  */
 export async function haveSameSecrets(
-  { account }: Cloudflare,
-  { worker }: Deployment,
+  cloudflare: Cloudflare,
+  deployment: Deployment,
   versions: readonly Version[],
 ): Promise<boolean> {
   const numbers = versions.map(({ number }) => number);
-  const [first, last] = [Math.min(...numbers), Math.max(...numbers)];
-  const all = await account.list<ApiVersion>(`/workers/scripts/${worker}/versions`);
-  const same = new Set(all.filter(tookSecretsOver).map(({ number }) => number));
-  for (let number = first + 1; number <= last; number++) if (!same.has(number)) return false;
+  const all = await uploads(cloudflare, deployment);
+  return allTookOver(all, Math.min(...numbers), Math.max(...numbers), (names) => names.length === 0);
+}
+
+/**
+ * True if the next upload surely takes over the secrets that this version has, or the one of this name. It takes those
+ * of the newest upload, which is another version after a rollback.
+ */
+export async function nextTakesOver(
+  cloudflare: Cloudflare,
+  deployment: Deployment,
+  { number }: Version,
+  secret?: string,
+): Promise<boolean> {
+  const all = await uploads(cloudflare, deployment);
+  const newest = Math.max(number, ...all.map((one) => one.number));
+  return allTookOver(all, number, newest, (names) =>
+    secret === undefined ? names.length === 0 : !names.includes(secret),
+  );
+}
+
+const uploads = ({ account }: Cloudflare, { worker }: Deployment): Promise<ApiVersion[]> =>
+  account.list<ApiVersion>(`/workers/scripts/${worker}/versions`);
+
+/** True if every upload after `first` up to `last` names its secrets, and `isSame` is true of these names. */
+function allTookOver(
+  all: readonly ApiVersion[],
+  first: number,
+  last: number,
+  isSame: (names: readonly string[]) => boolean,
+): boolean {
+  const given = new Map(all.map((one) => [one.number, secretsGiven(one)]));
+  for (let number = first + 1; number <= last; number++) {
+    const names = given.get(number);
+    if (names === undefined || !isSame(names)) return false;
+  }
   return true;
 }
 
-const tookSecretsOver = ({ annotations }: ApiVersion): boolean =>
-  annotations?.["workers/message"]?.endsWith(SECRETS_AS_BEFORE) === true &&
-  annotations["workers/triggered_by"] !== "secret";
+/** The names of the secrets that came with an upload. Undefined: not known. */
+function secretsGiven({ annotations = {} }: ApiVersion): readonly string[] | undefined {
+  const { "workers/message": message = "", "workers/triggered_by": trigger } = annotations;
+  if (trigger === "secret") return undefined;
+  if (message.endsWith(SECRETS_AS_BEFORE)) return [];
+  return WITH_SECRETS.exec(message)?.[1]?.split(" ");
+}
 
 /** The versions that share the requests, the older one first. None for a Worker that is not there. */
 export async function runningVersions(cloudflare: Cloudflare, deployment: Deployment): Promise<RunningVersion[]> {
