@@ -91,14 +91,16 @@ function checkResult(
 }
 
 function claimFault({ payload, protectedHeader }: JWTVerifyResult, expected: ExpectedIdToken): string | undefined {
-  const { aud, azp, sub, nonce, auth_time: authTime } = payload;
+  const { aud, azp, nonce, auth_time: authTime } = payload;
+  // A large number would be another one in JavaScript, and so another account.
+  const sub: unknown = payload.sub;
   // Another kind of token of the same provider (RFC 8725 3.11).
   if (protectedHeader.typ !== undefined && !/^(application\/)?jwt$/i.test(protectedHeader.typ))
     return "is of another type";
   if (typeof aud !== "string" && aud?.length !== 1) return "has more than one audience";
   if (azp !== undefined && azp !== expected.clientId) return "was issued to another client";
   if (nonce !== expected.nonce) return "has another nonce";
-  if (sub === undefined || sub === "") return "has no sub";
+  if (typeof sub !== "string" || sub === "") return "has no sub";
   if (authTime === undefined && !expected.needsAuthTime) return undefined;
   if (typeof authTime !== "number") return "does not say when the user signed in";
   if (authTime + CLOCK_TOLERANCE_SEC < (expected.authenticatedSinceSec ?? authTime)) return "is of an older sign-in";

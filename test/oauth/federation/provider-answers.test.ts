@@ -93,6 +93,8 @@ describe("An ID token is refused", () => {
     ["of no sign-in", { nonce: undefined }, '"nonce"'],
     ["of a nonce that is no text", { nonce: { toString: 1 } }, "another nonce"],
     ["about nobody", { sub: "" }, "has no sub"],
+    ["about a number", { sub: 12_345 }, "has no sub"],
+    ["about a list", { sub: ["user 1"] }, "has no sub"],
     ["without a subject", { sub: undefined }, '"sub"'],
   ])("%s", async (_, change, reason) => {
     const { iss } = change as { iss?: string };
