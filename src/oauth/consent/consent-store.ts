@@ -28,7 +28,7 @@ export interface StoredConsent {
 const MAX_SCOPES = 200;
 
 /** A consent is void once its user was signed out everywhere, even before it is removed. */
-const isInForce = (email: string): string =>
+export const isInForce = (email: string): string =>
   `consent.given_at > (SELECT signed_out_at FROM user WHERE user.email = ${email})`;
 const FIND = `
   SELECT tenant.name AS tenantName, consent.scopes FROM client JOIN tenant ON tenant.id = client.tenant

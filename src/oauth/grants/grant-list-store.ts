@@ -1,4 +1,5 @@
 import type { Paging } from "../../http/input/paging.ts";
+import { isInForce } from "../consent/consent-store.ts";
 import { toScopeWords, type ScopeWords } from "../consent/scope-words.ts";
 import type { Application, GrantCursor, ListedGrant } from "../homes/listed-grant.ts";
 import type { Authorization } from "../model/authorization.ts";
@@ -24,7 +25,7 @@ const APPLICATIONS = `
   FROM refresh_grant JOIN client ON client.id = refresh_grant.client JOIN user ON user.email = refresh_grant.email
   WHERE refresh_grant.email = ?1 AND refresh_grant.authorization ->> 'authenticatedAtMs' > user.signed_out_at
   GROUP BY refresh_grant.client ORDER BY max(refresh_grant.last_used_at) DESC, refresh_grant.client LIMIT ?2`;
-/** A consent in the shape of a grant. */
+/** A consent in the shape of a grant, unless it is void (consent/consent-store.ts). */
 const CONSENTS = `
   SELECT consent.client AS clientId, coalesce(nullif(client.display_name, ''), client.name) AS clientName, min(consent.given_at) AS createdAtMs,
     min(consent.given_at) AS lastUsedAtMs,
@@ -32,7 +33,7 @@ const CONSENTS = `
       'org', iif(consent.org LIKE 'tenant=%', '', consent.org), 'openid', json('false'),
       'scopes', json(consent.scopes)) || '') AS access
   FROM consent JOIN client ON client.id = consent.client AND client.tenant = consent.tenant
-  WHERE consent.email = ?1 GROUP BY consent.client ORDER BY consent.client LIMIT ?2`;
+  WHERE consent.email = ?1 AND ${isInForce("?1")} GROUP BY consent.client ORDER BY consent.client LIMIT ?2`;
 /** Texts for scopes, from the services that the person's tenants use. */
 const WORDS = `
   SELECT words.key AS scope, words.value AS words FROM service, json_each(service.scope_descriptions) AS words

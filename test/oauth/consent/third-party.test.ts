@@ -201,6 +201,16 @@ describe("A third-party client", () => {
     expect(isConsentPage(await visit(browser, app, VIEW))).toBe(true);
   });
 
+  it("is not listed for a consent from before a sign-out everywhere, even while it is being removed", async () => {
+    const [app, person, at] = [await makeForeign(), await makeUser({ tenant, home: 0 }), new Browser()];
+    await at.submit(await signInThrough(at, app, person), { decision: "allow" });
+    const listed = async () => (await at.get(`${ORIGIN}/account`)).html.includes(app.clientId);
+    expect(await listed()).toBe(true);
+    await env.DB.prepare("UPDATE user SET signed_out_at = ?2 WHERE email = ?1").bind(person.email, Date.now()).run();
+    await signInThrough(at, own, person);
+    expect(await listed()).toBe(false);
+  });
+
   // shows: oauth/consent/forged
   it("gets no consent by a framed page, a forged post or another person's form", async () => {
     const app = await makeForeign();
