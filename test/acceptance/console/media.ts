@@ -1,4 +1,4 @@
-import type { Page } from "playwright-core";
+import type { Page, Route } from "playwright-core";
 import { describe, expect, test } from "vitest";
 import { localSecret } from "../support/process/state.ts";
 import { barriers, settle } from "./looks.ts";
@@ -101,6 +101,16 @@ export function mediaSuite(stage: () => Stage, count: number): void {
       await page.unroute("**/media/v2/uploads/**");
       await page.getByRole("button", { name: "Try harbour-01.png again" }).click();
       await page.getByText("1 of 1 files uploaded").waitFor();
+      // A file whose commit is on its way cannot be cancelled any more. If the commit fails, the file does not stay in
+      // the way of others.
+      const commits: Route[] = [];
+      await page.route("**/files/*/commit", (route) => void commits.push(route));
+      await page.locator("input[type=file]").setInputFiles(photographs(3, 96, 64));
+      await expect.poll(() => commits.length).toBe(3);
+      await page.getByRole("button", { name: "Cancel all" }).click();
+      for (const commit of commits) await commit.fulfill({ status: 409, json: { status: 409, type: "conflict" } });
+      await page.unroute("**/files/*/commit");
+      await page.getByRole("button", { name: "Clear" }).click();
       await page.getByRole("button", { name: "Make variants" }).click();
       await page.getByRole("textbox", { name: "Size" }).fill("no size");
       await page.getByRole("button", { name: "Start" }).click();

@@ -64,10 +64,13 @@ export function upload(files: readonly File[], owner: Owner): void {
   pump();
 }
 
+/** A file whose commit is on its way is not cancelled: it may be stored already. */
 export function cancel(ids: readonly number[]): void {
-  for (const id of ids) tasks.get(id)?.abort.abort();
-  for (const id of ids)
-    update(id, (one) => (isUnderWay(one) && one.state !== "committing" ? { ...one, state: "cancelled" } : one));
+  for (const { id, state } of uploads) {
+    if (!ids.includes(id) || (state !== "waiting" && state !== "sending")) continue;
+    tasks.get(id)?.abort.abort();
+    update(id, (one) => ({ ...one, state: "cancelled" }));
+  }
 }
 
 export function retry(ids: readonly number[]): void {
