@@ -521,6 +521,51 @@ describe("npm run example removes what it made", () => {
   });
 });
 
+describe("npm run example -- mcp", () => {
+  const platform = newPlatform();
+  let env: Record<string, string>;
+
+  beforeAll(async () => {
+    env = { STATE_DIR: platform.stateDir, PORT: String(platform.port), MCP_PORT: String(await freePort()) };
+  }, 90_000);
+  const done = async (line: string): Promise<void> => {
+    const { code, err } = await plat(env, line.split(" "));
+    expect(code, err).toBe(0);
+  };
+  const untilReady = async (args: readonly string[] = []) => {
+    const run = npm("example", env, ["--", "mcp", ...args]);
+    await expect.poll(run.output, { timeout: PATIENCE_MS }).toMatch(/^ready /m);
+    return run;
+  };
+
+  test("removes what it made, also after a kill, and leaves the demo user's other roles", async () => {
+    await done("role set extra --scope plat.media_view");
+    await done("tenant set-member demo ada@demo.example --add-role extra");
+    const before = await listEverything(env);
+    await stopGroup(await untilReady(), "SIGKILL");
+    expect(await listEverything(env)).not.toEqual(before);
+    const run = await untilReady();
+    await stopGroup(run, "SIGINT");
+    expect(run.child.exitCode, run.output()).toBe(0);
+    expect(await listEverything(env)).toEqual(before);
+    expect(existsSync(join(platform.stateDir, "mcp-server"))).toBe(false);
+  });
+
+  test.each([
+    "service set notes --source-url http://127.0.0.1:9/ --proxy-path /mine --tenant demo --access token --scope mine.a",
+    "role set notes-keeper --scope plat.media_view",
+  ])("takes nothing over: %s", async (line) => {
+    await done(line);
+    const before = await listEverything(env);
+    const run = npm("example", env, ["--", "mcp"]);
+    expect(await run.ended, run.output()).toBe(1);
+    expect(run.output()).toContain("which the example did not make");
+    expect(await listEverything(env)).toEqual(before);
+    const [word, , id] = line.split(" ");
+    await done(`${word} delete ${id} --yes`);
+  });
+});
+
 test("npm run example starts a platform where none is, removes what it made there, and leaves no process", async () => {
   const stateDir = newStateDir();
   const env = { STATE_DIR: stateDir, PORT: String(await freePort()), CATALOG_PORT: String(await freePort()) };
