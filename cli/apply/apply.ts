@@ -65,7 +65,8 @@ export async function applyFile(client: AdminClient, options: ApplyOptions, io: 
   }
   const { steps } = plan;
   if (!options.json) {
-    await io.out(showSteps(steps, options.secrets, io.paint));
+    const isKept = (step: Step): boolean => isFromEarlier(step, plan.secretsFile);
+    await io.out(showSteps(steps, { file: options.secrets, isKept }, io.paint));
     const summary = steps.length === 0 ? `${client.base} is as the file describes it.` : `${showCounts(steps)}.`;
     await io.out(`${summary}${options.prune ? "" : showLeft(plan.left)}\n`);
   }
@@ -145,7 +146,10 @@ const showLeft = (count: number): string =>
       ? " 1 on the platform is not in the file and stays (--prune removes it)."
       : ` ${count} on the platform are not in the file and stay (--prune removes them).`;
 
-function report({ steps, left, needs }: Plan, done: readonly Step[]): string {
+const isFromEarlier = ({ secret, id }: Step, file: SecretsFile | undefined): boolean =>
+  secret === "made" && file?.has(id) === true;
+
+function report({ steps, left, needs, secretsFile }: Plan, done: readonly Step[]): string {
   const finished = new Set(done);
   const shown = steps.map((step) => {
     const { action, fields, secret } = step;
@@ -158,7 +162,7 @@ function report({ steps, left, needs }: Plan, done: readonly Step[]): string {
       action,
       path: labelOf(step),
       fields: differing,
-      ...(secret !== "none" && { secret }),
+      ...(secret !== "none" && { secret: isFromEarlier(step, secretsFile) ? "kept" : secret }),
       done: finished.has(step),
     };
   });

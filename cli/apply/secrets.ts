@@ -10,10 +10,13 @@ import type { Rules } from "./rules.ts";
 /**
  * The file of `--secrets`: generated client secrets, one JSON object a line, `{platform, client, clientSecret}`.
  *
- * A secret is on disk before it is sent, so the next run after a crash finds it and sends it again. The file is only
+ * A secret is on disk before it is sent, so the next run after a crash finds it and sends it again. A client that was
+ * removed and is made again gets the secret of the file too, which nothing here can tell apart. The file is only
  * appended to, and the first of two lines for a client counts, so that concurrent runs agree.
  */
 export interface SecretsFile {
+  /** True if an earlier run has stored a secret for this client. */
+  has(client: string): boolean;
   /** Stores secrets for these clients; existing ones stay. */
   keep(clients: readonly string[]): ReadonlyMap<string, string>;
 }
@@ -21,8 +24,9 @@ export interface SecretsFile {
 /** Refuses a file that others can read, or that has other contents. The file may be missing. */
 export function openSecretsFile(path: string, platform: string): SecretsFile {
   const read = (): Map<string, string> => readSecrets(path, platform);
-  read();
+  const atFirst = read();
   return {
+    has: (client) => atFirst.has(client),
     keep(clients) {
       const before = read();
       const missing = clients.filter((client) => !before.has(client));

@@ -9,13 +9,20 @@ const COLOURS = { make: "green", change: "yellow", remove: "red" } as const;
 const WIDTH = 100;
 
 /** A line for each step, `+ ~ -`, with the differences below it. Secrets are only mentioned. */
-export const showSteps = (steps: readonly Step[], secretsFile: string | undefined, paint: Paint): string =>
-  steps.map((step) => showStep(step, secretsFile, paint)).join("");
+export const showSteps = (steps: readonly Step[], secrets: ShownSecrets, paint: Paint): string =>
+  steps.map((step) => showStep(step, secrets, paint)).join("");
 
-function showStep(step: Step, secretsFile: string | undefined, paint: Paint): string {
+export interface ShownSecrets {
+  /** The file of --secrets. */
+  readonly file: string | undefined;
+  /** True if the file has a secret of this client from an earlier run. */
+  isKept(step: Step): boolean;
+}
+
+function showStep(step: Step, secrets: ShownSecrets, paint: Paint): string {
   const { action, fields } = step;
   const head = paint[COLOURS[action]](`${SIGNS[action]} ${labelOf(step)}`);
-  const secret = showSecret(step, secretsFile);
+  const secret = showSecret(step, secrets);
   if (action === "change") {
     const lines = [...fields.map(showChange), ...(secret === undefined ? [] : [secret])];
     return [head, ...lines.map((line) => `    ${line}`), ""].join("\n");
@@ -27,7 +34,7 @@ function showStep(step: Step, secretsFile: string | undefined, paint: Paint): st
 
 /** Defaults of a new item are left out. */
 const isEmpty = (value: unknown): boolean =>
-  value === false || (typeof value === "object" && value !== null && Object.keys(value).length === 0);
+  value === false || value === "" || (typeof value === "object" && value !== null && Object.keys(value).length === 0);
 
 function showChange({ name, from, to }: FieldChange): string {
   if (!Array.isArray(from) || !Array.isArray(to)) return `${name}: ${show(from)} → ${show(to)}`;
@@ -36,10 +43,12 @@ function showChange({ name, from, to }: FieldChange): string {
   return `${name}: ${[...more, ...less].join(" ")}`;
 }
 
-function showSecret({ kind, secret, wanted }: Step, secretsFile: string | undefined): string | undefined {
+function showSecret(step: Step, { file = "the file of --secrets", isKept }: ShownSecrets): string | undefined {
+  const { kind, secret, wanted } = step;
   const name = KIND[kind].secret ?? "";
   if (secret === "given") return `${name}: from ${wanted?.secretFrom?.variable ?? "the environment"}`;
-  return secret === "made" ? `${name}: made, and kept in ${secretsFile ?? "the file of --secrets"}` : undefined;
+  if (secret === "none") return undefined;
+  return isKept(step) ? `${name}: the one of an earlier run, in ${file}` : `${name}: made, and kept in ${file}`;
 }
 
 function show(value: unknown): string {

@@ -339,7 +339,9 @@ describe("the difference", () => {
     const world = { users: { "\u202eevil@a.example": { name: "\u001b[31m" } } };
     const found = await readFound(createModel(world).client, description, rules, true);
     const steps = difference(description, found, { ...NONE, prune: true }).flat();
-    expect(showSteps(steps, undefined, painter(false))).toBe("- users/\u{fffd}evil@a.example\n");
+    expect(showSteps(steps, { file: undefined, isKept: () => false }, painter(false))).toBe(
+      "- users/\u{fffd}evil@a.example\n",
+    );
   });
 
   const NONE: DifferenceOptions = { prune: false, setPasswords: false, setSecrets: false };
@@ -658,6 +660,9 @@ describe("the file of secrets", () => {
     expect(statSync(path).mode & 0o777).toBe(0o600);
     const again = openSecretsFile(path, "https://a.example").keep(["a.two", "a.three"]);
     expect(again.get("a.two")).toBe(made.get("a.two"));
+    const file = openSecretsFile(path, "https://a.example");
+    expect(["a.one", "a.none"].map(file.has)).toEqual([true, false]);
+    expect(openSecretsFile(path, "https://b.example").has("a.one")).toBe(false);
     expect(openSecretsFile(path, "https://b.example").keep(["a.one"]).get("a.one")).not.toBe(made.get("a.one"));
   });
 

@@ -13,6 +13,7 @@ import {
   type Crossing,
   type Passage,
 } from "../acceptance/support/apply-process.ts";
+import { plat } from "../acceptance/support/plat-command.ts";
 import { startPlatform, type Platform } from "../acceptance/support/process/platform.ts";
 import { npm, stopGroup } from "../acceptance/support/process/program.ts";
 import { newStateDir } from "../acceptance/support/process/state.ts";
@@ -376,6 +377,25 @@ describe("50 tenants", () => {
       expect(wrong).toMatchObject({ code: 1, out: "" });
     });
     expect(written).toEqual([]);
+  });
+});
+
+test("a client that was removed and comes back gets its secret again, and the difference says so", async () => {
+  const path = writeFile(
+    "clients:\n  big.back: { tenant: big0, confidential: true, grantTypes: [client_credentials], scopes: [] }\n",
+  );
+  const secrets = secretsFile("back");
+  const args = [path, "--secrets", secrets];
+  await writesOf(async () => {
+    const first = await apply(args);
+    expect(first.out).toContain(`clientSecret: made, and kept in ${secrets}`);
+    expect((await plat({ ...ENV, PLINTH_URL: platform.url }, "client delete big.back --yes".split(" "))).code).toBe(0);
+    const shown = await apply([...args, "--dry-run"]);
+    expect(shown.out).toContain(`clientSecret: the one of an earlier run, in ${secrets}`);
+    expect(shown.out).not.toContain('""');
+    const again = await apply([...args, "--json"]);
+    expect(JSON.parse(again.out)).toMatchObject({ changes: [{ path: "clients/big.back", secret: "kept" }] });
+    await expectSecretsWork(secrets, ["big.back"]);
   });
 });
 
