@@ -81,6 +81,39 @@ def test_an_answer_that_cannot_be_unpacked_is_asked_for_again(
     assert [event.id for event in topic.peek()] == ids
 
 
+PAGE = httpx.Response(200, html="<p>Please sign in to this network.</p>")
+
+
+def test_a_success_that_is_not_json_is_asked_for_again(over: Callable[[Change], Topic], topic: Topic) -> None:
+    paths = ("publish", "token", "events")
+    own = over(lambda ending, nth, passed: PAGE if ending in paths and nth == 1 else passed())
+    ids = own.publish("once")
+    assert [event.id for event in own.peek()] == ids
+
+
+@pytest.mark.parametrize("path", ["topics", "token"])
+def test_a_success_that_is_never_json_is_an_unavailable_error(
+    path: str, client: tuple[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("plinth.tokens._ATTEMPTS", 1)
+    with httpx.Client(transport=Poor(lambda ending, _, passed: PAGE if ending == path else passed())) as http:
+        own = Plinth(URL, client_id=client[0], client_secret=client[1], http=http, attempts=2)
+        with pytest.raises(UnavailableError):
+            own.request("GET", "/pubsub/v1/topics")
+
+
+def test_a_success_without_a_token_is_an_unavailable_error(
+    client: tuple[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("plinth.tokens._ATTEMPTS", 1)
+    for body in ({}, [], "text", {"access_token": "only"}):
+        answer = httpx.Response(200, json=body)
+        with httpx.Client(transport=httpx.MockTransport(lambda _, answer=answer: answer)) as http:
+            own = Plinth(URL, client_id=client[0], client_secret=client[1], http=http)
+            with pytest.raises(UnavailableError):
+                own.token()
+
+
 def test_a_download_without_an_answer_is_an_unavailable_error(client: tuple[str, str], plinth: Plinth) -> None:
     made = plinth.files.upload(b"bytes", tenant="demo")
 

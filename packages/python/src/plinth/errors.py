@@ -58,7 +58,7 @@ class RateLimitError(PlinthError):
 
 
 class UnavailableError(PlinthError):
-    """5xx, no connection, no answer in time; repeated already where that does no harm."""
+    """5xx, no connection, no answer in time, a success that is not JSON; repeated already where that does no harm."""
 
 
 def error_of(response: httpx.Response) -> PlinthError:
@@ -75,6 +75,17 @@ def error_of(response: httpx.Response) -> PlinthError:
         request_id=_ending(response.headers, "-request-id"),
         retry_after=_seconds(response.headers.get("retry-after")),
     )
+
+
+def broken(response: httpx.Response) -> UnavailableError | None:
+    """The error of a success that is no JSON; None if it is, or has no body."""
+    if response.status_code >= 300 or not response.content:
+        return None
+    try:
+        response.json()
+    except ValueError:
+        return no_answer(f"{response.request.method} {response.url.path} got a success that is not JSON.")
+    return None
 
 
 def no_answer(message: str) -> UnavailableError:

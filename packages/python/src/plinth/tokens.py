@@ -11,7 +11,7 @@ from urllib.parse import quote_plus
 
 import httpx
 
-from .errors import PlinthError, error_of, no_answer
+from .errors import PlinthError, broken, error_of, no_answer
 from .flow import AsyncRunner, Flow, Pause, Runner, Send
 from .transport import backoff
 
@@ -55,7 +55,7 @@ class _Kept:
         for attempt in range(1, _ATTEMPTS + 1):
             try:
                 response: httpx.Response = yield Send("POST", self._url, {"data": form, "auth": self._auth})
-                error: PlinthError | None = None if response.is_success else error_of(response)
+                error = _token_error(response)
             except httpx.RequestError as thrown:
                 error = no_answer(f"{self._url} does not answer: {thrown}")
             if error is None:
@@ -71,6 +71,20 @@ class _Kept:
                 raise error
             yield Pause(max(error.retry_after or 0, backoff(attempt, 0.25, 5)))
         raise AssertionError("the loop ends by return or raise")
+
+
+def _token_error(response: httpx.Response) -> PlinthError | None:
+    if not response.is_success:
+        return error_of(response)
+    error = broken(response)
+    if error is None and not _has_token(response):
+        error = no_answer(f"{response.url} gave no token.")
+    return error
+
+
+def _has_token(response: httpx.Response) -> bool:
+    body = response.json() if response.content else None
+    return isinstance(body, dict) and isinstance(body.get("access_token"), str) and "expires_in" in body
 
 
 class ClientTokens:

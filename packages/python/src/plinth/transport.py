@@ -3,6 +3,8 @@
     401                        once, with a new token
     429                        after Retry-After; nothing was done
     502, 503, 504, no answer   after Retry-After or a growing random wait, if the request may be repeated
+
+A success whose body is not JSON is no answer: a proxy or a broken connection made it.
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ from urllib.parse import urlsplit
 
 import httpx
 
-from .errors import error_of, no_answer
+from .errors import broken, error_of, no_answer
 from .flow import Flow, Pause, Refused, Send, Token
 
 _REPEATABLE = frozenset({"GET", "HEAD", "PUT", "DELETE"})
@@ -57,9 +59,9 @@ class Transport:
             }
             try:
                 response: httpx.Response = yield Send(method, address, options)
-                if response.status_code < 400:
+                error = broken(response) if response.status_code < 400 else error_of(response)
+                if error is None:
                     return response
-                error = error_of(response)
             except httpx.RequestError as thrown:
                 error = no_answer(f"{method} {urlsplit(address).path} got no answer: {thrown}")
             if error.status == 401 and not renewed:
