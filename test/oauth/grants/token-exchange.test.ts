@@ -10,6 +10,7 @@ import { unique } from "../../support/platform/unique.ts";
 import type { TestClient } from "../../support/platform/clients.ts";
 import { makeProver } from "../../support/parties/prover.ts";
 import { makeApp } from "../../support/sign-in.ts";
+import { forge, prepare } from "../tokens/forged.ts";
 import { makeUser, type TestUser } from "../../support/users.ts";
 
 const GRANT = "urn:ietf:params:oauth:grant-type:token-exchange";
@@ -225,6 +226,20 @@ describe("Token exchange", () => {
   });
 
   // shows: oauth/token-exchange/ends
+  it("takes a gateway's token of an older release, without the caller's id, as long as the grant lives", async () => {
+    await prepare();
+    const { app, token } = await signedIn();
+    const { caller_jti: _, ...claims } = decodeJwt(await givenTo(orders, token));
+    const old = await forge("access", {
+      header: { typ: "service+jwt" },
+      payload: new TextEncoder().encode(JSON.stringify(claims)),
+    });
+    expect((await exchange(orders, old)).status).toBe(200);
+    expect(await failureOf(await exchange(other, old))).toBe("400 invalid_request");
+    await call(`/admin/v1/clients/${app.clientId}/revoke`, { method: "POST", token: await tokenFor(OPERATOR) });
+    expect(await failureOf(await exchange(orders, old))).toBe("400 invalid_request");
+  });
+
   it("ends with the person's tokens, and with the token that was handed in", async () => {
     const given = await givenTo(orders, await personsToken());
     const answer = await expectJson(await exchange(orders, given), 200);
