@@ -1,5 +1,6 @@
 import { decodeJwt } from "jose";
 import { afterEach, beforeAll, describe, expect, it, vi } from "vitest";
+import { utf8 } from "../../../src/platform/text/encoding.ts";
 import { answerJson, requestsTo } from "../../support/outside.ts";
 import { call, expectJson, ORIGIN } from "../../support/platform/call.ts";
 import { makeClient } from "../../support/platform/clients.ts";
@@ -232,7 +233,7 @@ describe("Token exchange", () => {
     const { caller_jti: _, ...claims } = decodeJwt(await givenTo(orders, token));
     const old = await forge("access", {
       header: { typ: "service+jwt" },
-      payload: new TextEncoder().encode(JSON.stringify(claims)),
+      payload: utf8(JSON.stringify(claims)),
     });
     expect((await exchange(orders, old)).status).toBe(200);
     expect(await failureOf(await exchange(other, old))).toBe("400 invalid_request");
