@@ -966,6 +966,19 @@ describe("/events", () => {
     expect(link).toContain(`<${ORIGIN}/pubsub/v1/topics?pageSize=5>; rel="successor-version"`);
   });
 
+  it("does not repeat a long address: a client that limits headers can read the refusal", async () => {
+    const topic = await makeTopic(app);
+    for (const [chars, status] of [
+      [15_000, 200],
+      [17_000, 414],
+    ] as const) {
+      const long = await app.call(`/events/v1/topics?x=${"y".repeat(chars)}`, { as: topic.owner });
+      expect(long.status).toBe(status);
+      expect(long.headers.get("deprecation")).toMatch(/^@\d+$/);
+      expect(long.headers.get("link")).toContain(`<${ORIGIN}/pubsub/v1>; rel="successor-version"`);
+    }
+  });
+
   // shows: events/versioning/deprecated
   // shows: events/the-same-operations-twice/events
   it("marks errors as deprecated too; on 204 a Link means more events and nothing else", async () => {
