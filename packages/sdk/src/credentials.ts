@@ -26,7 +26,13 @@ export interface TokenSource {
 
 /** A token is renewed this long before its end, so that it does not expire during a request. */
 const EARLY_MS = 60_000;
+/** The shortest time between two renewals that failed. */
+const AGAIN_MS = 5_000;
 const ATTEMPTS = 4;
+/** The longest pause. After a longer `Retry-After`, the error goes to the caller. */
+const MAX_WAIT_MS = 60_000;
+/** What a step may take beyond its time before it counts as one that will never end. */
+const GRACE_MS = 500;
 
 interface TokenSettings {
   readonly fetch: typeof globalThis.fetch;
@@ -44,17 +50,35 @@ export function tokenSource(credentials: Credentials, tokenUrl: string, settings
 function fromFunction(credentials: TokenFunction): TokenSource {
   let refused: string | undefined;
   return {
-    async get() {
-      const token = await credentials(refused);
+    async get(signal) {
+      const asked = credentials(refused);
       refused = undefined;
-      return token;
+      return unlessAborted(Promise.resolve(asked), signal);
     },
     refuse: (token) => void (refused = token),
   };
 }
 
+interface Kept {
+  readonly token: string;
+  readonly endsMs: number;
+  readonly renewMs: number;
+}
+
+/** A request of a token that all callers wait for. */
+interface Fetching {
+  readonly token: Promise<string>;
+  /** It renews a token that is still valid, so nobody waits for it and it is tried once. */
+  readonly isRenewal: boolean;
+  /**
+   * The end of its present step. In a Worker, a request of a token ends without a word together with the request that
+   * began it. Then another one begins it anew.
+   */
+  dueMs: number;
+}
+
 /**
- * Shares one token among all requests. The first request fetches it, and a request near its end renews it. Concurrent
+ * Shares one token among all requests. The first request fetches it, and one near its end renews it beside. Concurrent
  * requests share one fetch. If a renewal fails, the old token is used until it ends.
  */
 function fromClient(
@@ -63,57 +87,118 @@ function fromClient(
   { fetch, timeoutMs, scopes: extraScopes }: TokenSettings,
 ): TokenSource {
   const scopes = [...extraScopes, ...(typeof scope === "string" ? scope.split(" ") : scope)].filter(Boolean);
-  let kept: { readonly token: string; readonly endsMs: number; readonly renewMs: number } | undefined;
-  let fetching: Promise<string> | undefined;
+  let kept: Kept | undefined;
+  let fetching: Fetching | undefined;
 
-  async function request(): Promise<string> {
+  async function ask(): Promise<Kept | PlinthError> {
     const body = new URLSearchParams({ grant_type: "client_credentials" });
     if (scopes.length > 0) body.set("scope", scopes.join(" "));
     const pair = [clientId, clientSecret].map(formEncode).join(":");
+    const answer = await fetch(tokenUrl, {
+      method: "POST",
+      headers: { authorization: `Basic ${btoa(pair)}`, accept: "application/json" },
+      body,
+      signal: AbortSignal.timeout(timeoutMs),
+    })
+      .then(readJson)
+      .catch((thrown: unknown) => noAnswer(thrown, `${tokenUrl} does not answer.`));
+    if (answer instanceof PlinthError) return answer;
+    if (answer.status >= 300) return errorFrom(answer);
+    return tokenIn(answer.body) ?? noAnswer(undefined, `${tokenUrl} gave no token.`);
+  }
+
+  async function request(attempts: number, step: (ms: number) => void): Promise<string> {
     for (let attempt = 1; ; attempt++) {
-      const answer = await fetch(tokenUrl, {
-        method: "POST",
-        headers: { authorization: `Basic ${btoa(pair)}`, accept: "application/json" },
-        body,
-        signal: AbortSignal.timeout(timeoutMs),
-      })
-        .then(readJson)
-        .catch((thrown: unknown) => noAnswer(thrown, `${tokenUrl} does not answer.`));
-      if (!(answer instanceof PlinthError) && answer.status < 300) {
-        const { access_token: token, expires_in: seconds } = answer.body as Record<string, unknown>;
-        const lifeMs = Number(seconds) * 1_000;
-        const nowMs = Date.now();
-        kept = {
-          token: String(token),
-          endsMs: nowMs + lifeMs,
-          renewMs: nowMs + Math.max(lifeMs - EARLY_MS, lifeMs / 2),
-        };
-        return kept.token;
+      step(timeoutMs);
+      const answer = await ask();
+      if (!(answer instanceof PlinthError)) {
+        kept = answer;
+        return answer.token;
       }
-      const error = answer instanceof PlinthError ? answer : errorFrom(answer);
-      const isPassing = error.status === 0 || error.status === 429 || error.status >= 500;
-      if (!isPassing || attempt === ATTEMPTS) throw error;
-      await wait(Math.max(error.retryAfterMs ?? 0, backoffMs(attempt, 250, 5_000)));
+      const isPassing = answer.status === 0 || answer.status === 429 || answer.status >= 500;
+      const waitMs = Math.max(answer.retryAfterMs ?? 0, backoffMs(attempt, 250, 5_000));
+      if (!isPassing || attempt >= attempts || waitMs > MAX_WAIT_MS) throw answer;
+      step(waitMs);
+      await wait(waitMs);
     }
   }
 
-  return {
-    async get() {
-      const nowMs = Date.now();
-      if (kept !== undefined && nowMs < kept.renewMs) return kept.token;
-      fetching ??= request().finally(() => (fetching = undefined));
-      const old = kept;
+  /** The request that is on its way, or a new one. */
+  function share(isRenewal: boolean): Fetching {
+    if (fetching !== undefined && Date.now() < fetching.dueMs) return fetching;
+    const step = (ms: number): void => void (begun.dueMs = Date.now() + ms + GRACE_MS);
+    const begun: Fetching = {
+      isRenewal,
+      dueMs: Infinity,
+      // Begins after this, so that its first step finds it.
+      token: Promise.resolve()
+        .then(() => request(isRenewal ? 1 : ATTEMPTS, step))
+        .finally(() => {
+          if (fetching === begun) fetching = undefined;
+        }),
+    };
+    step(timeoutMs);
+    return (fetching = begun);
+  }
+
+  async function renewed(signal: AbortSignal | undefined): Promise<string> {
+    for (;;) {
+      if (kept !== undefined && Date.now() < kept.endsMs) return kept.token;
+      const shared = share(false);
+      const done = new AbortController();
+      const either = signal === undefined ? done.signal : AbortSignal.any([done.signal, signal]);
       try {
-        return await fetching;
+        const token = await Promise.race([shared.token, wait(Math.max(0, shared.dueMs - Date.now()), either)]);
+        if (token !== undefined) return token;
       } catch (thrown) {
-        if (old !== undefined && old === kept && Date.now() < old.endsMs) return old.token;
-        throw thrown;
+        // A renewal is tried once; now it must succeed.
+        if (!shared.isRenewal || signal?.aborted === true) throw thrown;
+      } finally {
+        done.abort();
       }
+    }
+  }
+
+  function renewBeside(old: Kept): void {
+    const notBefore = (ms: number): void => {
+      if (kept?.token === old.token) kept = { ...old, renewMs: Date.now() + Math.max(AGAIN_MS, ms) };
+    };
+    notBefore(0);
+    share(true).token.catch((thrown: unknown) => notBefore((thrown as PlinthError).retryAfterMs ?? 0));
+  }
+
+  return {
+    async get(signal) {
+      const nowMs = Date.now();
+      if (kept === undefined || nowMs >= kept.endsMs) return renewed(signal);
+      const { token } = kept;
+      if (nowMs >= kept.renewMs) renewBeside(kept);
+      return token;
     },
     refuse(token) {
       if (kept?.token === token) kept = undefined;
     },
   };
+}
+
+/** The token of an answer, if it is one. */
+function tokenIn(body: unknown): Kept | undefined {
+  const { access_token: token, expires_in: seconds } = (body ?? {}) as Record<string, unknown>;
+  const lifeMs = Number(seconds ?? Number.NaN) * 1_000;
+  if (typeof token !== "string" || token === "" || Number.isNaN(lifeMs)) return undefined;
+  const nowMs = Date.now();
+  return { token, endsMs: nowMs + lifeMs, renewMs: nowMs + Math.max(lifeMs - EARLY_MS, lifeMs / 2) };
+}
+
+/** Waits for work that goes on for others; an aborted signal ends the wait with its reason. */
+function unlessAborted<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+  if (signal === undefined) return work;
+  return new Promise((resolve, reject) => {
+    const abort = (): void => reject(signal.reason as Error);
+    if (signal.aborted) abort();
+    signal.addEventListener("abort", abort, { once: true });
+    work.then(resolve, reject).finally(() => signal.removeEventListener("abort", abort));
+  });
 }
 
 /** Encodes a text as a form does (RFC 6749 2.3.1), in characters that `btoa` takes. */

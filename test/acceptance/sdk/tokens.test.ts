@@ -1,0 +1,110 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterEach, describe, expect, test, vi } from "vitest";
+import { createPlinth, UnavailableError, type Plinth } from "../../../packages/sdk/src/index.ts";
+
+/** The SDK's tokens while the token endpoint fails in ways that a platform seldom shows. */
+type TokenAnswer = () => Response | Promise<Response>;
+
+let number = 0;
+const granted = (lifeSec = 3_600) => Response.json({ access_token: `token ${(number += 1)}`, expires_in: lifeSec });
+const busy = (retryAfterSec: number) =>
+  Response.json(
+    { error: "temporarily_unavailable" },
+    { status: 503, headers: { "retry-after": String(retryAfterSec) } },
+  );
+const never = () => new Promise<Response>(() => undefined);
+
+/** A client whose first token requests get these answers; the last of them counts for all later ones. */
+function connect(...answers: [TokenAnswer, ...TokenAnswer[]]): { own: Plinth; asked: () => number } {
+  let asked = 0;
+  const own = createPlinth({
+    url: "https://platform.example",
+    credentials: { clientId: "a", clientSecret: "b" },
+    timeoutMs: 1_000,
+    fetch: async (input, init) => {
+      if (!new Request(input).url.endsWith("/token"))
+        return Response.json({ with: new Headers(init?.headers).get("authorization") });
+      const answer = answers[Math.min(asked, answers.length - 1)]!;
+      asked += 1;
+      return answer();
+    },
+  });
+  return { own, asked: () => asked };
+}
+
+async function msOf(work: () => Promise<unknown>): Promise<number> {
+  const beganMs = performance.now();
+  await work();
+  return performance.now() - beganMs;
+}
+
+function later(ms: number): void {
+  const aheadMs = Date.now() - performance.now() + ms;
+  vi.spyOn(Date, "now").mockImplementation(() => aheadMs + performance.now());
+}
+
+afterEach(() => vi.restoreAllMocks());
+
+describe("a request of a token", () => {
+  test("that never ends, as in a Worker whose request has ended, holds nobody up for long", async () => {
+    const { own } = connect(never, granted);
+    void own.token();
+    await sleep(100);
+    expect(await Promise.all([own.token(), own.token()])).toEqual([await own.token(), await own.token()]);
+  });
+
+  test("is repeated after a short Retry-After; after a long one the error goes to the caller", async () => {
+    const short = connect(() => busy(1), granted);
+    expect(await msOf(() => short.own.token())).toBeGreaterThan(900);
+    await expect(connect(() => busy(61)).own.token()).rejects.toThrow(UnavailableError);
+  });
+
+  test.each([
+    ["nothing", () => new Response(null, { status: 200 })],
+    ["no token", () => Response.json({})],
+    ["no end", () => Response.json({ access_token: "endless" })],
+    ["null", () => Response.json(null)],
+  ])("that brings %s is repeated", async (_, broken) => {
+    const { own, asked } = connect(broken, granted);
+    expect(await own.token()).toMatch(/^token/);
+    expect(asked()).toBe(2);
+  });
+
+  test("is waited for only until the caller's signal aborts, and goes on for the others", async () => {
+    const { own } = connect(async () => (await sleep(700), granted()));
+    const patient = own.token();
+    const signal = AbortSignal.timeout(100);
+    const impatient = own.request("GET", "/somewhere", { signal });
+    await expect(impatient).rejects.toHaveProperty("name", "TimeoutError");
+    await expect(own.request("GET", "/somewhere", { signal })).rejects.toHaveProperty("name", "TimeoutError");
+    expect(await own.request("GET", "/somewhere")).toEqual({ with: `Bearer ${await patient}` });
+  });
+});
+
+describe("a token that is valid for less than a minute", () => {
+  test("serves while another one is on its way, however long that takes", async () => {
+    const { own, asked } = connect(granted, () => busy(30), granted);
+    const first = await own.token();
+    later(3_550_000);
+    expect(await msOf(async () => expect(await own.token()).toBe(first))).toBeLessThan(500);
+    expect(await msOf(async () => expect(await own.token()).toBe(first))).toBeLessThan(500);
+    expect(asked()).toBe(2);
+    later(3_601_000);
+    expect(await own.token()).not.toBe(first);
+  });
+
+  test("is replaced beside the requests", async () => {
+    const { own, asked } = connect(granted);
+    const first = await own.token();
+    later(3_550_000);
+    await own.token();
+    await vi.waitFor(async () => expect(await own.token()).not.toBe(first));
+    expect(asked()).toBe(2);
+  });
+});
+
+test("a function for tokens that does not answer holds no aborted request up", async () => {
+  const own = createPlinth({ url: "https://platform.example", credentials: () => new Promise(() => undefined), fetch });
+  const asking = own.request("GET", "/somewhere", { signal: AbortSignal.timeout(100) });
+  await expect(asking).rejects.toHaveProperty("name", "TimeoutError");
+});
