@@ -117,6 +117,7 @@ export function createAdminClient(options: AdminClientOptions, who?: Identity): 
     request: RequestInit,
     isSafe: boolean,
   ): Promise<{ response: Response; repeated: boolean }> {
+    let lost: Unreachable | undefined;
     for (let count = 1, repeated = false; ; count++) {
       let pauseMs = FIRST_PAUSE_MS * 2 ** (count - 1) * (0.75 + Math.random() / 2);
       try {
@@ -131,7 +132,9 @@ export function createAdminClient(options: AdminClientOptions, who?: Identity): 
         if (!(error instanceof Unreachable)) throw error;
         // Retrying does not help a platform that never answered: it is not running.
         const canPass = error.kind === "lost" || (error.kind === "refused" && hasAnswered);
-        if (!canPass || !isSafe || count >= ATTEMPTS) throw error;
+        // An earlier attempt may have been carried out, even if nothing listens now.
+        if (error.kind === "lost") lost = error;
+        if (!canPass || !isSafe || count >= ATTEMPTS) throw lost ?? error;
         options.onRepeat?.(`${error.reason}; asking again in ${(pauseMs / 1000).toFixed(1)} s`);
       }
       repeated = true;

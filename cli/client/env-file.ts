@@ -12,12 +12,12 @@ export function readEnvFile(folder: string): Readonly<Record<string, string>> {
   );
 }
 
-/** Empty without a file. */
+/** Empty without a file. A folder is none: `.env` may be an environment of Python. */
 export function readTextIfThere(file: string): string {
   try {
     return readFileSync(file, "utf8");
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return "";
+    if (["ENOENT", "EISDIR"].includes((error as NodeJS.ErrnoException).code ?? "")) return "";
     throw error;
   }
 }

@@ -9,8 +9,9 @@ export class Unreachable extends UserError {
   readonly kind: "refused" | "lost" | "wrong";
   readonly reason: string;
 
-  constructor(kind: Unreachable["kind"], url: string, reason: string) {
-    super(`No answer from ${new URL(url).origin}: ${reason}.`);
+  /** `what`: the beginning of the message, which says what got no answer. */
+  constructor(kind: Unreachable["kind"], what: string, reason: string) {
+    super(`${what}: ${reason}.`);
     this.kind = kind;
     this.reason = reason;
   }
@@ -32,7 +33,7 @@ export async function send(url: string, request: RequestInit, timeoutMs: number)
     headers.set("content-type", isJson(text) ? JSON_TYPE : "text/plain");
     return new Response(text === "" ? null : text, { status: response.status, headers });
   } catch (error) {
-    throw toUnreachable(error, url, timeoutMs);
+    throw toUnreachable(error, unanswered(url), timeoutMs);
   }
 }
 
@@ -56,16 +57,41 @@ function isJson(text: string): boolean {
   }
 }
 
-function toUnreachable(error: unknown, url: string, timeoutMs: number): unknown {
+const unanswered = (url: string): string => `No answer from ${new URL(url).origin}`;
+
+/**
+ * `fetch` for the SDK, which repeats by itself. If one attempt was lost, a later one that is refused counts as lost too,
+ * because the first may have been carried out.
+ */
+export function fetchThatTellsLoss(inner: typeof globalThis.fetch): typeof globalThis.fetch {
+  let lost: Unreachable | undefined;
+  return async (input, init) => {
+    try {
+      const response = await inner(input, init);
+      lost = undefined;
+      return response;
+    } catch (error) {
+      const found = toUnreachable(error, unanswered(input instanceof Request ? input.url : String(input)));
+      if (found instanceof Unreachable && found.kind === "lost") lost = found;
+      throw lost ?? found;
+    }
+  };
+}
+
+/** The error itself if it is not about a missing answer. */
+export function toUnreachable(error: unknown, what: string, timeoutMs?: number): unknown {
   if (!(error instanceof Error)) return error;
-  if (error.name === "TimeoutError") return new Unreachable("lost", url, `nothing came within ${timeoutMs / 1000} s`);
+  if (error.name === "TimeoutError") {
+    const within = timeoutMs === undefined ? "in time" : `within ${timeoutMs / 1000} s`;
+    return new Unreachable("lost", what, `nothing came ${within}`);
+  }
   const { cause } = error as { cause?: { code?: string; message?: string } };
   const code = cause?.code ?? "";
-  if (code === "ECONNREFUSED") return new Unreachable("refused", url, "nothing listens there");
-  if (LOST.test(code)) return new Unreachable("lost", url, `the connection was lost (${code})`);
+  if (code === "ECONNREFUSED") return new Unreachable("refused", what, "nothing listens there");
+  if (LOST.test(code)) return new Unreachable("lost", what, `the connection was lost (${code})`);
   if (error.name === "TypeError" || cause !== undefined) {
     const why = code === "ENOTFOUND" ? "there is no such host" : (cause?.message ?? error.message);
-    return new Unreachable("wrong", url, why);
+    return new Unreachable("wrong", what, why);
   }
   return error;
 }

@@ -4,7 +4,7 @@ import { AdminRefusal, type RefusalDetail } from "../client/admin-client.ts";
 import { Interrupted } from "../terminal/stop.ts";
 import { UsageError } from "../terminal/usage-error.ts";
 import type { Io } from "../terminal/io.ts";
-import { Unreachable } from "../client/send.ts";
+import { toUnreachable, Unreachable } from "../client/send.ts";
 import { clean, toJson } from "../terminal/values.ts";
 
 interface Asked {
@@ -20,9 +20,11 @@ interface Asked {
 /** Reports why a command ended, as text or as one line of JSON, and returns the exit code. */
 export function report(error: unknown, { path, changes, asJson, advise }: Asked, { err, paintErr }: Io): number {
   if (isUnread(error) && !changes) return 0;
-  error = error instanceof PlinthError && error.status > 0 ? toRefusal(error) : error;
-  if (asJson) err(failureLine(toFailure(error, changes)));
-  else if (error instanceof AdminRefusal) err(`${refusalLines(error, paintErr).join("\n")}\n`);
+  error = error instanceof PlinthError ? ofOwnKind(error) : error;
+  if (asJson) {
+    const failure = toFailure(error, changes);
+    err(failureLine({ ...failure, message: advise(failure.message) }));
+  } else if (error instanceof AdminRefusal) err(`${refusalLines(error, paintErr).join("\n")}\n`);
   else {
     const hint =
       error instanceof UsageError ? paintErr.dim(`${path.join(" ")} --help tells more.`) : hintOf(error, changes);
@@ -30,6 +32,14 @@ export function report(error: unknown, { path, changes, asJson, advise }: Asked,
   }
   if (error instanceof Interrupted) return error.exitCode;
   return error instanceof UsageError ? 2 : 1;
+}
+
+/** An error of the SDK as one of the command line. */
+function ofOwnKind(error: PlinthError): Error {
+  if (error.status > 0) return toRefusal(error);
+  const { cause, message } = error;
+  const found = cause instanceof Unreachable ? cause : toUnreachable(cause, message.replace(/\.$/, ""));
+  return found instanceof Unreachable ? found : error;
 }
 
 const toRefusal = ({ status, type, message, details, requestId }: PlinthError): AdminRefusal =>
@@ -58,15 +68,21 @@ export function toFailure(error: unknown, changes: boolean): Failure {
 function sentenceOf(error: unknown): string {
   if (isUnread(error)) return "The output was closed early. Check which changes were made.";
   if (error instanceof UserError || error instanceof PlinthError) return clean(error.message);
+  if (isOfSystem(error)) return `The system refused it: ${clean(error.message)}.`;
   return error instanceof Error ? (error.stack ?? error.message) : String(error);
 }
 
 /** Advice for the person. */
 function hintOf(error: unknown, changes: boolean): string | undefined {
+  if (isOfSystem(error)) return changes ? "Check which changes were made." : undefined;
   if (!(error instanceof Unreachable)) return undefined;
   if (error.kind === "refused") return "Start it first: npm start. (PORT, PLINTH_URL or --url choose another one.)";
   return error.kind === "lost" && changes ? "It may have been done. Check before you repeat it." : undefined;
 }
+
+/** A full disk, a missing folder, a file that may not be read: no bug. */
+const isOfSystem = (error: unknown): error is NodeJS.ErrnoException =>
+  error instanceof Error && "syscall" in error && "code" in error && !isUnread(error);
 
 /** The reader of the output is gone. */
 const isUnread = (error: unknown): boolean =>

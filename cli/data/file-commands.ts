@@ -1,10 +1,9 @@
-import { createWriteStream, openAsBlob, renameSync, rmSync, statSync, existsSync } from "node:fs";
-import { basename, join, resolve } from "node:path";
+import { openAsBlob, statSync } from "node:fs";
+import { basename, resolve } from "node:path";
 import { Readable, Transform } from "node:stream";
-import { pipeline } from "node:stream/promises";
 import { lookup } from "mrmime";
 import type { Files, Plinth } from "../../packages/sdk/src/index.ts";
-import { UserError } from "../../scripts/lib/user-error.ts";
+import { toUnreachable } from "../client/send.ts";
 import { fetchWithProgress } from "../client/upload-fetch.ts";
 import type { Command, Invocation, Option } from "../command-line/command.ts";
 import { LIST_OPTIONS, printRows, readBounds } from "../command-line/listing.ts";
@@ -13,6 +12,7 @@ import { AS_OPTION, findCaller } from "../session/caller.ts";
 import type { Column } from "../terminal/table.ts";
 import { UsageError } from "../terminal/usage-error.ts";
 import { clean, formatBytes, toJson } from "../terminal/values.ts";
+import { writeNewFile } from "./new-file.ts";
 import { createProgress } from "./progress.ts";
 
 export const fileCommands = (): Command[] => [put, get, list, query, show, link, remove];
@@ -141,22 +141,15 @@ const get: Command = {
       },
     });
     const body = response.body === null ? Readable.from([]) : Readable.fromWeb(response.body as never);
+    const counted = body.compose(counting);
     try {
       if (wanted === "-") {
-        for await (const chunk of body.pipe(counting)) await io.outBytes(chunk as Uint8Array);
+        for await (const chunk of counted) await io.outBytes(chunk as Uint8Array);
         return;
       }
-      const file = resolve(io.cwd, wanted);
-      if (existsSync(file)) throw new UserError(`${wanted} is there already. Name another file: --out <file>.`);
-      // The file gets its name when it is complete.
-      const making = join(`${file}.part`);
-      try {
-        await pipeline(body, counting, createWriteStream(making));
-        renameSync(making, file);
-      } catch (error) {
-        rmSync(making, { force: true });
-        throw error;
-      }
+      await writeNewFile(io, wanted, counted);
+    } catch (error) {
+      throw toUnreachable(error, "The file did not come whole");
     } finally {
       progress.end();
     }

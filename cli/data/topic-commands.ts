@@ -1,7 +1,4 @@
 import { randomBytes } from "node:crypto";
-import { createWriteStream } from "node:fs";
-import { resolve } from "node:path";
-import { pipeline } from "node:stream/promises";
 import type { NewEvent, StoredEvent, Topic } from "../../packages/sdk/src/index.ts";
 import { ConflictError, ForbiddenError } from "../../packages/sdk/src/index.ts";
 import { UserError } from "../../scripts/lib/user-error.ts";
@@ -12,6 +9,7 @@ import { AS_OPTION, findCaller } from "../session/caller.ts";
 import { stopOnSignal } from "../terminal/stop.ts";
 import { UsageError } from "../terminal/usage-error.ts";
 import { clean, formatTime, readNumber, readTime, toJson } from "../terminal/values.ts";
+import { writeNewFile } from "./new-file.ts";
 import { createProgress } from "./progress.ts";
 import { nameOf, TOPIC_ARG, topicOf } from "./topic-name.ts";
 
@@ -252,25 +250,13 @@ const exportEvents: Command = {
     }
     try {
       if (out === undefined) for await (const line of lines()) await io.out(line);
-      else await pipeline(lines, createWriteStream(resolve(io.cwd, out), { flags: "wx", mode: 0o600 }));
-    } catch (error) {
-      throw isFileError(error) ? cannotWrite(error) : error;
+      else await writeNewFile(io, out, lines(), 0o600);
     } finally {
       progress.end();
     }
     sayDone(io, `${count} ${count === 1 ? "event" : "events"} of ${nameOf(topic)}.`);
   },
 };
-
-const isFileError = (error: unknown): error is NodeJS.ErrnoException =>
-  error instanceof Error && (error as NodeJS.ErrnoException).syscall !== undefined && "path" in error;
-
-const cannotWrite = (error: NodeJS.ErrnoException): Error =>
-  new UserError(
-    error.code === "EEXIST"
-      ? "--out: the file is there already. Name a new one."
-      : `--out cannot be written: ${error.code}`,
-  );
 
 const remove: Command = {
   words: ["topic", "delete"],

@@ -1,6 +1,7 @@
 import { createPlinth, type Plinth } from "../../packages/sdk/src/index.ts";
 import { readEnvFile } from "../client/env-file.ts";
 import type { Invocation, Option } from "../command-line/command.ts";
+import { fetchThatTellsLoss } from "../client/send.ts";
 import { isOfForeignFile } from "../client/target.ts";
 import { clean } from "../terminal/values.ts";
 import { UsageError } from "../terminal/usage-error.ts";
@@ -70,13 +71,13 @@ function findApp({ io, target }: Asked): Who | undefined {
   return { kind: "app", clientId, clientSecret };
 }
 
-export function connectAs(who: Who, { io, target }: Asked, fetch?: typeof globalThis.fetch): Caller {
+export function connectAs(who: Who, { io, target }: Asked, fetch = globalThis.fetch): Caller {
   const credentials =
     who.kind === "app"
       ? { clientId: who.clientId, clientSecret: who.clientSecret }
       : createSessionTokens(createSessionStore(io.env), who.session, io.nowMs).get;
   const { base: url, platform } = target;
-  return { who, plinth: createPlinth({ url, platform, credentials, ...(fetch !== undefined && { fetch }) }) };
+  return { who, plinth: createPlinth({ url, platform, credentials, fetch: fetchThatTellsLoss(fetch) }) };
 }
 
 export const findCaller = (asked: Asked, fetch?: typeof globalThis.fetch): Caller =>

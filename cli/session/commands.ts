@@ -1,6 +1,7 @@
 import { createPlinth } from "../../packages/sdk/src/index.ts";
 import * as api from "../../api/plinth.ts";
 import { UserError } from "../../scripts/lib/user-error.ts";
+import { AdminRefusal } from "../client/admin-client.ts";
 import { isLoopback } from "../client/target.ts";
 import { inWordsOf } from "../terminal/about.ts";
 import type { Command, Invocation, Option } from "../command-line/command.ts";
@@ -101,7 +102,7 @@ const login: Command = {
     const isAlone = !isChosen && lacksBrowser(io.env);
     if (isAlone) io.err("There is no browser here, so use one elsewhere (--print-url expects one here).\n");
     const tokens = await (isAlone || options.has("device") ? byDevice() : byBrowser()).catch(toSlow);
-    const info = await readInfo(target.base, tokens.accessToken);
+    const info = await readInfo(target.base, async () => tokens.accessToken);
     const session: Session = {
       base: target.base,
       kind,
@@ -179,7 +180,9 @@ const whoami: Command = {
   async run(invocation) {
     const who = findWho(invocation);
     const { base } = invocation.target;
-    const info = await readInfo(base, await connectAs(who, invocation).plinth.token());
+    const { plinth } = connectAs(who, invocation);
+    const ofPerson = who.kind === "person" ? tokensOf(who.session, invocation).get : undefined;
+    const info = await readInfo(base, ofPerson ?? (() => plinth.token()));
     const place = who.kind === "person" && who.session.kind === "organization" ? who.session.place : undefined;
     await printRecord(invocation, {
       platform: base,
@@ -226,15 +229,29 @@ const token: Command = {
         const { clientId, clientSecret } = who;
         return createPlinth({ url: target.base, credentials: { clientId, clientSecret, scope } }).token();
       }
-      return createSessionTokens(createSessionStore(io.env), who.session, io.nowMs).narrow(scope);
+      return tokensOf(who.session, invocation).narrow(scope);
     })();
     if (options.has("json")) await printRecord(invocation, { accessToken: text });
     else await io.out(`${text}\n`);
   },
 };
 
-async function readInfo(base: string, accessToken: string): Promise<api.TokenInfo> {
-  const plinth = createPlinth({ url: base, credentials: () => accessToken });
-  const { data } = await api.getTokenInfo(accessToken, {}, plinth.operations);
-  return data as api.TokenInfo;
+const tokensOf = (session: Session, { io }: Pick<Invocation, "io">) =>
+  createSessionTokens(createSessionStore(io.env), session, io.nowMs);
+
+/** Asks the platform about a token. A refused one is replaced once: it may have been revoked before its end. */
+async function readInfo(base: string, token: (refused?: string) => Promise<string>): Promise<api.TokenInfo> {
+  const ask = async (accessToken: string) => {
+    const plinth = createPlinth({ url: base, credentials: () => accessToken });
+    return api.getTokenInfo(accessToken, {}, plinth.operations);
+  };
+  const first = await token();
+  let answer = await ask(first);
+  if (answer.status === 400) {
+    const second = await token(first);
+    if (second !== first) answer = await ask(second);
+  }
+  if (answer.status === 200) return answer.data;
+  const { error, error_description: message } = answer.data;
+  throw new AdminRefusal(answer.status, error, message);
 }

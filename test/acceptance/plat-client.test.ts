@@ -1,5 +1,5 @@
 import { spawnSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
@@ -288,7 +288,7 @@ describe("calls of the operator service", () => {
     const { opts, close, waits } = await play([]);
     await CALLS.GET(opts);
     await close();
-    await expect(CALLS.GET(opts)).rejects.toMatchObject({ kind: "refused" });
+    await expect(CALLS.GET(opts)).rejects.toBeInstanceOf(Unreachable);
     expect(waits).toHaveLength(3);
   });
 });
@@ -413,6 +413,45 @@ describe("a failure with --json is one line of JSON, the last of the standard er
     expect(out).toContain('"id": "one"');
     expect(() => JSON.parse(out) as unknown).toThrow("JSON");
     expect(JSON.parse(err)).toMatchObject({ status: 500, message: "Broken." });
+  });
+
+  test("of an application says whether the request may have worked, as of an operator", async () => {
+    const app = { PLINTH_CLIENT_ID: "acme.shop", PLINTH_CLIENT_SECRET: "s" };
+    const publish = async (script: readonly Script[]) => {
+      const { base } = await play(script);
+      const { code, err } = await plat(app, ["topic", "publish", "orders", "one", "--json", "--url", base]);
+      expect(code).toBe(1);
+      return failureOf(err);
+    };
+    const lost = { details: [{ type: "lost", message: expect.stringContaining("may have been done") }] };
+    expect(await publish(Array<"lost">(5).fill("lost"))).toMatchObject({ status: 0, type: "no_answer", ...lost });
+    expect(await publish(Array<"cut">(5).fill("cut"))).toMatchObject({ status: 0, type: "no_answer", ...lost });
+    const { base, close } = await play([]);
+    await close();
+    for (const line of ["topic list", "file list", "whoami", "topic publish orders one"]) {
+      const { err } = await plat(app, [...line.split(" "), "--json", "--url", base]);
+      expect(failureOf(err)).toMatchObject({ type: "no_answer", details: [{ type: "refused" }] });
+    }
+  });
+
+  test("where nothing listens any more, an attempt before may have been carried out", async () => {
+    const played = await play(["lost"]);
+    const closing = async (): Promise<void> => {
+      servers.splice(servers.indexOf(played), 1);
+      await played.close().catch(() => undefined);
+    };
+    let waits = 0;
+    const line = ["tenant", "delete", "acme", "--yes", "--json", "--url", played.base];
+    const { err } = await plat(env, line, { wait: async () => void (waits++ === 0 && (await closing())) });
+    expect(waits).toBeGreaterThan(1);
+    expect(failureOf(err)).toMatchObject({ type: "no_answer", details: [{ type: "lost" }] });
+  });
+
+  test("names the commands of this program", async () => {
+    const { base } = await play([]);
+    const io = { PLINTH_CONFIG_DIR: mkdtempSync(join(tmpdir(), "plat-")) };
+    const { err } = await plat(io, ["topic", "list", "--json", "--url", base], {}, { ...PLAT, name: "plinth" });
+    expect(failureOf(err)).toMatchObject({ message: expect.stringContaining("(plinth init), sign in (plinth login)") });
   });
 
   test("says after the retries that a change may have been done", async () => {
@@ -622,6 +661,81 @@ test("the trial of an identity provider is a table, and ends with 1 if a check f
     expect([tried.code, seen.map(callOf)]).toEqual([code, ["POST /identity-providers/corp/test"]]);
     expect(tried.out).toContain(checks.at(-1)!.detail);
   }
+});
+
+describe("what the system refuses", () => {
+  const full = Object.assign(new Error("ENOSPC: no space left on device, write"), { code: "ENOSPC", syscall: "write" });
+  const out = async (): Promise<void> => Promise.reject(full);
+
+  test("is no bug: a full disk behind the output", async () => {
+    const { base } = await play([
+      { status: 200, body: [{ id: "one" }] },
+      { status: 200, body: { clientSecret: "made", previousExpiresAt: 0 } },
+    ]);
+    const env = { OPERATOR_CLIENT_SECRET: "s" };
+    const listed = await plat(env, ["tenant", "list", "--url", base], { out });
+    expect(listed.err).toBe("✗ The system refused it: ENOSPC: no space left on device, write.\n");
+    const changed = await plat(env, ["client", "new-secret", "acme.shop", "--url", base], { out });
+    expect(changed.err).toMatch(/✗ The system refused it: ENOSPC: .*\n {2}Check which changes were made\.\n$/);
+    expect([listed.code, changed.code]).toEqual([1, 1]);
+  });
+
+  test("is nothing: a folder named .env", async () => {
+    const cwd = mkdtempSync(join(tmpdir(), "plinth-venv-"));
+    mkdirSync(join(cwd, ".env"));
+    const { base } = await play([{ status: 200, body: [] }]);
+    const { code, err } = await plat({ OPERATOR_CLIENT_SECRET: "s" }, ["tenant", "list", "--url", base], { cwd });
+    rmSync(cwd, { recursive: true });
+    expect([code, err]).toEqual([0, "There are no tenants.\n"]);
+  });
+});
+
+describe("a new file", () => {
+  const cwd = mkdtempSync(join(tmpdir(), "plinth-file-"));
+  afterAll(() => rmSync(cwd, { recursive: true }));
+  const app = { PLINTH_CLIENT_ID: "acme.shop", PLINTH_CLIENT_SECRET: "s" };
+  const event = (id: string) => ({ id, createdAt: 1, tenant: "acme", sourceClient: "a", eventType: "t", payload: "p" });
+  const page = (ids: readonly string[], headers = {}) => ({ status: 200, body: ids.map(event), headers });
+
+  test("is there when it is complete, and not after a failure", async () => {
+    const next = { link: '</prefix/pubsub/v1/topics/a/t/events?after=1>; rel="next"' };
+    const { base } = await play([{ status: 200, body: {} }, page(["1"], next), { status: 400, body: { type: "t" } }]);
+    const line = ["topic", "export", "t", "--out", "events.ndjson", "--url", base];
+    expect((await plat(app, line, { cwd })).code).toBe(1);
+    expect(readdirSync(cwd)).toEqual([]);
+    writeFileSync(join(cwd, "other.part"), "mine");
+    const missing = await plat(app, [...line.slice(0, 4), "none/e.ndjson", "--url", (await play([])).base], { cwd });
+    expect(missing.err).toMatch(/^✗ The system refused it: ENOENT: no such file or directory, open '.*\.part'\.\n$/);
+    expect(readdirSync(cwd)).toEqual(["other.part"]);
+  });
+
+  test.each([
+    ["--out", "got"],
+    ["--out", "-"],
+  ])("of a download that breaks off is no bug: %s %s", async (...to) => {
+    const content = createServer((_, response) => {
+      response.writeHead(200, { "content-length": "100" });
+      response.write("half", () => setTimeout(() => response.destroy(), 20));
+    });
+    await new Promise<void>((done) => content.listen(0, "127.0.0.1", done));
+    const link = `http://127.0.0.1:${(content.address() as AddressInfo).port}/`;
+    const { base } = await play([{ status: 302, headers: { location: link } }]);
+    const { code, err } = await plat(app, ["file", "get", "id", ...to, "--url", base], { cwd });
+    content.close();
+    expect(code).toBe(1);
+    expect(err).toMatch(/^✗ The file did not come whole: the connection was lost \(UND_ERR_SOCKET\)\.\n$/);
+    expect(readdirSync(cwd)).not.toContain("got");
+  });
+});
+
+test("whoami says that a token is refused", async () => {
+  const { base } = await play([
+    { status: 400, body: { error: "invalid_query_parameter", error_description: "The access token is not valid." } },
+  ]);
+  const app = { PLINTH_CLIENT_ID: "acme.shop", PLINTH_CLIENT_SECRET: "s" };
+  const { code, out, err } = await plat(app, ["whoami", "--url", base]);
+  expect([code, out]).toEqual([1, ""]);
+  expect(err).toContain("✗ The access token is not valid. (400)");
 });
 
 test("init again says whether the client is this folder's own", async () => {

@@ -154,6 +154,11 @@ export function commandLineSuite(stage: () => Stage): void {
       for (const { code, out } of renewed) expect([code, await tokenInfo(out)]).toEqual([0, 200]);
       expect(renewed.map(({ out }) => out)).not.toContain(first.out);
       expect((await plinth(["whoami"])).code).toBe(0);
+      // Revoked before its end.
+      const kept = JSON.parse(readFileSync(file, "utf8")) as object;
+      writeFileSync(file, JSON.stringify({ ...kept, accessToken: "revoked" }));
+      expect((await plinth(["whoami", "--json"])).json()).toMatchObject({ user: ADA.email });
+      expect(await tokenInfo((await plinth(["token"])).out)).toBe(200);
 
       const last = (await plinth(["token"])).out;
       expect(await plinth(["logout"])).toMatchObject({ code: 0, err: expect.stringContaining("is signed out") });

@@ -1,4 +1,5 @@
 import { painter } from "../../../scripts/lib/terminal.ts";
+import type { About } from "../../../cli/terminal/about.ts";
 import type { Io } from "../../../cli/terminal/io.ts";
 import { main } from "../../../cli/main.ts";
 import { PLAT } from "../../../scripts/lib/about-plat.ts";
@@ -14,12 +15,17 @@ export interface Done {
   json(): any;
 }
 
-export type Circumstances = Partial<Omit<Io, "out" | "err" | "readIn">> & { readonly stdin?: string | Uint8Array };
+export type Circumstances = Partial<Omit<Io, "err" | "readIn">> & { readonly stdin?: string | Uint8Array };
 
 /**
  * Runs `npm run plat -- …` in this process, as `scripts/plat.ts` does, with another environment, terminal and clock.
  */
-export async function plat(env: Io["env"], argv: readonly string[], circumstances: Circumstances = {}): Promise<Done> {
+export async function plat(
+  env: Io["env"],
+  argv: readonly string[],
+  circumstances: Circumstances = {},
+  about: About = PLAT,
+): Promise<Done> {
   let out = "";
   let err = "";
   const { stdin = "", ...rest } = circumstances;
@@ -41,7 +47,7 @@ export async function plat(env: Io["env"], argv: readonly string[], circumstance
       wait: (ms) => new Promise((done) => setTimeout(done, ms)),
       ...rest,
     },
-    PLAT,
+    about,
   );
   return { code, out, err, json: () => JSON.parse(out) };
 }
