@@ -240,15 +240,15 @@ const tokensOf = (session: Session, { io }: Pick<Invocation, "io">) =>
   createSessionTokens(createSessionStore(io.env), session, io.nowMs);
 
 /** Asks the platform about a token. A refused one is replaced once: it may have been revoked before its end. */
-async function readInfo(base: string, token: (refused?: string) => Promise<string>): Promise<api.TokenInfo> {
+async function readInfo(base: string, next: (refused?: string) => Promise<string>): Promise<api.TokenInfo> {
   const ask = async (accessToken: string) => {
     const plinth = createPlinth({ url: base, credentials: () => accessToken });
     return api.getTokenInfo(accessToken, {}, plinth.operations);
   };
-  const first = await token();
+  const first = await next();
   let answer = await ask(first);
   if (answer.status === 400) {
-    const second = await token(first);
+    const second = await next(first);
     if (second !== first) answer = await ask(second);
   }
   if (answer.status === 200) return answer.data;
