@@ -16,7 +16,11 @@ from .flow import AsyncRunner, Flow, Pause, Runner, Send
 from .transport import backoff
 
 _EARLY = 60.0
+# The shortest time between two renewals that failed.
+_AGAIN = 5.0
 _ATTEMPTS = 4
+# The longest pause; after a longer `Retry-After`, the error goes to the caller.
+_MAX_WAIT = 60.0
 
 
 class _Kept:
@@ -33,26 +37,31 @@ class _Kept:
     def fresh(self) -> str | None:
         return self._token if time.monotonic() < self._renew else None
 
+    def valid(self) -> str | None:
+        """The token until its end. It serves others while one of them renews it."""
+        return self._token if time.monotonic() < self._ends else None
+
     def refuse(self, token: str) -> None:
         if self._token == token:
             self._token = None
 
     def fetch(self) -> Flow[str]:
-        """A new token. If that fails, the old one serves until it ends."""
-        try:
-            token = yield from self._fetch()
-        except PlinthError:
-            kept = self._token
-            if kept is not None and time.monotonic() < self._ends:
-                return kept
-            raise
-        return token
+        """A new token. While the old one serves, this is tried once, and not again soon."""
+        if self.valid() is not None:
+            try:
+                return (yield from self._fetch(1))
+            except PlinthError as thrown:
+                kept = self.valid()
+                if kept is not None:
+                    self._renew = min(self._ends, time.monotonic() + max(_AGAIN, thrown.retry_after or 0))
+                    return kept
+        return (yield from self._fetch(_ATTEMPTS))
 
-    def _fetch(self) -> Flow[str]:
+    def _fetch(self, attempts: int) -> Flow[str]:
         form = {"grant_type": "client_credentials"}
         if self._scopes:
             form["scope"] = " ".join(self._scopes)
-        for attempt in range(1, _ATTEMPTS + 1):
+        for attempt in range(1, attempts + 1):
             try:
                 response: httpx.Response = yield Send("POST", self._url, {"data": form, "auth": self._auth})
                 error = _token_error(response)
@@ -67,9 +76,10 @@ class _Kept:
                 self._renew = now + max(life - _EARLY, life / 2)
                 return self._token
             passes = error.status in (0, 429) or error.status >= 500
-            if not passes or attempt == _ATTEMPTS:
+            wait = max(error.retry_after or 0, backoff(attempt, 0.25, 5))
+            if not passes or attempt == attempts or wait > _MAX_WAIT:
                 raise error
-            yield Pause(max(error.retry_after or 0, backoff(attempt, 0.25, 5)))
+            yield Pause(wait)
         raise AssertionError("the loop ends by return or raise")
 
 
@@ -96,13 +106,20 @@ class ClientTokens:
         self._lock = threading.Lock()
 
     def get(self) -> str:
-        with self._lock:
+        fresh, valid = self._kept.fresh(), self._kept.valid()
+        if fresh is not None:
+            return fresh
+        if not self._lock.acquire(blocking=valid is None) and valid is not None:
+            return valid
+        try:
+            # Another thread may have fetched one meanwhile.
             fresh = self._kept.fresh()
             return self._runner.run(self._kept.fetch()) if fresh is None else fresh
+        finally:
+            self._lock.release()
 
     def refuse(self, token: str) -> None:
-        with self._lock:
-            self._kept.refuse(token)
+        self._kept.refuse(token)
 
 
 class AsyncClientTokens:
@@ -114,6 +131,9 @@ class AsyncClientTokens:
         self._lock = asyncio.Lock()
 
     async def get(self) -> str:
+        valid = self._kept.valid()
+        if valid is not None and self._lock.locked():
+            return valid
         async with self._lock:
             fresh = self._kept.fresh()
             return await self._runner.run(self._kept.fetch()) if fresh is None else fresh
@@ -127,14 +147,16 @@ class FunctionTokens:
 
     def __init__(self, function: Callable[[str | None], str]) -> None:
         self._function = function
-        self._refused: str | None = None
+        # Of this thread: another one must not take the notice away.
+        self._mine = threading.local()
 
     def get(self) -> str:
-        refused, self._refused = self._refused, None
+        refused: str | None = getattr(self._mine, "refused", None)
+        self._mine.refused = None
         return self._function(refused)
 
     def refuse(self, token: str) -> None:
-        self._refused = token
+        self._mine.refused = token
 
 
 class AsyncFunctionTokens:
