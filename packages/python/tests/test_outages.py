@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 import threading
 import time
 from collections.abc import Callable
@@ -27,6 +28,71 @@ from plinth import (
 
 # What a fetch of keys takes that does not get the published ones.
 SILENCE = 1.0
+
+
+def test_a_loop_of_another_tenant_gives_its_batch_back_when_the_client_closes(
+    client: tuple[str, str], topic: Topic
+) -> None:
+    topic.publish("left")
+    name = topic.status()["eventType"]
+
+    async def run() -> None:
+        async with AsyncPlinth(URL, client_id=client[0], client_secret=client[1]) as own:
+            async for _ in own.for_tenant("demo").topic(client[0], name).consume():
+                break
+
+    asyncio.run(run())
+    again = topic.read()
+    assert again is not None
+    topic.commit(again.token)
+
+
+def test_many_loops_that_wait_leave_connections_to_others() -> None:
+    waiting = 0
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        nonlocal waiting
+        head = await reader.readuntil(b"\r\n\r\n")
+        if b" /wait " in head:
+            waiting += 1
+            await asyncio.sleep(60)
+        writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}")
+        await writer.drain()
+
+    async def run() -> None:
+        server = await asyncio.start_server(serve, "127.0.0.1")
+        port = server.sockets[0].getsockname()[1]
+        async with AsyncPlinth(f"http://127.0.0.1:{port}", token=lambda _: "token") as own:
+            loops = [asyncio.create_task(own.request("GET", "/wait")) for _ in range(120)]
+            while waiting < 100:
+                await asyncio.sleep(0.05)
+            await asyncio.wait_for(own.request("GET", "/quick"), 5)
+            for loop in loops:
+                loop.cancel()
+            await asyncio.gather(*loops, return_exceptions=True)
+        server.close()
+
+    asyncio.run(run())
+
+
+def test_an_upload_that_gets_no_answer_ends(
+    plinth: Plinth, client: tuple[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("plinth.file_calls._ANSWER", SILENCE / 2)
+    monkeypatch.setattr("plinth.file_calls._LINK_ATTEMPTS", 1)
+
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+
+        class Elsewhere(httpx.HTTPTransport):
+            def handle_request(self, request: httpx.Request) -> httpx.Response:
+                if request.method == "PUT":
+                    request.url = request.url.copy_with(host="127.0.0.1", port=silent.getsockname()[1])
+                return super().handle_request(request)
+
+        with httpx.Client(transport=Elsewhere()) as http:
+            own = Plinth(URL, client_id=client[0], client_secret=client[1], http=http)
+            with ThreadPoolExecutor() as pool, pytest.raises(UnavailableError):
+                pool.submit(own.files.upload, b"bytes").result(5 * SILENCE)
 
 
 def test_a_lock_is_renewed_although_the_function_for_tokens_fails_once(

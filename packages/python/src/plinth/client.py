@@ -11,7 +11,7 @@ import httpx
 from .file_calls import FileCalls
 from .files import Files
 from .flow import Runner, TokenSource
-from .settings import Configured
+from .settings import LIMITS, Configured
 from .tokens import ClientTokens, FunctionTokens
 from .topic import Topic
 from .topic_calls import TopicCalls
@@ -28,7 +28,7 @@ class Plinth(Configured[httpx.Client, str]):
     """
 
     def _open(self, timeout: float) -> httpx.Client:
-        return httpx.Client(timeout=timeout)
+        return httpx.Client(timeout=timeout, limits=LIMITS)
 
     def _start(self, token: Callable[[str | None], str] | None) -> None:
         given = self._settings

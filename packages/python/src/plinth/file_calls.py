@@ -16,6 +16,8 @@ from .transport import Query, Transport, backoff
 # How often a link is followed, and the longest pause; after a longer `Retry-After`, the error goes to the caller.
 _LINK_ATTEMPTS = 4
 _MAX_WAIT = 60.0
+# Seconds in which an upload is answered after its last byte: a proxy may send all of it on only then.
+_ANSWER = 300.0
 _PAGE_SIZE = 100
 # Seconds in which a queue makes the variants of an image, unless it is very busy.
 _READY_MAX = 60.0
@@ -153,8 +155,9 @@ class FileCalls:
         attempt = 1
         while True:
             try:
+                timeout = httpx.Timeout(self._transport.timeout, read=_ANSWER)
                 response: httpx.Response = yield Send(
-                    "PUT", link, {"content": body, "headers": headers, "timeout": None}
+                    "PUT", link, {"content": body, "headers": headers, "timeout": timeout}
                 )
                 if response.is_success:
                     return

@@ -6,12 +6,16 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Generic, TypeVar
 
+import httpx
+
 from .transport import Transport
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
 Http = TypeVar("Http")
+# A loop that waits for events holds a connection, so there may be as many as there are loops.
+LIMITS = httpx.Limits(max_connections=None, max_keepalive_connections=100)
 # What a token function returns.
 Given = TypeVar("Given")
 

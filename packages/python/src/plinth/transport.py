@@ -31,7 +31,7 @@ class Transport:
     def __init__(self, url: str, attempts: int, timeout: float) -> None:
         self._url = url
         self._attempts = attempts
-        self._timeout = timeout
+        self.timeout = timeout
 
     def send(
         self,
@@ -55,7 +55,7 @@ class Transport:
                 "params": _params(query),
                 "headers": {**(headers or {}), "authorization": f"Bearer {token}"},
                 "json": json,
-                "timeout": self._timeout + extra,
+                "timeout": self.timeout + extra,
             }
             try:
                 response: httpx.Response = yield Send(method, address, options)

@@ -10,7 +10,7 @@ import httpx
 
 from ..file_calls import FileCalls
 from ..flow import AsyncRunner, AsyncTokenSource
-from ..settings import Configured
+from ..settings import LIMITS, Configured
 from ..tokens import AsyncClientTokens, AsyncFunctionTokens
 from ..topic_calls import TopicCalls
 from ..transport import Query
@@ -30,7 +30,7 @@ class AsyncPlinth(Configured[httpx.AsyncClient, "str | Awaitable[str]"]):
     """
 
     def _open(self, timeout: float) -> httpx.AsyncClient:
-        return httpx.AsyncClient(timeout=timeout)
+        return httpx.AsyncClient(timeout=timeout, limits=LIMITS)
 
     def _start(self, token: Callable[[str | None], str | Awaitable[str]] | None) -> None:
         given = self._settings
@@ -44,6 +44,12 @@ class AsyncPlinth(Configured[httpx.AsyncClient, "str | Awaitable[str]"]):
         # Private and public files of this client.
         self.files = AsyncFiles(self._runner, FileCalls(self._transport, public=False), self.pages)
         self.public_files = AsyncFiles(self._runner, FileCalls(self._transport, public=True), self.pages)
+
+    def for_tenant(self, tenant: str) -> AsyncPlinth:
+        """The same client with tokens for this tenant, until this one closes. Only with a client's id and secret."""
+        other = super().for_tenant(tenant)
+        other._unfinished = self._unfinished
+        return other
 
     async def token(self) -> str:
         """A valid access token, for requests of your own."""
