@@ -433,6 +433,20 @@ describe("the first operator", () => {
     expect(await deployed()).toBe(`first@example.com operates it at ${deployment.publicUrl}/console.`);
   });
 
+  it("writes nothing where the platform does not say what is there", async () => {
+    const deployment = { ...parseDeployment("production", PRODUCTION), operator: "second@example.com" };
+    const written: string[] = [];
+    const ask: Ask = async (path, options = {}) => {
+      if (options.method === "PUT") written.push(path);
+      if (path.endsWith("/oauth2/v1/token")) return { status: 200, headers: {}, body: '{"access_token":"t"}' };
+      return { status: path.includes("/clients/") ? 503 : 404, headers: {}, body: "busy" };
+    };
+    await expect(firstOperator({ ask, deployment, operatorSecret: SECRET, say: () => {} })).rejects.toThrow(
+      "503: busy",
+    );
+    expect(written).toEqual([]);
+  });
+
   it("is asked for where the deployment names none", async () => {
     const deployment = parseDeployment("production", PRODUCTION);
     const said: string[] = [];
@@ -1111,6 +1125,23 @@ describe("a deployment", () => {
 
     account.buckets.get("plinth-media")!.objects.set("a/b c", "bytes");
     account.buckets.get("plinth-backup")!.objects.set("manifest/1.json", "{}");
+    const before = account.calls.length;
+    const planned = await deploy(["production", "destroy", "--plan", "--yes", "--host", HOST]);
+    expect(planned).toMatchObject({ code: 0, output: expect.stringContaining("- worker plinth, with its secrets") });
+    for (const [what, flag] of [
+      ["destroy", "--canary=10"],
+      ["rollback", "--canary=10"],
+      ["smoke", "--plan"],
+      ["init", "--yes"],
+      ["deploy", `--host=${HOST}`],
+    ] as const)
+      expect(
+        await deploy(["production", what, flag, ...(what === "destroy" ? ["--yes", "--host", HOST] : [])]),
+      ).toMatchObject({
+        code: 1,
+        output: expect.stringContaining(`${what} takes no ${flag.split("=")[0]}.`),
+      });
+    expect(account.calls.slice(before)).toEqual([]);
     const once = await deploy(["production", "destroy", "--yes"]);
     expect(once).toMatchObject({ code: 1, output: expect.stringContaining("Nothing was deleted.") });
     const twice = await deploy(["production", "destroy", "--yes", "--host", HOST]);

@@ -38,7 +38,11 @@ export async function firstOperator({ ask, deployment, operatorSecret, say }: Fi
       headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     });
-  const isThere = async (path: string): Promise<boolean> => (await send("GET", path)).status === 200;
+  const isThere = async (path: string): Promise<boolean> => {
+    const answer = await send("GET", path);
+    // Any other failure says nothing. Records that are there would be written again.
+    return answer.status !== 404 && done(answer, path).status === 200;
+  };
   const put = async (path: string, body: unknown): Promise<void> => void done(await send("PUT", path, body), path);
 
   if (await isThere(`${ORGANIZATION}/members/${operator}`)) return say(`${operator} operates it at ${place}.`);

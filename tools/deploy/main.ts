@@ -101,8 +101,23 @@ export async function main(args: readonly string[]): Promise<void> {
       `There is no "${[what, ...more].join(" ")}" of a deployment: ${Object.keys(COMMANDS).join(", ")}.`,
     );
   if (name === undefined) throw new UserError(`Which deployment? npm run deploy -- <name>\n\n${HELP}`);
+  // An option that a command does not know must not be taken for one that it obeys, such as --plan.
+  const foreign = Object.keys(values).filter((flag) => !TAKES[what]?.includes(flag));
+  if (foreign.length > 0)
+    throw new UserError(`\nNothing was changed. ${what} takes no ${foreign.map((flag) => `--${flag}`).join(", ")}.`);
   await command(name, values, more[0]);
 }
+
+const OF_TEST = ["secrets", "at", "tour"];
+const OF_CHANGE = ["yes", "plan", ...OF_TEST, ...DANGER_FLAGS];
+/** The options of each command. */
+const TAKES: Readonly<Record<string, readonly string[]>> = {
+  deploy: [...OF_CHANGE, "canary"],
+  init: ["host", "location", "jurisdiction", "operator"],
+  smoke: OF_TEST,
+  rollback: OF_CHANGE,
+  destroy: ["yes", "plan", "host"],
+};
 
 type Command = (name: string, options: Options, versionId: string | undefined) => Promise<void>;
 
@@ -257,6 +272,7 @@ async function destroyAll(name: string, options: Options): Promise<void> {
   const goes = destruction(deployment, found);
   if (goes.length === 0) return say(`Nothing of ${deployment.worker} is in the account.`);
   say(`${deployment.worker} in account ${cloudflare.accountId}:\n${goes.map((line) => `  ${line}`).join("\n")}`);
+  if (options.plan === true) return;
   await confirm(options, "All of this is deleted, and nothing brings it back. Go on?", "y");
   await confirm(
     { ...options, yes: options.host === deployment.hosts[0] },
