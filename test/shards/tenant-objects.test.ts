@@ -8,6 +8,7 @@ import {
 import { env } from "cloudflare:workers";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { createDeps } from "../../src/deps.ts";
+import { createLeavingStore } from "../../src/media/moves/leaving-store.ts";
 import { newFileId, shardOfId } from "../../src/media/model/file.ts";
 import { systemRandom } from "../../src/platform/runtime/random.ts";
 import { shardObjectName } from "../../src/platform/storage/shards.ts";
@@ -21,7 +22,7 @@ import { OPERATOR, put } from "../support/platform/operator.ts";
 import { makeTenant, makeTenantIn, placeOf } from "../support/platform/tenants.ts";
 import { tokenFor } from "../support/platform/tokens.ts";
 import { unique } from "../support/platform/unique.ts";
-import { everywhere, shardDb } from "../support/shards.ts";
+import { everywhere, shardDb, testObjects } from "../support/shards.ts";
 
 const HOUR_MS = 3_600_000;
 const operator = () => tokenFor(OPERATOR);
@@ -157,6 +158,56 @@ describe("an object of a tenant's own", () => {
     expect(await placeOf(tenant)).toBe(2);
     expect(await moveHome(tenant)).toBe(home);
     await readAll();
+  });
+
+  it("is left by a hundred files with the longest metadata that there may be, also when all of them change", async () => {
+    const { tenant, home } = await tenantAtHome();
+    const client = await makeClient({ tenant });
+    // Each quote is a character of JSON in JSON, twice.
+    const quotes = Object.fromEntries(Array.from({ length: 64 }, (_, at) => [`${at}`, '"'.repeat(508)]));
+    expect(JSON.stringify(quotes).length).toBeGreaterThan(65_000);
+    const body = new FormData();
+    body.set("file", new File(["x"], "x.txt", { type: "text/plain" }));
+    body.set("metadata", JSON.stringify(quotes));
+    const token = await tokenFor(client);
+    const id: string = (await expectJson(await call("/media/v2/files", { token, method: "POST", body }), 202)).id;
+    // More than a hundred rows as the Worker made this one.
+    const copies = [id.slice(0, 21), `${id.slice(0, 21)}~`];
+    onTestFinished(
+      async () =>
+        void (await everywhere
+          .prepare("DELETE FROM file WHERE id BETWEEN ? AND ? AND id <> ?")
+          .bind(...copies, id)
+          .run()),
+    );
+    const named = await rowsIn(home, "SELECT group_concat(name) AS names FROM pragma_table_info('file') WHERE pk = 0");
+    const columns = named[0]!["names"] as string;
+    await rowsIn(
+      home,
+      `WITH RECURSIVE n (at) AS (SELECT 100 UNION ALL SELECT at + 1 FROM n WHERE at < 219)
+        INSERT INTO file (id, ${columns}) SELECT substr(id, 1, 21) || at, ${columns} FROM file JOIN n`,
+    );
+    const leaving = createLeavingStore(testObjects.at(home).db, home);
+    const run = { tenant, move: "m", turn: 1 };
+    await leaving.begin(run);
+    await rowsIn(home, "UPDATE file SET metadata = metadata");
+    const followed = new Set<string>();
+    for (;;) {
+      const { changes, files } = await leaving.changes(tenant, { files: 100, rowChars: 2_000_000 });
+      if (changes.length === 0) break;
+      expect(files.map((file) => file.id)).toEqual(changes.map(({ fileId }) => fileId));
+      for (const { fileId } of changes) followed.add(fileId);
+      await leaving.followed(run, changes);
+    }
+    expect(followed.size).toBe(121);
+    await rowsIn(home, "DELETE FROM moving_tenant");
+    // The move that brought the tenant here ends.
+    await later();
+    await createDeps(env).moves.sweep();
+    await expectJson(await move(tenant, { shard: 1 }), 202);
+    expect(await untilMoved(tenant)).toBe(1);
+    const moved = shardDb(1).prepare("SELECT count(*) AS n FROM file WHERE id BETWEEN ? AND ?");
+    expect(await moved.bind(...copies).first("n")).toBe(121);
   });
 
   it("is refused beyond 32 tenants with files that left a shard, and for a tenant without files never", async () => {

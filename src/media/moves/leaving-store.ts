@@ -31,6 +31,12 @@ export interface LeavingOwner {
   readonly bytes: number;
 }
 
+/** How many files are read at once, and how many characters their rows may have. */
+interface Most {
+  readonly files: number;
+  readonly rowChars: number;
+}
+
 export interface Change {
   readonly fileId: string;
   readonly version: number;
@@ -84,6 +90,14 @@ const MOVING_FILE = `SELECT file.id, file.owner_id AS ownerId,
   (SELECT hop FROM moved_file WHERE moved_file.id = file.id) AS hop,
   (SELECT objects FROM moved_file WHERE moved_file.id = file.id) AS objects`;
 const LIVE = `owner.erasure_id IS NULL AND file.state = 'committed'`;
+/**
+ * SQL: the first of these files: at least one, and as many as have `most` characters together. An object answers with
+ * 16 MiB at most, which a hundred files with long metadata exceed. `found`: the number of these files.
+ */
+const firstOf = (files: string, order: string, most: string): string => `
+  SELECT id, ownerId, row, hop, objects, found
+  FROM (SELECT *, count(*) OVER () AS found, sum(length(row)) OVER (ORDER BY ${order}) AS total FROM (${files}))
+  WHERE total <= ${most} OR total = length(row) ORDER BY ${order}`;
 /** ?1 to ?3: the run. */
 const isState = (states: string): string =>
   `EXISTS (SELECT 1 FROM moving_tenant WHERE tenant = ?1 AND move = ?2 AND turn = ?3 AND state IN (${states}))`;
@@ -95,12 +109,20 @@ const SQL = {
     ON CONFLICT DO UPDATE SET turn = excluded.turn WHERE move = excluded.move AND turn < excluded.turn`,
   state: `SELECT state FROM moving_tenant WHERE tenant = ?1 AND move = ?2 AND turn = ?3`,
   /** ?2, ?3: the last file that was copied. */
-  page: `${MOVING_FILE} FROM owner CROSS JOIN file ON file.owner_id = owner.id AND ${LIVE}
+  page: firstOf(
+    `${MOVING_FILE} FROM owner CROSS JOIN file ON file.owner_id = owner.id AND ${LIVE}
       AND (file.owner_id > ?2 OR file.id > ?3)
-    WHERE owner.tenant = ?1 AND owner.id >= ?2 AND owner.erasure_id IS NULL ORDER BY owner.id, file.id LIMIT ?4`,
+      WHERE owner.tenant = ?1 AND owner.id >= ?2 AND owner.erasure_id IS NULL ORDER BY owner.id, file.id LIMIT ?4`,
+    "ownerId, id",
+    "?5",
+  ),
   changes: `SELECT file_id AS fileId, version FROM moving_change WHERE tenant = ?1 ORDER BY file_id LIMIT ?2`,
-  named: `${MOVING_FILE} FROM json_each(?2) AS named CROSS JOIN file ON file.id = named.value
-    CROSS JOIN owner ON owner.id = file.owner_id AND owner.tenant = ?1 AND ${LIVE}`,
+  named: firstOf(
+    `${MOVING_FILE} FROM json_each(?2) AS named CROSS JOIN file ON file.id = named.value
+      CROSS JOIN owner ON owner.id = file.owner_id AND owner.tenant = ?1 AND ${LIVE}`,
+    "id",
+    "?3",
+  ),
   followed: `DELETE FROM moving_change WHERE tenant = ?1 AND (file_id, version) IN
     (SELECT value ->> 'fileId', value ->> 'version' FROM json_each(?4)) AND ${isState("'leaving', 'closed'")}`,
   /** The removal of a tenant (shards/owner-changes.ts) and this exclude each other. */
@@ -151,6 +173,15 @@ const SQL = {
   isLeft: `SELECT 1 FROM owner WHERE erasure_id = ?1`,
 } as const;
 
+interface FoundFile extends MovingFile {
+  readonly found: number;
+}
+
+function some({ results }: D1Result<FoundFile>): { readonly files: readonly MovingFile[]; readonly isAll: boolean } {
+  const files = results.map(({ found: _found, ...file }) => file);
+  return { files, isAll: files.length === (results[0]?.found ?? 0) };
+}
+
 export function createLeavingStore(db: D1Database, shard: number) {
   const prepared = (sql: string, ...values: unknown[]) => db.prepare(sql).bind(...values);
   const of = ({ tenant, move, turn }: Run) => [tenant, move, turn];
@@ -171,22 +202,30 @@ export function createLeavingStore(db: D1Database, shard: number) {
       return found?.results[0]?.state;
     },
 
-    /** Files after this one, in the order of owners and ids. */
-    page: async (tenant: string, atOwner: number, atFile: string, limit: number): Promise<readonly MovingFile[]> =>
-      (await prepared(SQL.page, tenant, atOwner, atFile, limit).all<MovingFile>()).results,
+    /** Files after this one, in the order of owners and ids. `isAll`: they are all that follow, up to the limit. */
+    async page(
+      tenant: string,
+      atOwner: number,
+      atFile: string,
+      most: Most,
+    ): Promise<{ readonly files: readonly MovingFile[]; readonly isAll: boolean }> {
+      return some(await prepared(SQL.page, tenant, atOwner, atFile, most.files, most.rowChars).all<FoundFile>());
+    },
 
     /** Files that changed, and the rows of those that are still committed. */
     async changes(
       tenant: string,
-      limit: number,
+      most: Most,
     ): Promise<{
       readonly changes: readonly Change[];
       readonly files: readonly MovingFile[];
     }> {
-      const changes = (await prepared(SQL.changes, tenant, limit).all<Change>()).results;
+      const changes = (await prepared(SQL.changes, tenant, most.files).all<Change>()).results;
       if (changes.length === 0) return { changes, files: [] };
       const ids = JSON.stringify(changes.map(({ fileId }) => fileId));
-      return { changes, files: (await prepared(SQL.named, tenant, ids).all<MovingFile>()).results };
+      const { files, isAll } = some(await prepared(SQL.named, tenant, ids, most.rowChars).all<FoundFile>());
+      const last = files.at(-1)?.id ?? "";
+      return { changes: isAll ? changes : changes.filter(({ fileId }) => fileId <= last), files };
     },
 
     /** Removes notes of changes that were copied. A file that changed again has a new version, so its note stays. */

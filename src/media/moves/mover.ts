@@ -77,8 +77,11 @@ export interface MoverDeps extends Pick<HomeDeps, "moved"> {
   readonly clock: Clock;
 }
 
-/** Our choice: files and rows of a page, and the characters of one call, since a value of D1 has at most 2 MB. */
-const PAGE = { files: 100, chars: 500_000, rows: 1_000 } as const;
+/**
+ * Our choice: files and rows of a page, and the characters of a page of files and of one call: an object answers with
+ * 16 MiB at most, and a value of D1 has 2 MB.
+ */
+const PAGE = { files: 100, rowChars: 2_000_000, chars: 500_000, rows: 1_000 } as const;
 
 /** The shard, and all to which a search for one of its files may lead. What left a tenant object is left out. */
 function reachedFrom(shard: number, departed: readonly (readonly number[])[]): ReadonlySet<number> {
@@ -120,17 +123,17 @@ export function createMover(deps: MoverDeps): Mover {
     },
 
     async copy(run, way, at) {
-      const page = await leaving.at(way.from).page(run.tenant, at.owner, at.file, PAGE.files);
+      const { files: page, isAll } = await leaving.at(way.from).page(run.tenant, at.owner, at.file, PAGE);
       const last = page.at(-1);
       if (last === undefined) return { ...at, isEnd: true };
       const ids = page.map(({ id }) => id);
       if (!(await put(run, way, ids, page))) return undefined;
       const files = at.files + page.length;
-      return { owner: last.ownerId, file: last.id, files, isEnd: page.length < PAGE.files };
+      return { owner: last.ownerId, file: last.id, files, isEnd: isAll && page.length < PAGE.files };
     },
 
     async follow(run, way) {
-      const { changes, files } = await leaving.at(way.from).changes(run.tenant, PAGE.files);
+      const { changes, files } = await leaving.at(way.from).changes(run.tenant, PAGE);
       if (changes.length === 0) return "all";
       const ids = changes.map(({ fileId }) => fileId);
       if (!(await put(run, way, ids, files))) return undefined;

@@ -495,14 +495,15 @@ describe("a run of a move", () => {
     const old = { tenant, move: "m1", turn: 1 };
     const next = { ...old, turn: 2 };
     expect([await coming.begin(old), await leaving.begin(old)]).toEqual(["coming", "leaving"]);
-    const page = await leaving.page(tenant, 0, "", 10);
+    const most = { files: 10, rowChars: 100_000 };
+    const { files: page } = await leaving.page(tenant, 0, "", most);
     expect(page.map(({ id }) => id)).toEqual([file.id]);
     await app.call(`${file.path}/metadata`, { as, method: "PUT", json: { at: 2 } });
     expect([await coming.begin(next), await leaving.begin(next)]).toEqual(["coming", "leaving"]);
-    const { changes, files } = await leaving.changes(tenant, 10);
+    const { changes, files } = await leaving.changes(tenant, most);
     expect(await coming.put(next, FROM, [file.id], files)).toBe(true);
     await leaving.followed(old, changes);
-    expect((await leaving.changes(tenant, 10)).changes).toEqual(changes);
+    expect((await leaving.changes(tenant, most)).changes).toEqual(changes);
     expect(await coming.put(old, FROM, [file.id], page)).toBe(false);
     const copied = "SELECT metadata FROM file WHERE id = ?";
     expect(await shardDb(TO).prepare(copied).bind(file.id).first("metadata")).toBe('{"at":2}');
