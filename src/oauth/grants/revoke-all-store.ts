@@ -2,7 +2,7 @@ import type { AuditRecord, AuditTrail } from "../../platform/ports/audit.ts";
 import { allExpiredSec } from "../tokens/access-token.ts";
 import { grantFamilySql } from "../tokens/revoked-tokens-store.ts";
 import { NEXT_REVOCATION } from "../tokens/revocation-collapse-store.ts";
-import type { OwnerKind, TrustStore } from "../tokens/trust-store.ts";
+import { endedSessionsKey, type OwnerKind, type TrustStore } from "../tokens/trust-store.ts";
 import { COLUMN, grantsOf, MAX_ROWS, sessionsUntil, signedInUntil } from "../homes/owner-store.ts";
 import { grantRevocation, type RevokedGrant } from "../homes/grant-revocation.ts";
 import { SESSIONS_OF_SID, signedOutAt } from "../users/user-store.ts";
@@ -47,6 +47,10 @@ const revokeGrants = (isUserKnown: boolean): string => `
   SELECT ${NEXT_REVOCATION}, 'grant', id, ${Number.MAX_SAFE_INTEGER}, ?3, ${grantFamilySql("client", "email")}, client FROM (
     SELECT id, client, email FROM (${someGrants("session", "id, client, email")})
     UNION SELECT grant_id, client, email FROM (${someCodes("session", "grant_id, client, email", isUserKnown)}))`;
+/** Our choice: the account page shows 50. Each isolate holds these rows for an hour. */
+export const MOST_ENDED_SESSIONS = 1_000;
+const HAS_ENDED_MANY = `
+  SELECT 1 FROM revocation WHERE client = ?1 AND expires_sec > unixepoch() LIMIT 1 OFFSET ${MOST_ENDED_SESSIONS - 1}`;
 const SIGN_OUT = `UPDATE user SET signed_out_at = ${signedOutAt("?2")} WHERE email = ?1`;
 
 export type RevokeAllStore = ReturnType<typeof createRevokeAllStore>;
@@ -66,7 +70,7 @@ export type RevokeAllStore = ReturnType<typeof createRevokeAllStore>;
  */
 export function createRevokeAllStore(
   db: D1Database,
-  trust: Pick<TrustStore, "revokeStatement" | "addStatement">,
+  trust: Pick<TrustStore, "revokeStatement" | "revokeSessionStatement" | "addStatement">,
   audit: AuditTrail,
 ) {
   const signOutStatement = (email: string, nowMs: number): D1PreparedStatement =>
@@ -120,14 +124,22 @@ export function createRevokeAllStore(
       grants: readonly RevokedGrant[] = [],
     ): Promise<"ended" | "more"> => {
       const revoked = grants.map((grant) => grantRevocation(grant, nowMs));
+      const expiresSec = allExpiredSec(nowMs);
+      const revoke =
+        kind === "session"
+          ? trust.revokeSessionStatement(key, email, expiresSec)
+          : trust.revokeStatement(kind, key, expiresSec, "always");
       const beside = (step: number): readonly D1PreparedStatement[] => [
         ...(step === 0 && kind === "user" ? [signOutStatement(key, nowMs)] : []),
-        ...(step === 0 || kind !== "user" ? [trust.revokeStatement(kind, key, allExpiredSec(nowMs), "always")] : []),
+        ...(step === 0 || kind !== "user" ? [revoke] : []),
         ...(step === 0 && record !== undefined ? [audit.statement("always", record)] : []),
         ...(step === 0 && revoked.length > 0 ? [trust.addStatement(revoked)] : []),
       ];
       return cleanUp(kind, key, nowMs, beside, email);
     },
+    /** True if the person has ended as many sessions within the last hour as isolates should hold of one person. */
+    hasEndedMany: async (email: string): Promise<boolean> =>
+      (await db.prepare(HAS_ENDED_MANY).bind(endedSessionsKey(email)).first()) !== null,
     /** Removes the rows of a user who was signed out. They are invalid already, so rows that remain do no harm. */
     async deleteSignedOut(email: string): Promise<void> {
       await cleanUp("user", email, 0, () => []);

@@ -2,7 +2,9 @@ import type { AuditRecord } from "../../platform/ports/audit.ts";
 import { describeError, type Log } from "../../platform/runtime/log.ts";
 import type { OwnerKind } from "../tokens/trust-store.ts";
 import type { Elsewhere } from "../homes/elsewhere.ts";
-import type { RevokeAllStore } from "./revoke-all-store.ts";
+import { MOST_ENDED_SESSIONS, type RevokeAllStore } from "./revoke-all-store.ts";
+
+const MANY = `over ${MOST_ENDED_SESSIONS} sessions of the person ended within an hour: all of them end`;
 
 /** Lists of a session's grants, each revoked in one transaction. */
 const MAX_STEPS = 20;
@@ -26,6 +28,12 @@ export function createRevokeAll(store: RevokeAllStore, elsewhere: Elsewhere, log
     return "more";
   }
 
+  async function revokeUser(email: string, nowMs: number, record: AuditRecord | undefined) {
+    // Sign-ins of a person before now are not valid, whenever their grants are removed.
+    const ended = await store.revokeAll("user", email, nowMs, record);
+    return (await elsewhere.endSignedOut(email)).mayHaveMore ? "more" : ended;
+  }
+
   return {
     signOutStatement: store.signOutStatement,
     cleanupStep: store.cleanupStep,
@@ -43,7 +51,10 @@ export function createRevokeAll(store: RevokeAllStore, elsewhere: Elsewhere, log
         }),
       );
     },
-    /** As `RevokeAllStore`. */
+    /**
+     * As `RevokeAllStore`. A person who goes on and on to end sessions is signed out everywhere, by one row: those of
+     * sessions stay in every isolate for an hour.
+     */
     async revokeAll(
       kind: OwnerKind,
       key: string,
@@ -51,12 +62,11 @@ export function createRevokeAll(store: RevokeAllStore, elsewhere: Elsewhere, log
       record: AuditRecord | undefined,
       email?: string,
     ): Promise<"ended" | "more"> {
-      if (kind === "session") return revokeSession(key, nowMs, record, email);
-      // Sign-ins of a person before now are not valid, whenever their grants are removed.
-      if (kind === "user") {
-        const ended = await store.revokeAll(kind, key, nowMs, record);
-        return (await elsewhere.endSignedOut(key)).mayHaveMore ? "more" : ended;
-      }
+      if (kind === "session")
+        return email !== undefined && (await store.hasEndedMany(email))
+          ? revokeUser(email, nowMs, record && { ...record, reason: MANY })
+          : revokeSession(key, nowMs, record, email);
+      if (kind === "user") return revokeUser(key, nowMs, record);
       await elsewhere.end(kind, key);
       let ended = await store.revokeAll(kind, key, nowMs, record);
       let left = await elsewhere.end(kind, key);

@@ -17,7 +17,8 @@ import { ACCESS_TOKEN_LIFETIME_SEC } from "./lifetimes.ts";
  * expiry. So a row is only deleted beside a cut-off that revokes as much, whoever else writes at the same time.
  *
  * The rows of sessions stay in any case: they stop codes too (code-store.ts). They are not counted, so that people who
- * end very many of their sessions end nothing of others. Each costs a sign-in, and lives for an hour.
+ * end very many of their sessions end nothing of others. Each costs a sign-in and lives for an hour, and a person has
+ * 1,000 of them at most (grants/revoke-all.ts).
  *
  * Counting reads every row. So one row remembers a count and the newest number at that time: numbers only grow, so the
  * difference to the newest one bounds the number of rows since. It counts milliseconds too, so a count of fewer rows
@@ -65,6 +66,7 @@ const SQL = {
       FROM revocation_bound AS bound CROSS JOIN revocation AS row
       WHERE bound.id = 1 AND bound.living > ?1 AND row.expires_sec > ${NOW_SEC}
         AND row.expires_sec <= ${NOW_SEC} + ${ACCESS_TOKEN_LIFETIME_SEC} AND row.client IS NOT NULL
+        AND row.kind <> 'session'
       GROUP BY name HAVING count(*) > ?2)`,
   cutOffClients: `
     INSERT OR REPLACE INTO revocation (seq, kind, key, until_ms, expires_sec)

@@ -52,6 +52,8 @@ export interface TrustUpdate {
 
 /** Names all grants of a user to a client. Ids of grants contain no space. */
 export const accessKey = (email: string, clientId: string): string => `${clientId} of ${email}`;
+/** Names the rows of a person's sessions that ended, in the column `client`. No client has such an id. */
+export const endedSessionsKey = (email: string): string => `~session of ${email}`;
 /** The column of a membership, and the word for it in a key. */
 const PLACE = { tenant: "tenant", organization: "org" } as const;
 export type PlaceKind = keyof typeof PLACE;
@@ -81,6 +83,9 @@ const REVOKE = `
 const REVOKE_OWNER = `
   INSERT OR REPLACE INTO revocation (seq, kind, key, until_ms, expires_sec)
   SELECT ${NEXT_REVOCATION}, ?1, ?2, ${DATABASE_NOW_MS}, ?3`;
+const REVOKE_SESSION = `
+  INSERT OR REPLACE INTO revocation (seq, kind, key, until_ms, expires_sec, client)
+  SELECT ${NEXT_REVOCATION}, 'session', ?1, ${DATABASE_NOW_MS}, ?2, ?3`;
 const REVOKE_ACCESS = `
   INSERT OR REPLACE INTO revocation (seq, kind, key, until_ms, expires_sec, issued_to)
   SELECT ${NEXT_REVOCATION}, ?1, ?2, ${DATABASE_NOW_MS}, ?3, id FROM client WHERE id = ?4`;
@@ -145,6 +150,9 @@ export const createTrustStore = (db: D1Database, bound = createRevocationCollaps
     when: "always" | "if changed",
   ): D1PreparedStatement =>
     db.prepare(when === "always" ? REVOKE_OWNER : `${REVOKE_OWNER} WHERE changes() > 0`).bind(kind, key, expiresSec),
+  /** The same for a session. `email`: its person, if known, so that the person's can be counted. */
+  revokeSessionStatement: (sid: string, email: string | undefined, expiresSec: number): D1PreparedStatement =>
+    db.prepare(REVOKE_SESSION).bind(sid, expiresSec, email === undefined ? null : endedSessionsKey(email)),
   /** Revokes every token that the client has of the user, under any grant. Does nothing if there is no such client. */
   revokeAccessStatement: (email: string, clientId: string, expiresSec: number): D1PreparedStatement =>
     db.prepare(REVOKE_ACCESS).bind("grant", accessKey(email, clientId), expiresSec, clientId),

@@ -1,4 +1,7 @@
+import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { MOST_ENDED_SESSIONS } from "../../../src/oauth/grants/revoke-all-store.ts";
+import { endedSessionsKey } from "../../../src/oauth/tokens/trust-store.ts";
 import { Browser, landed, toInit, type Visit } from "../../support/browser.ts";
 import { isolate } from "../../support/isolate.ts";
 import { call, expectJson, ORIGIN } from "../../support/platform/call.ts";
@@ -96,6 +99,34 @@ describe("the account page", () => {
       token: await tokenFor(OPERATOR),
     });
     expect(await rows.json()).toMatchObject([{ action: "revoke", actor: `user ${user.email}` }]);
+  });
+
+  // shows: oauth/access-tokens/a-row-for-a-family
+  it("signs a person out everywhere who has ended a thousand within an hour, by one row for all isolates", async () => {
+    const key = endedSessionsKey(user.email);
+    const rows = () => env.DB.prepare("SELECT count(*) AS n FROM revocation WHERE client = ?1").bind(key).first("n");
+    const fill = `
+      WITH RECURSIVE n (i) AS (SELECT 2 UNION ALL SELECT i + 1 FROM n LIMIT ${MOST_ENDED_SESSIONS - 1})
+      INSERT INTO revocation (kind, key, until_ms, expires_sec, client) SELECT 'session', i || ?1, 1, unixepoch() + 99, ?1 FROM n`;
+    await env.DB.prepare(fill).bind(key).run();
+    const [first, second, here] = [browserAt(SAFARI), browserAt(SAFARI), browserAt(FIREFOX)];
+    for (const browser of [first, second, here]) await signedIn(browser);
+    const [one, other] = (await here.get(ACCOUNT)).forms.filter(({ action }) => action.endsWith("/end-session"));
+    const isIn = async (browser: Browser) => !(await browser.get(ACCOUNT)).html.includes("/account/sign-in");
+    await here.post(one!.action, one!.fields);
+    expect([await rows(), await isIn(here)]).toEqual([MOST_ENDED_SESSIONS, true]);
+    const tokens = await redeemed(app, await visit(here, app));
+    await here.post(other!.action, other!.fields);
+    expect(await rows()).toBe(MOST_ENDED_SESSIONS);
+    expect(await Promise.all([first, second, here].map(isIn))).toEqual([false, false, false]);
+    expect((await call("/oauth2/v1/userinfo", { token: tokens.access_token })).status).toBe(401);
+    await signedIn(here);
+    expect(await isIn(here)).toBe(true);
+    const subject = `sessions/${other!.fields["session"]}`;
+    const audit = await call(`/admin/v1/audit?subject=${subject}`, { token: await tokenFor(OPERATOR) });
+    expect(await audit.json()).toMatchObject([
+      { action: "revoke", reason: expect.stringContaining("over 1000 sessions") },
+    ]);
   });
 
   // shows: asvs/v7-session-management/7.5.2
