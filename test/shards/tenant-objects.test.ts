@@ -9,7 +9,7 @@ import { env } from "cloudflare:workers";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { createDeps } from "../../src/deps.ts";
 import { createLeavingStore } from "../../src/media/moves/leaving-store.ts";
-import { newFileId, shardOfId } from "../../src/media/model/file.ts";
+import { isFileId, newErasureId, newFileId, shardOfId } from "../../src/media/model/file.ts";
 import { systemRandom } from "../../src/platform/runtime/random.ts";
 import { shardObjectName } from "../../src/platform/storage/shards.ts";
 import { FIRST_TENANT_OBJECT, MOST_NUMBERS, OBJECT_SWEEP } from "../../src/platform/storage/tenant-objects.ts";
@@ -76,6 +76,17 @@ describe("the id of a file", () => {
         expect(shardOfId(id)).toBe(shard);
       }
     expect(new Set(Array.from({ length: 1_000 }, () => newFileId(0, systemRandom, 300))).size).toBe(1_000);
+  });
+
+  it("of a deletion is in the order of time, to the millisecond", () => {
+    const begin = Date.UTC(2026, 0, 1);
+    for (const shard of [0, 1, 239, FIRST_TENANT_OBJECT, 65_535, MOST_NUMBERS - 1]) {
+      const ids = Array.from({ length: 2_000 }, (_, ms) => newErasureId(begin + ms, systemRandom, shard));
+      expect(ids).toEqual(ids.toSorted());
+      for (const id of ids) expect([isFileId(id), shardOfId(id)]).toEqual([true, shard]);
+      const atOnce = Array.from({ length: 1_000 }, () => newErasureId(begin + 999, systemRandom, shard));
+      expect(new Set(atOnce).size).toBe(1_000);
+    }
   });
 
   it("leads nowhere, and creates no object, if no tenant has that object", async () => {

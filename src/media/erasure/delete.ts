@@ -11,7 +11,7 @@ import { filePath, type Links } from "../files/links.ts";
 import { metadataCondition, personCondition } from "../metadata/attributes.ts";
 import { withCaller, callerOf, mayActForTenant, personOf, type AccessDeps } from "../model/access.ts";
 import { toProblem, type MediaFailure } from "../model/failure.ts";
-import { newFileId, type Visibility, type FileCaller } from "../model/file.ts";
+import { newErasureId, type Visibility, type FileCaller } from "../model/file.ts";
 import type { FilterStore } from "../search/filter-store.ts";
 import { deletionTerms, type Term } from "../search/query.ts";
 import { purgeAlone, startErasure, type EraseDeps } from "./erase.ts";
@@ -37,7 +37,7 @@ export const deleteFile = (deps: DeleteFileDeps, visibility: Visibility): Route 
     params: z.object({ fileId: z.string() }),
     produces: "any",
     async handle({ principal, params: { fileId }, nowMs, publicBase, waitUntil }) {
-      const request = { id: newFileId(nowMs, deps.random, deps.shard), requestedAt: nowMs };
+      const request = { id: newErasureId(nowMs, deps.random, deps.shard), requestedAt: nowMs };
       const { clientName } = principal;
       const erasure = await withCaller(deps, principal, visibility, fileId, nowMs, "change", async (caller) => {
         const remove = () => deps.erasures.removeFile(request, fileId, caller, clientName);
@@ -84,7 +84,7 @@ export const deleteFiles = (deps: DeleteFilesDeps, visibility: Visibility): Rout
       const files = isAll ? ok("all" as const) : await select(deps, caller, q ?? [], person);
       if (!files.ok) return toProblem(files.error);
       if (dryRun === true) return json(200, await count(deps, caller, files.value));
-      const request = { id: newFileId(nowMs, deps.random, deps.shard), requestedAt: nowMs };
+      const request = { id: newErasureId(nowMs, deps.random, deps.shard), requestedAt: nowMs };
       const erasure = await withReport(deps, request, caller.client, () => remove(deps, request, caller, files.value));
       if (visibility === "public") await deps.edge.invalidateOwner(caller);
       waitUntil(startErasure(deps, erasure, nowMs));

@@ -37,19 +37,39 @@ export interface VariantRow {
 }
 
 /**
- * Makes the id of a file or deletion: 4 bytes of time in seconds, 1 byte for the shard, 7 random bytes, in hex. A
+ * Makes the id of a file: 4 bytes of time in seconds, 1 byte for the shard, 7 random bytes, in hex. A
  * tenant object has a number of 17 bits, and 43 random bits after it:
  *
  *   time      shard               random
  *   6923a1c4  03                  9f81c2d40a7be1     shard 3
  *   6923a1c4  f0 0f 00 (17 bits)  ..d40a7be1 (43)    tenant object 480
  */
-export function newFileId(nowMs: number, random: Random, shard: number): string {
+export const newFileId = (nowMs: number, random: Random, shard: number): string => idOf(nowMs, shard, random.bytes(7));
+
+/**
+ * Makes the id of a deletion: that of a file with 10 bits of milliseconds instead of the first random ones, since
+ * reports are listed by id, the newest first.
+ */
+export function newErasureId(nowMs: number, random: Random, shard: number): string {
+  const bytes = random.bytes(7);
+  const ms = nowMs % 1000;
+  if (isTenantObject(shard)) {
+    // After the number there are 3 bits in one byte, and then whole bytes.
+    bytes[1] = ms >> 7;
+    bytes[2] = ((ms & 0x7f) << 1) | (bytes[2]! & 1);
+  } else {
+    bytes[0] = ms >> 2;
+    bytes[1] = ((ms & 0b11) << 6) | (bytes[1]! & 0x3f);
+  }
+  return idOf(nowMs, shard, bytes);
+}
+
+function idOf(nowMs: number, shard: number, afterShard: Uint8Array): string {
   const bytes = new Uint8Array(12);
   const view = new DataView(bytes.buffer);
   view.setUint32(0, toSec(nowMs));
   bytes[4] = shard;
-  bytes.set(random.bytes(7), 5);
+  bytes.set(afterShard, 5);
   // The bits of the number lie in 3 bytes: 4 bits that mark it, 17 of the number, 3 random ones.
   if (isTenantObject(shard)) {
     const marked = MARK | (shard << RANDOM_BITS) | (bytes[6]! & RANDOM_MASK);

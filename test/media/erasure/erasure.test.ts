@@ -425,7 +425,7 @@ describe("reports", () => {
     const locations: string[] = [];
     for (let index = 0; index < 5; index++) {
       locations.unshift(await deleteAll(as, "private", listing));
-      listing.clock.nowMs += 1000;
+      listing.clock.nowMs += 1;
     }
     await deleteAll(principal(), "private", listing);
     await deleteAll({ ...as, tenant: "globex" }, "private", listing);
