@@ -21,6 +21,8 @@ export interface Move {
   readonly doneAt: number | null;
 }
 
+export type EndedMove = Pick<Move, "tenant" | "move">;
+
 const COLUMNS = `tenant, move, from_shard AS "from", to_shard AS "to", state, turn, at_owner AS atOwner,
   at_file AS atFile, files, begun_at AS begunAt, done_at AS doneAt`;
 const RUN = `tenant = ?1 AND move = ?2 AND turn = ?3`;
@@ -45,6 +47,11 @@ const SQL = {
     AND EXISTS (SELECT 1 FROM tenant_move WHERE ${RUN} AND state = 'switching')`,
   switched: `UPDATE tenant_move SET state = 'opening' WHERE ${RUN} AND state = 'switching'
     AND EXISTS (SELECT 1 FROM tenant_shard WHERE tenant = ?1 AND shard = ?4)`,
+  // A tenant's earlier moves are known only in the shards where they ended: ?3.
+  since: `SELECT tenant FROM tenant_move WHERE (from_shard = ?1 OR to_shard = ?1) AND coalesce(done_at, begun_at) > ?2
+    UNION ALL SELECT last.tenant FROM json_each(?3) AS ended
+      CROSS JOIN tenant_move AS last ON last.tenant = ended.value ->> 'tenant' AND last.move >= ended.value ->> 'move'
+    LIMIT 1`,
   abandon: `DELETE FROM tenant_move WHERE tenant = ?1 AND move = ?2 AND turn = 0`,
 } as const;
 
@@ -79,6 +86,12 @@ export function createMoveStore(db: D1Database) {
       (await prepared(SQL.underWay, limit).all<Move>()).results,
     due: async (nowMs: number, limit: number): Promise<readonly string[]> =>
       (await prepared(SQL.due, nowMs, limit).all<{ tenant: string }>()).results.map(({ tenant }) => tenant),
+    /**
+     * A tenant that moved to or from a shard after this time. `ended`: moves that the shard knows. Those that the
+     * directory does not know have been undone by a restore of it.
+     */
+    since: async (shard: number, timeMs: number, ended: readonly EndedMove[]): Promise<string | undefined> =>
+      (await prepared(SQL.since, shard, timeMs, JSON.stringify(ended)).first<string>("tenant")) ?? undefined,
     /** Begins a run of a move that is due. No other run begins until `untilMs`. */
     claim: async (tenant: string, nowMs: number, untilMs: number): Promise<Move | undefined> =>
       (await prepared(SQL.claim, tenant, nowMs, untilMs).first<Move>()) ?? undefined,

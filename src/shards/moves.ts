@@ -6,7 +6,7 @@ import type { Shards } from "../platform/storage/shards.ts";
 import type { LocationHint } from "../platform/storage/object-shards.ts";
 import { isTenantObject, ofShards } from "../platform/storage/tenant-objects.ts";
 import { createCopyStore } from "./copy-store.ts";
-import type { Move, MoveState, MoveStore } from "./move-store.ts";
+import type { EndedMove, Move, MoveState, MoveStore } from "./move-store.ts";
 import type { PlacementStore } from "./placement-store.ts";
 import type { OwnObjects } from "./service.ts";
 import type { TenantObject, TenantObjectStore } from "./tenant-object-store.ts";
@@ -28,6 +28,11 @@ export interface Moves {
   begin(tenant: string, to: Target, nowMs: number, row: (move: string) => D1PreparedStatement): Promise<Begun>;
   find(tenant: string): Promise<Move | undefined>;
   underWay(): Promise<readonly Move[]>;
+  /**
+   * A tenant that moved to or from a shard after this time: a restore of this shard alone would lose its files, or show
+   * them in two shards. A move is none that a restore of the directory has undone.
+   */
+  movedSince(shard: number, timeMs: number): Promise<string | undefined>;
   /** Runs a tenant's move if it is due. It never throws: the next run continues. */
   run(tenant: string): Promise<void>;
   /** Runs moves that are due. */
@@ -59,6 +64,8 @@ interface Way {
 export interface FileMover {
   /** Counts the tenant objects that a search asks for a file of the tenant's shard; 0 if this tenant has no files. */
   departures(tenant: string, from: number): Promise<number>;
+  /** Moves to or from a shard that ended there, with greater ids than this. */
+  endedAfter(move: string, shard: number): Promise<readonly EndedMove[]>;
   begin(run: Move, way: Way): Promise<{ readonly from: string; readonly to: string } | undefined>;
   copy(run: Move, way: Way, at: Copied): Promise<Copied | undefined>;
   follow(run: Move, way: Way): Promise<"more" | "all" | undefined>;
@@ -123,7 +130,7 @@ export function createMoves(deps: MovesDeps): Moves {
   const copies = ofShards(shards, objects, createCopyStore);
 
   /** Ids sort by time. */
-  const newId = (nowMs: number): string => nowMs.toString(16).padStart(12, "0") + toHex(random.bytes(6));
+  const newId = (nowMs: number): string => beginningAt(nowMs) + toHex(random.bytes(6));
 
   async function advance(run: Move, state: MoveState, dueMs: number | null): Promise<Move> {
     const nowMs = clock.nowMs();
@@ -300,6 +307,11 @@ export function createMoves(deps: MovesDeps): Moves {
     },
     find: store.find,
     underWay: () => store.underWay(MOST_SHOWN),
+    async movedSince(shard, timeMs) {
+      // A shard that must be restored may not answer. The directory knows the last move of each tenant.
+      const ended = await mover.endedAfter(beginningAt(timeMs + 1), shard).catch(() => []);
+      return store.since(shard, timeMs, ended);
+    },
     run: (tenant) => runDue(tenant, { pages: MOVE_LIMITS.pages }),
     async sweep() {
       const budget = { pages: MOVE_LIMITS.pages };
@@ -308,6 +320,9 @@ export function createMoves(deps: MovesDeps): Moves {
     },
   };
 }
+
+/** The beginning of the ids of moves that begin at a time. */
+const beginningAt = (timeMs: number): string => timeMs.toString(16).padStart(12, "0");
 
 /** Our choice: in practice fewer moves are under way at a time. */
 const MOST_SHOWN = 100;

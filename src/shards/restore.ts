@@ -5,12 +5,24 @@ import { shardObjectName, type ObjectNamespace } from "../platform/storage/shard
 
 /**
  * Restores a shard that is a Durable Object, or a tenant object, to an earlier time. `exists`: a tenant has the tenant
- * object of this number. Undefined: there is no such object.
+ * object of this number. `movedSince`: a tenant that moved to or from it after a time. Undefined: there is no such
+ * object.
  */
 export const createRestoreShard =
-  (objects: ObjectNamespace, shards: ObjectShards, exists: (number: number) => Promise<boolean>) =>
+  (
+    objects: ObjectNamespace,
+    shards: ObjectShards,
+    exists: (number: number) => Promise<boolean>,
+    movedSince: (shard: number, timeMs: number) => Promise<string | undefined>,
+  ) =>
   async (shard: number, to: RestoreTo): Promise<PrepareOutcome | undefined> => {
     if (!(isTenantObject(shard) ? await exists(shard) : shards.has(shard))) return undefined;
+    const moved = "timeMs" in to ? await movedSince(shard, to.timeMs) : undefined;
+    if (moved !== undefined)
+      return {
+        kind: "impossible",
+        why: `tenant ${moved} has moved to or from it since then. Choose a later time, or restore the directory first, and then every shard.`,
+      };
     const stub = () => objects.getByName(shardObjectName(shard)) as Restorable;
     const prepared = await stub().prepareRestore(to);
     if (prepared.kind === "impossible") return prepared;

@@ -27,7 +27,7 @@ interface Kept {
 }
 
 /** Restores a platform to a point in time. */
-export function wireRestore(env: Env, base: Base, { events, shards, adminRoutes }: Kept): Restore {
+export function wireRestore(env: Env, base: Base, { events, shards, moves, adminRoutes }: Kept): Restore {
   const { config, dbFor } = base;
   return createRestore({
     ...base,
@@ -35,7 +35,12 @@ export function wireRestore(env: Env, base: Base, { events, shards, adminRoutes 
     bucket: env.MEDIA,
     events: events.check,
     isMaintained: config.maintenance,
-    restoreShard: createRestoreShard(env.SHARD_DATABASE, config.objectShards, shards.placement.exists),
+    restoreShard: createRestoreShard(
+      env.SHARD_DATABASE,
+      config.objectShards,
+      shards.placement.exists,
+      moves.movedSince,
+    ),
     copyTenants: shards.copies.copyAll,
     erase: eraseBy(adminRoutes),
   });

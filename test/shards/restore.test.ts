@@ -8,7 +8,7 @@ import { isolate } from "../support/isolate.ts";
 import { expectJson } from "../support/platform/call.ts";
 import { OPERATOR } from "../support/platform/operator.ts";
 import { moveToOwnObject } from "../support/platform/own-objects.ts";
-import { makeTenant } from "../support/platform/tenants.ts";
+import { makeTenant, makeTenantIn } from "../support/platform/tenants.ts";
 import { tokenFor } from "../support/platform/tokens.ts";
 import { shardDb } from "../support/shards.ts";
 
@@ -19,9 +19,9 @@ const organizations = async () =>
   );
 const add = (id: string) => shardDb(SHARD).prepare("INSERT INTO organization VALUES (?1, ?1, 0)").bind(id).run();
 
-async function restore(shard: string, bindings: Partial<typeof env>): Promise<any> {
+async function restore(shard: string, bindings: Partial<typeof env>, timeMs = 1): Promise<any> {
   const authorization = `Bearer ${await tokenFor(OPERATOR)}`;
-  const body = JSON.stringify({ to: { timeMs: 1 } });
+  const body = JSON.stringify({ to: { timeMs } });
   const headers = { authorization, "content-type": "application/json" };
   const answer = await isolate(bindings).fetch(`/admin/v1/shards/${shard}/restore`, { method: "POST", body, headers });
   return expectJson(answer, answer.status);
@@ -40,8 +40,9 @@ it("a shard that is an object goes back to an earlier time, and its callers go o
       return "now";
     };
   });
-  const { exists } = createDeps(env).shards.placement;
-  const restoreShard = createRestoreShard(env.SHARD_DATABASE, new Map([[SHARD, undefined]]), exists);
+  const { shards, moves } = createDeps(env);
+  const { exists } = shards.placement;
+  const restoreShard = createRestoreShard(env.SHARD_DATABASE, new Map([[SHARD, undefined]]), exists, moves.movedSince);
   expect(await restoreShard(SHARD, { timeMs: 1 })).toEqual({ kind: "prepared", undo: "now" });
   expect(await organizations()).toEqual(["before"]);
   await add("later");
@@ -66,7 +67,34 @@ it("a tenant's own object goes back alone, if a tenant has an object of this num
   const home = await moveToOwnObject(await makeTenant());
   expect(await restore(String(home + 1), maintained)).toMatchObject({ status: 404 });
   // This is the answer of an object on a machine of one's own.
-  expect(await restore(String(home), maintained)).toMatchObject({ status: 409, details: [{ type: "no_past" }] });
+  const answer = await restore(String(home), maintained, Date.now());
+  expect(answer).toMatchObject({ status: 409, details: [{ type: "no_past" }] });
+  expect(answer.message).not.toContain("moved");
+});
+
+// shows: operator/shards/past-before-move
+it("no object goes back alone behind a move of a tenant, also one that has moved again since", async () => {
+  const tenant = await makeTenantIn(SHARD);
+  const home = await moveToOwnObject(tenant);
+  const { moves } = createDeps(env);
+  const { begunAt, doneAt } = (await moves.find(tenant))!;
+  const known = async (timeMs: number) => {
+    const moved = [];
+    for (const shard of [SHARD, home, 1]) moved.push((await moves.movedSince(shard, timeMs)) === tenant);
+    return moved;
+  };
+  expect([await known(begunAt - 1), await known(doneAt!)]).toEqual([
+    [true, true, false],
+    [false, false, false],
+  ]);
+  const answer = await restore(String(home), { MAINTENANCE: "true" });
+  expect(answer).toMatchObject({ status: 409, details: [{ type: "no_past" }] });
+  expect(answer.message).toContain(`tenant ${tenant} has moved`);
+  const { kind } = await moves.begin(tenant, 1, Date.now() + 1, () => env.DB.prepare("SELECT 1"));
+  expect([kind, await known(begunAt - 1)]).toEqual(["begun", [true, true, true]]);
+  // The directory goes back first: then these moves have never been.
+  await env.DB.prepare("DELETE FROM tenant_move WHERE tenant = ?").bind(tenant).run();
+  expect(await known(begunAt - 1)).toEqual([false, false, false]);
 });
 
 it("only in maintenance, only an object, and a machine of one's own says that it keeps no past", async () => {

@@ -39,6 +39,8 @@ export interface Mover {
    * the first shard of an id from which it asks most. 0 if this tenant has no files.
    */
   departures(tenant: string, from: number): Promise<number>;
+  /** Moves to or from a shard that ended there, with greater ids than this, as many as one call reads. */
+  endedAfter(move: string, shard: number): Promise<readonly Pick<Run, "tenant" | "move">[]>;
   begin(run: Run, way: Way): Promise<Begun | undefined>;
   /** Copies a page; undefined: another run has overtaken this one. */
   copy(run: Run, way: Way, at: Progress): Promise<Progress | undefined>;
@@ -115,6 +117,8 @@ export function createMover(deps: MoverDeps): Mover {
           .map((reached) => [...reached].filter(isTenantObject).length),
       );
     },
+
+    endedAfter: (move, shard) => leaving.at(shard).endedAfter(move, PAGE.rows),
 
     async begin(run, { from, to }) {
       const there = await coming.at(to).begin(run);
