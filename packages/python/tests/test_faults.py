@@ -5,13 +5,22 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Iterator
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import httpx
 import pytest
 
 from conftest import URL
-from plinth import AsyncPlinth, ConflictError, NewEvent, Plinth, Topic, UnavailableError
+from plinth import (
+    AsyncPlinth,
+    ConflictError,
+    ConsumedEvent,
+    NewEvent,
+    Plinth,
+    PlinthError,
+    Topic,
+    UnavailableError,
+)
 
 Pass = Callable[[], httpx.Response]
 # Gets the end of the path, which request to it this is, and the way to the platform.
@@ -188,6 +197,96 @@ def test_a_batch_is_committed_while_a_renewal_waits(over: Callable[[Change], Top
         event.ack()
         break
     assert topic.status()["lag"] == 0
+
+
+class Cut:
+    """A network whose requests to one path fail, and what a loop over it brings."""
+
+    def __init__(self, client: tuple[str, str], topic: Topic) -> None:
+        self.path = "none"
+        self.told: list[PlinthError] = []
+        self.seen: list[tuple[str, int]] = []
+        self._client = client
+        self._topic = topic
+        self._name = topic.status()["eventType"]
+        topic.publish("first")
+
+    def change(self, ending: str, _: int, passed: Pass) -> httpx.Response:
+        if ending == self.path:
+            raise httpx.ConnectError("cut")
+        return passed()
+
+    def tell(self, error: PlinthError) -> None:
+        self.told.append(error)
+        if len(self.told) == 2:
+            self.path = "none"
+            self._topic.publish("second")
+
+    def handle(self, event: ConsumedEvent) -> None:
+        self.seen.append((event.payload, event.attempt))
+
+    def loop(self, **options: Any) -> Iterator[ConsumedEvent]:
+        http = httpx.Client(transport=Poor(self.change))
+        own = Plinth(URL, client_id=self._client[0], client_secret=self._client[1], http=http, attempts=1)
+        return own.topic(self._client[0], self._name).consume(**options)
+
+    async def take(self, **options: Any) -> None:
+        async with httpx.AsyncClient(transport=AsyncPoor(self.change)) as http:
+            own = AsyncPlinth(
+                URL, client_id=self._client[0], client_secret=self._client[1], http=http, attempts=1
+            )
+            async for event in own.topic(self._client[0], self._name).consume(**options):
+                self.handle(event)
+
+
+@pytest.fixture
+def cut(client: tuple[str, str], topic: Topic) -> Cut:
+    return Cut(client, topic)
+
+
+@pytest.mark.parametrize("how", ["in a thread", "in an event loop"])
+def test_a_loop_goes_on_after_an_outage(cut: Cut, how: str) -> None:
+    def stop() -> bool:
+        if len(cut.seen) == 1 and not cut.told:
+            cut.path = "read"
+        return len(cut.seen) == 2
+
+    if how == "in a thread":
+        for event in cut.loop(on_unavailable=cut.tell, stop=stop):
+            cut.handle(event)
+    else:
+        asyncio.run(cut.take(on_unavailable=cut.tell, stop=stop))
+    assert cut.seen == [("first", 1), ("second", 1)]
+    assert [type(error) for error in cut.told] == [UnavailableError, UnavailableError]
+
+
+@pytest.mark.parametrize("how", ["in a thread", "in an event loop"])
+def test_a_loop_brings_what_it_could_not_commit_again(cut: Cut, how: str) -> None:
+    def stop() -> bool:
+        cut.path = "commit" if len(cut.seen) == 1 else "none"
+        return len(cut.seen) == 2
+
+    if how == "in a thread":
+        for event in cut.loop(lock=1, stop=stop):
+            cut.handle(event)
+    else:
+        asyncio.run(cut.take(lock=1, stop=stop))
+    assert cut.seen == [("first", 1), ("first", 2)]
+
+
+def test_a_loop_ends_with_its_first_read_and_with_what_on_unavailable_raises(cut: Cut) -> None:
+    def enough(_: PlinthError) -> NoReturn:
+        raise RuntimeError("enough")
+
+    cut.path = "read"
+    with pytest.raises(UnavailableError):
+        next(cut.loop())
+    cut.path = "none"
+    loop = cut.loop(on_unavailable=enough)
+    assert next(loop).payload == "first"
+    cut.path = "read"
+    with pytest.raises(RuntimeError, match="enough"):
+        next(loop)
 
 
 def with_lost_events(ending: str, _: int, passed: Pass) -> httpx.Response:

@@ -1,4 +1,4 @@
-import { ConflictError, NotFoundError } from "./errors.ts";
+import { ConflictError, NotFoundError, RateLimitError, UnavailableError } from "./errors.ts";
 import type { Batch, ConsumedEvent, StoredEvent } from "./event.ts";
 import { backoffMs, wait } from "./wait.ts";
 
@@ -10,7 +10,8 @@ import { backoffMs, wait } from "./wait.ts";
  *     │                 ├─ left, failed, stopped ──▶ release through the last acknowledged event in order
  *     │                 └─ lock lost (another reader may have the events) ──▶ read: the events come again
  *     ├─ nothing for 20 s ──▶ read: the platform waits, so an event comes at once
- *     └─ locked by another worker of this client ──▶ wait
+ *     ├─ locked by another worker of this client ──▶ wait
+ *     └─ no answer, after all attempts ──▶ wait longer each time; if nothing was ever read, the loop ends with the error
  *
  * An event is handled at least once: again after a crash, a lost lock or a failed handler.
  */
@@ -27,6 +28,11 @@ export interface ConsumeOptions {
   readonly signal?: AbortSignal;
   /** Called with the number of events that retention removed before they were read. */
   readonly onLost?: (count: number) => void;
+  /**
+   * Called each time when the platform does not answer, after all attempts of a request; the loop goes on when it does.
+   * If this function throws or rejects, the loop ends with it.
+   */
+  readonly onUnavailable?: (error: UnavailableError | RateLimitError) => unknown;
 }
 
 export interface ProcessOptions extends ConsumeOptions {
@@ -54,22 +60,28 @@ const WAIT_SEC = 20;
 /** The first pause after a read that came back at once without events, as it does while a shard fails. */
 const FIRST_IDLE_MS = 50;
 const FAILED_MAX_MS = 10_000;
+const OUTAGE_MAX_MS = 30_000;
+/** Of a `Retry-After`, so that a loop notices what is changed by hand. */
+const RETRY_MAX_MS = 300_000;
 
 export async function* consumeEach(
   source: Source,
   options: ConsumeOptions,
 ): AsyncGenerator<ConsumedEvent, void, undefined> {
+  const outages = outagesOf(options);
   for (;;) {
-    const held = await nextBatch(source, options);
+    const held = await nextBatch(source, options, outages);
     if (held === undefined) return;
+    let goesOn = false;
     try {
       for (const event of held.events) {
         if (held.isLost() || hasStopped(options.signal)) break;
         yield event;
         event.ack();
       }
+      goesOn = !hasStopped(options.signal);
     } finally {
-      await held.end();
+      await (goesOn ? held.end().catch(outages.pass) : held.end());
     }
     if (hasStopped(options.signal)) return;
   }
@@ -81,9 +93,10 @@ export async function processAll(
   options: ProcessOptions,
 ): Promise<void> {
   const { concurrency = 1, onError, signal } = options;
+  const outages = outagesOf(options);
   let failures = 0;
   for (;;) {
-    const held = await nextBatch(source, options);
+    const held = await nextBatch(source, options, outages);
     if (held === undefined) return;
     const queue = held.events.values();
     let hasFailed = false;
@@ -101,10 +114,12 @@ export async function processAll(
     };
     // Each worker ends before the batch does, since its event may still count as handled.
     const ends = await Promise.allSettled(Array.from({ length: Math.max(1, concurrency) }, work));
+    let goesOn = false;
     try {
       for (const end of ends) if (end.status === "rejected") throw end.reason;
+      goesOn = !hasStopped(signal);
     } finally {
-      await held.end();
+      await (goesOn ? held.end().catch(outages.pass) : held.end());
     }
     failures = hasFailed ? failures + 1 : 0;
     // A failing event comes again at once, so it waits longer each time.
@@ -122,22 +137,57 @@ interface Held {
   end(): Promise<void>;
 }
 
+/** The times when the platform does not answer. */
+interface Outages {
+  /** Notes that the platform answered. */
+  end(): void;
+  /**
+   * Waits, if the error is an outage and the loop may go on; throws it otherwise. A loop that has never read anything
+   * does not go on: its address may be wrong.
+   */
+  pass(thrown: unknown): Promise<void>;
+}
+
+function outagesOf({ onUnavailable, signal }: ConsumeOptions): Outages {
+  let hasRead = false;
+  let failures = 0;
+  return {
+    end() {
+      hasRead = true;
+      failures = 0;
+    },
+    async pass(thrown) {
+      if (!hasRead || !(thrown instanceof UnavailableError || thrown instanceof RateLimitError)) throw thrown;
+      await onUnavailable?.(thrown);
+      const waitMs = Math.max(thrown.retryAfterMs ?? 0, backoffMs((failures += 1), 500, OUTAGE_MAX_MS));
+      await wait(Math.min(waitMs, RETRY_MAX_MS), signal).catch(() => undefined);
+    },
+  };
+}
+
 /** Waits for a batch; undefined when the signal aborts. */
-async function nextBatch(source: Source, options: ConsumeOptions): Promise<Held | undefined> {
+async function nextBatch(source: Source, options: ConsumeOptions, outages: Outages): Promise<Held | undefined> {
   const { batchSize: numEvents = 100, lockMs: ttlMs = 60_000, maxIdleMs = 1_000, signal, onLost } = options;
   for (let empty = 0; ; empty++) {
     const startedMs = Date.now();
     if (hasStopped(signal)) return undefined;
     let idleMs = Math.min(maxIdleMs, FIRST_IDLE_MS * 2 ** empty);
+    let batch: Batch | undefined;
     try {
-      const batch = await source.read({ numEvents, ttlMs, waitSec: WAIT_SEC, ...(signal !== undefined && { signal }) });
-      if (batch !== undefined) return await told(hold(source, batch, ttlMs), batch.lost, onLost);
+      batch = await source.read({ numEvents, ttlMs, waitSec: WAIT_SEC, ...(signal !== undefined && { signal }) });
+      outages.end();
     } catch (thrown) {
       if (hasStopped(signal)) return undefined;
+      if (!(thrown instanceof ConflictError) || thrown.type !== "topic_locked") {
+        await outages.pass(thrown);
+        empty = -1;
+        continue;
+      }
       // Another worker of this client has the lock, and may release it before it expires.
-      if (!(thrown instanceof ConflictError) || thrown.type !== "topic_locked") throw thrown;
+      outages.end();
       idleMs = Math.min(maxIdleMs, thrown.retryAfterMs ?? maxIdleMs);
     }
+    if (batch !== undefined) return told(hold(source, batch, ttlMs), batch.lost, onLost);
     // The read has waited already, so the next one needs no pause.
     if (Date.now() - startedMs > maxIdleMs) continue;
     await wait(idleMs * (0.75 + Math.random() / 2), signal).catch(() => undefined);

@@ -231,7 +231,9 @@ export function createTopic(transport: Transport, owner: string, eventType: stri
      *   for await (const event of topic.consume()) await handle(event.json());
      *
      * Asking for the next event acknowledges the one before. Leaving the loop by `break`, `return` or an error does
-     * not: that event comes again, unless `event.ack()` was called. The lock is renewed while the loop works.
+     * not: that event comes again, unless `event.ack()` was called. The lock is renewed while the loop works. While the
+     * platform does not answer, the loop waits and goes on when it does (`onUnavailable`); but it ends with the error if
+     * its first read fails.
      */
     consume: (options: ConsumeOptions = {}): AsyncGenerator<ConsumedEvent, void, undefined> =>
       consumeEach(topic, options),

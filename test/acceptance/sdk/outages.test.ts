@@ -6,6 +6,7 @@ import {
   UnauthorizedError,
   UnavailableError,
   type Plinth,
+  type PlinthOptions,
 } from "../../../packages/sdk/src/index.ts";
 import { useSharedWorld } from "../support/use-world.ts";
 import { makeClient, type Client } from "../support/world.ts";
@@ -16,7 +17,7 @@ let client: Client;
 let plinth: Plinth;
 
 beforeAll(async () => {
-  const scopes = ["plat.media_view", "plat.media_manage"];
+  const scopes = ["plat.pubsub_publish", "plat.media_view", "plat.media_manage"];
   client = await makeClient(world(), "sdkoutages", { scopes, grantTypes: ["client_credentials"] });
   plinth = connect(fetch);
 });
@@ -117,6 +118,87 @@ describe("a service that checks tokens", () => {
     keys.state = "published";
     later(11_000);
     await expect(verify(unknown)).rejects.toThrow(UnauthorizedError);
+  });
+});
+
+describe("a loop over events", () => {
+  /** A topic with an event, and a client whose connection can be cut for requests to a path. */
+  async function cutting(more: Partial<PlinthOptions> = {}) {
+    const credentials = { clientId: client.id, clientSecret: client.secret };
+    const topic = plinth.topic(client.id, `loop${(count += 1)}`);
+    await topic.create();
+    await topic.publish({ payload: "first" });
+    const network = { cut: "none", requests: 0 };
+    const overNetwork: typeof globalThis.fetch = async (input, init) => {
+      if (!new Request(input).url.endsWith(network.cut)) return fetch(input, init);
+      network.requests += 1;
+      throw new TypeError("fetch failed");
+    };
+    const own = createPlinth({ url: world().base, credentials, fetch: overNetwork, attempts: 1, ...more });
+    return { topic, network, own: own.topic(client.id, topic.eventType) };
+  }
+  let count = 0;
+
+  test.each(["consume", "process"])("goes on after an outage: %s", async (how) => {
+    const { topic, network, own } = await cutting();
+    const stop = new AbortController();
+    const [seen, told]: [string[], unknown[]] = [[], []];
+    const handle = ({ payload }: { payload: string }): void => {
+      seen.push(payload);
+      if (seen.length === 1) network.cut = "/read";
+      else stop.abort();
+    };
+    const onUnavailable = async (error: unknown) => {
+      told.push(error);
+      if (told.length < 2) return;
+      network.cut = "none";
+      await topic.publish({ payload: "second" });
+    };
+    const options = { signal: stop.signal, onUnavailable };
+    if (how === "process") await own.process(handle, options);
+    else for await (const event of own.consume(options)) handle(event);
+    expect(seen).toEqual(["first", "second"]);
+    expect(told).toEqual([expect.any(UnavailableError), expect.any(UnavailableError)]);
+  });
+
+  test.each(["consume", "process"])("brings what it could not commit again: %s", async (how) => {
+    const { network, own } = await cutting();
+    const stop = new AbortController();
+    const attempts: number[] = [];
+    const handle = ({ attempt }: { attempt: number }): void => {
+      attempts.push(attempt);
+      network.cut = attempt === 1 ? "/commit" : "none";
+      if (attempt === 2) stop.abort();
+    };
+    const options = { signal: stop.signal, lockMs: 1_000 };
+    if (how === "process") await own.process(handle, options);
+    else for await (const event of own.consume(options)) handle(event);
+    expect(attempts).toEqual([1, 2]);
+  });
+
+  test("ends with the first read that fails, with what onUnavailable throws, and when it is left", async () => {
+    const { network, own } = await cutting();
+    network.cut = "/read";
+    await expect(own.consume().next()).rejects.toThrow(UnavailableError);
+    network.cut = "none";
+    const refusing = own.consume({ onUnavailable: () => Promise.reject(new Error("enough")) });
+    expect((await refusing.next()).value).toMatchObject({ payload: "first" });
+    network.cut = "/read";
+    await expect(refusing.next()).rejects.toThrow("enough");
+    const leaving = await cutting();
+    const loop = leaving.own.consume();
+    await loop.next();
+    leaving.network.cut = "/release";
+    await expect(loop.return()).rejects.toThrow(UnavailableError);
+  });
+
+  test("that waits for the platform ends when it is stopped", async () => {
+    const { network, own } = await cutting();
+    const stop = new AbortController();
+    const loop = own.consume({ signal: stop.signal, onUnavailable: () => void setTimeout(() => stop.abort(), 50) });
+    await loop.next();
+    network.cut = "/read";
+    expect(await loop.next()).toMatchObject({ done: true });
   });
 });
 

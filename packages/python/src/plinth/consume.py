@@ -5,7 +5,8 @@
       │                 ├─ left, failed, stopped ──▶ release through the last acknowledged event in order
       │                 └─ lock lost (another reader may have the events) ──▶ read: the events come again
       ├─ nothing for 20 s ──▶ read: the platform waits, so an event comes at once
-      └─ locked by another worker of this client ──▶ wait
+      ├─ locked by another worker of this client ──▶ wait
+      └─ no answer, after all attempts ──▶ wait longer each time; if nothing was ever read, the loop ends with the error
 
 `aio/consume.py` does the same in an event loop.
 """
@@ -17,8 +18,8 @@ import time
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
-from .consumed import WAIT, ConsumedEvent, Progress, Rest
-from .errors import ConflictError, NotFoundError
+from .consumed import STOP_ASKED, WAIT, ConsumedEvent, OnUnavailable, Outages, Progress, Rest
+from .errors import ConflictError, NotFoundError, RateLimitError, UnavailableError
 from .events import Batch
 
 if TYPE_CHECKING:
@@ -35,12 +36,15 @@ def consume_each(
     lock: float,
     stop: Callable[[], bool],
     on_lost: Callable[[int], None] | None,
+    on_unavailable: OnUnavailable | None,
 ) -> Iterator[ConsumedEvent]:
+    outages = Outages(on_unavailable)
     while not stop():
-        batch = _next_batch(topic, batch_size, lock, stop)
+        batch = _next_batch(topic, batch_size, lock, stop, outages)
         if batch is None:
             return
         held = _Held(topic, batch, lock)
+        goes_on = False
         try:
             if batch.lost > 0 and on_lost is not None:
                 on_lost(batch.lost)
@@ -49,25 +53,47 @@ def consume_each(
                     break
                 yield event
                 event.ack()
+            goes_on = not stop()
         finally:
-            held.end()
+            try:
+                held.end()
+            except (UnavailableError, RateLimitError) as thrown:
+                # What is not committed comes again.
+                if not goes_on:
+                    raise
+                _rest(outages.pause(thrown), stop)
 
 
-def _next_batch(topic: Topic, size: int, lock: float, stop: Callable[[], bool]) -> Batch | None:
+def _next_batch(
+    topic: Topic, size: int, lock: float, stop: Callable[[], bool], outages: Outages
+) -> Batch | None:
     rest = Rest()
     while not stop():
         began = time.monotonic()
         refused: ConflictError | None = None
         try:
             batch = topic.read(num_events=size, ttl=lock, wait=WAIT)
+            outages.end()
             if batch is not None:
                 return batch
+        except (UnavailableError, RateLimitError) as thrown:
+            _rest(outages.pause(thrown), stop)
+            rest = Rest()
+            continue
         except ConflictError as thrown:
             if thrown.type != "topic_locked":
                 raise
+            outages.end()
             refused = thrown
         time.sleep(rest.after(time.monotonic() - began, refused))
     return None
+
+
+def _rest(seconds: float, stop: Callable[[], bool]) -> None:
+    """Waits, unless the loop is stopped."""
+    ends = time.monotonic() + seconds
+    while not stop() and (left := ends - time.monotonic()) > 0:
+        time.sleep(min(left, STOP_ASKED))
 
 
 class _Held:

@@ -3,15 +3,24 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 from typing import Any
 
-from .errors import ConflictError
+from .errors import ConflictError, PlinthError
 from .events import Batch, StoredEvent
+from .transport import backoff
 
 # Proxies may cut a connection that is quiet for longer.
 WAIT = 20.0
 _FIRST_IDLE = 0.05
 _MAX_IDLE = 1.0
+# How often a loop that waits for the platform asks whether it is stopped.
+STOP_ASKED = 1.0
+_OUTAGE_MAX = 30.0
+# Of a `Retry-After`, so that a loop notices what is changed by hand.
+_RETRY_MAX = 300.0
+
+OnUnavailable = Callable[[PlinthError], None]
 
 
 class ConsumedEvent:
@@ -74,3 +83,30 @@ class Rest:
         pause = self._idle if refused is None else min(_MAX_IDLE, refused.retry_after or _MAX_IDLE)
         self._idle = min(_MAX_IDLE, self._idle * 2)
         return pause * random.uniform(0.75, 1.25)
+
+
+class Outages:
+    """The times when the platform does not answer, after all attempts of a request."""
+
+    def __init__(self, on_unavailable: OnUnavailable | None) -> None:
+        self._tell = on_unavailable
+        self._has_read = False
+        self._failures = 0
+
+    def end(self) -> None:
+        """The platform answered."""
+        self._has_read = True
+        self._failures = 0
+
+    def pause(self, error: PlinthError) -> float:
+        """Seconds to wait before the loop goes on.
+
+        Raises the error of a loop that has never read anything: its address may be wrong.
+        """
+        if not self._has_read:
+            raise error
+        if self._tell is not None:
+            self._tell(error)
+        self._failures += 1
+        wait = max(error.retry_after or 0, backoff(self._failures, 0.5, _OUTAGE_MAX))
+        return min(wait, _RETRY_MAX)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from .consume import consume_each
-from .consumed import ConsumedEvent
+from .consumed import ConsumedEvent, OnUnavailable
 from .events import Batch, NewEvent, StoredEvent
 from .flow import Runner
 from .topic_calls import TopicCalls
@@ -86,13 +86,24 @@ class Topic:
         lock: float = 60,
         stop: Callable[[], bool] = lambda: False,
         on_lost: Callable[[int], None] | None = None,
+        on_unavailable: OnUnavailable | None = None,
     ) -> Iterator[ConsumedEvent]:
         """Every event, without end. An event counts as handled when the next one is asked for, or by `ack`.
 
         An event is handled at least once: it comes again after a crash or an exception in the loop. `lock`: seconds,
         renewed at half of it. `stop` is asked between events and at least every 20 s.
+
+        While the platform does not answer, the loop waits and then goes on. `on_unavailable` gets each error that was
+        not passed by repeating; if it raises, the loop ends with that. A loop whose first read fails ends.
         """
-        return consume_each(self, batch_size=batch_size, lock=lock, stop=stop, on_lost=on_lost)
+        return consume_each(
+            self,
+            batch_size=batch_size,
+            lock=lock,
+            stop=stop,
+            on_lost=on_lost,
+            on_unavailable=on_unavailable,
+        )
 
     def peek(self, after: str | None = None) -> Iterator[StoredEvent]:
         """Stored events in order, without a lock and without moving a cursor."""

@@ -7,8 +7,8 @@ import time
 from collections.abc import AsyncIterator, Callable
 from typing import TYPE_CHECKING, Any
 
-from ..consumed import WAIT, ConsumedEvent, Progress, Rest
-from ..errors import ConflictError, NotFoundError
+from ..consumed import STOP_ASKED, WAIT, ConsumedEvent, OnUnavailable, Outages, Progress, Rest
+from ..errors import ConflictError, NotFoundError, RateLimitError, UnavailableError
 from ..events import Batch
 from .unfinished import Unfinished
 
@@ -24,12 +24,15 @@ async def consume_each(
     lock: float,
     stop: Callable[[], bool],
     on_lost: Callable[[int], None] | None,
+    on_unavailable: OnUnavailable | None,
 ) -> AsyncIterator[ConsumedEvent]:
+    outages = Outages(on_unavailable)
     while not stop():
-        batch = await _next_batch(topic, batch_size, lock, stop)
+        batch = await _next_batch(topic, batch_size, lock, stop, outages)
         if batch is None:
             return
         held = _Held(topic, batch, lock, unfinished)
+        goes_on = False
         try:
             if batch.lost > 0 and on_lost is not None:
                 on_lost(batch.lost)
@@ -38,25 +41,47 @@ async def consume_each(
                     break
                 yield event
                 event.ack()
+            goes_on = not stop()
         finally:
-            await held.end()
+            try:
+                await held.end()
+            except (UnavailableError, RateLimitError) as thrown:
+                # What is not committed comes again.
+                if not goes_on:
+                    raise
+                await _rest(outages.pause(thrown), stop)
 
 
-async def _next_batch(topic: AsyncTopic, size: int, lock: float, stop: Callable[[], bool]) -> Batch | None:
+async def _next_batch(
+    topic: AsyncTopic, size: int, lock: float, stop: Callable[[], bool], outages: Outages
+) -> Batch | None:
     rest = Rest()
     while not stop():
         began = time.monotonic()
         refused: ConflictError | None = None
         try:
             batch = await topic.read(num_events=size, ttl=lock, wait=WAIT)
+            outages.end()
             if batch is not None:
                 return batch
+        except (UnavailableError, RateLimitError) as thrown:
+            await _rest(outages.pause(thrown), stop)
+            rest = Rest()
+            continue
         except ConflictError as thrown:
             if thrown.type != "topic_locked":
                 raise
+            outages.end()
             refused = thrown
         await asyncio.sleep(rest.after(time.monotonic() - began, refused))
     return None
+
+
+async def _rest(seconds: float, stop: Callable[[], bool]) -> None:
+    """Waits, unless the loop is stopped."""
+    ends = time.monotonic() + seconds
+    while not stop() and (left := ends - time.monotonic()) > 0:
+        await asyncio.sleep(min(left, STOP_ASKED))
 
 
 class _Held:

@@ -7,7 +7,7 @@ import uuid
 from collections.abc import AsyncIterator, Callable, Iterable
 from typing import Any
 
-from ..consumed import ConsumedEvent
+from ..consumed import ConsumedEvent, OnUnavailable
 from ..events import Batch, NewEvent, StoredEvent
 from ..flow import AsyncRunner
 from ..topic_calls import TopicCalls
@@ -77,6 +77,7 @@ class AsyncTopic:
         lock: float = 60,
         stop: Callable[[], bool] = lambda: False,
         on_lost: Callable[[int], None] | None = None,
+        on_unavailable: OnUnavailable | None = None,
     ) -> AsyncIterator[ConsumedEvent]:
         """Every event, without end: `async for event in topic.consume()`.
 
@@ -84,7 +85,13 @@ class AsyncTopic:
         cancelling its task, or by `stop`: what is not handled is given back, at the latest when the client closes.
         """
         return consume_each(
-            self, self._unfinished, batch_size=batch_size, lock=lock, stop=stop, on_lost=on_lost
+            self,
+            self._unfinished,
+            batch_size=batch_size,
+            lock=lock,
+            stop=stop,
+            on_lost=on_lost,
+            on_unavailable=on_unavailable,
         )
 
     async def peek(self, after: str | None = None) -> AsyncIterator[StoredEvent]:
