@@ -52,7 +52,7 @@ export function createClientKeys(
       const ageMs = nowMs - kept.atMs;
       const wanted = kept.keys.ok ? which === "newer" && ageMs > RENEWED_AFTER_MS : ageMs > FAILURE_KEPT_MS;
       if (!wanted) return kept.keys;
-      cache.invalidate(jwksUri);
+      cache.outdate(jwksUri);
       return (await ask()).keys;
     },
   };

@@ -95,7 +95,7 @@ export function createDocuments(isolate: Isolate, fetchJson: FetchJson, allowLoo
       if (!kept.ok || nowMs < kept.value.untilMs) return kept;
       // An outdated copy is less than an hour old. It is better than none.
       if (budgets[standing].waitSec(new URL(id).host, asker) > 0) return kept;
-      cache.invalidate(id);
+      cache.outdate(id);
       const again = await ask();
       return !again.ok && again.error.kind === "busy" ? kept : again;
     },

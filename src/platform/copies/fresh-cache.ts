@@ -110,6 +110,11 @@ export class FreshCache<K, V> {
     this.#loads.delete(key);
   }
 
+  /** Forgets a value that is too old for the caller. Unlike a change, this leaves every running load in use. */
+  outdate(key: K): void {
+    this.#entries.delete(key);
+  }
+
   #noteChange(): void {
     this.#generation += 1;
     this.#changedAtMs = this.#isolate.nowMs();

@@ -1,7 +1,13 @@
-import { env } from "cloudflare:workers";
+import { env, waitUntil } from "cloudflare:workers";
 import { decodeJwt } from "jose";
 import { afterEach, beforeAll, describe, expect, it, vi } from "vitest";
+import type { FetchJson } from "../../../src/oauth/federation/fetch-json.ts";
+import { createDocuments } from "../../../src/oauth/unregistered/documents.ts";
 import { createUnregisteredStore } from "../../../src/oauth/unregistered/unregistered-store.ts";
+import { createIsolate } from "../../../src/platform/copies/isolate.ts";
+import { ok } from "../../../src/platform/model/result.ts";
+import { systemClock } from "../../../src/platform/runtime/clock.ts";
+import { systemRandom } from "../../../src/platform/runtime/random.ts";
 import { counting } from "../../support/counting.ts";
 import { Browser, toInit } from "../../support/browser.ts";
 import { isolate, type Isolate } from "../../support/isolate.ts";
@@ -429,6 +435,56 @@ describe("The calls for documents of an isolate", () => {
       expect([afterMs, (await openAt(at, agent, ANN)).status]).toEqual([afterMs, status]);
     }
     expect((await requestsTo(agent.id)).length).toBe(1);
+  });
+});
+
+describe("An outdated document", () => {
+  const document = (id: string) => ({
+    status: 200,
+    body: { client_id: id, client_name: "Helper", redirect_uris: [id] },
+    cacheControl: "max-age=60",
+  });
+  /** Documents of an isolate whose fetches end when the test says so. */
+  function make() {
+    const fetches: { readonly id: string; land(): void }[] = [];
+    const fetchJson: FetchJson = (id) =>
+      new Promise((resolve) => fetches.push({ id, land: () => resolve(ok(document(id))) }));
+    const documents = createDocuments(createIsolate(systemClock, systemRandom, waitUntil), fetchJson, false);
+    const find = (name: string, nowMs: number) =>
+      documents.find(`https://agents.example/${name}`, { network: "", nowMs }, "anybody");
+    const begun = (count: number) => vi.waitFor(() => expect(fetches).toHaveLength(count));
+    return { fetches, find, begun };
+  }
+
+  it("is fetched once for all who ask for it at the same time", async () => {
+    const { fetches, find, begun } = make();
+    const nowMs = Date.now();
+    const first = find("a", nowMs);
+    await begun(1);
+    fetches[0]!.land();
+    await first;
+    const asking = Array.from({ length: 30 }, () => find("a", nowMs + 61_000));
+    await begun(2);
+    fetches[1]!.land();
+    for (const found of await Promise.all(asking)) expect(found).toMatchObject({ ok: true });
+    expect(fetches).toHaveLength(2);
+  });
+
+  it("does not make the isolate forget another one that is being fetched meanwhile", async () => {
+    const { fetches, find, begun } = make();
+    const nowMs = Date.now();
+    const first = find("a", nowMs);
+    await begun(1);
+    fetches[0]!.land();
+    await first;
+    const other = find("b", nowMs + 61_000);
+    await begun(2);
+    const again = find("a", nowMs + 61_000);
+    await begun(3);
+    for (const { land } of fetches) land();
+    await Promise.all([other, again]);
+    expect(await find("b", nowMs + 62_000)).toMatchObject({ ok: true });
+    expect(fetches.map(({ id }) => id.at(-1))).toEqual(["a", "b", "a"]);
   });
 });
 
