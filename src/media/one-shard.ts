@@ -17,6 +17,7 @@ import { createFileStore } from "./files/file-store.ts";
 import { readMetadata, replaceMetadata } from "./files/metadata.ts";
 import { createPendingStore } from "./files/pending-store.ts";
 import { createUsageStore, type Usage, type UsageStore } from "./files/usage-store.ts";
+import { createLaneStore } from "./lanes/lane-store.ts";
 import type { SharedDeps } from "./media-deps.ts";
 import { createReindexStore } from "./metadata/reindex-store.ts";
 import { createJobQueue, type VariantJob } from "./model/job.ts";
@@ -82,6 +83,7 @@ export function createOneShard(
     shard,
     files: createFileStore(db),
     variants: createVariantStore(db),
+    lanes: createLaneStore(db),
     bulk: sureBulk(createBulkVariantStore(db), moved, isOne),
     filters: sureFilters(counts, moved, isOne),
     listing: sureListing(createListingStore(db, counts, shared.queryRowBudget), moved, isOne),

@@ -32,9 +32,10 @@
  *   any of them ── its file is removed, and its bytes are deleted or proven gone ──→ (no row)
  *   ready without bytes ── repair by the operator ──→ pending, under a new nonce (consistency/repair.ts)
  *
- * - The row is written before its message is sent. The sweep sends lost messages again; a repeated message does
- *   nothing. Only the consumer writes `ready` and `failed`, both from `pending`. It writes `ready` only while the file
- *   is committed; otherwise it deletes the bytes that it wrote (variants/make.ts).
+ * - The row is written before its message is sent, which is when its turn comes (lanes/lane-store.ts). The sweep sends
+ *   lost messages again; a repeated message does nothing. Only the consumer writes `ready` and `failed`, both from
+ *   `pending`. It writes `ready` only while the file is committed; otherwise it deletes the bytes that it wrote
+ *   (variants/make.ts).
  *
  * The metadata index has no state of its own: `file.attributes` lists the rows of `attribute` that a file has, and the
  * batch that writes one writes the other (metadata/index-sql.ts). Listings and deletions by query read the index

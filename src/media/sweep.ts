@@ -4,6 +4,7 @@ import { incomingKey } from "./blobs/blob-store.ts";
 import type { Consistency } from "./consistency/run.ts";
 import type { DeadWorkStore } from "./dead/dead-work-store.ts";
 import { eraseStep, processRemoved, type EraseDeps } from "./erasure/erase.ts";
+import type { LaneStore } from "./lanes/lane-store.ts";
 import { LIMITS } from "./model/limits.ts";
 import type { PinnedUploadStore } from "./uploads/pinned-upload-store.ts";
 import { purgeVariants, type PurgeVariantsDeps } from "./variants/purge.ts";
@@ -17,6 +18,7 @@ interface SweepDeps extends FileSweepDeps, PurgeVariantsDeps {
   readonly log: Log;
   readonly pinned: PinnedUploadStore;
   readonly deadWork: DeadWorkStore;
+  readonly lanes: LaneStore;
 }
 
 /**
@@ -34,6 +36,7 @@ export async function sweepMedia(deps: SweepDeps, consistency: Consistency | und
     "ended links": () => sweepLinks(deps, nowMs),
     deletions: () => sweepErasures(deps, nowMs),
     variants: () => sweepVariants(deps, nowMs),
+    lanes: () => sweepLanes(deps, nowMs),
     ...(consistency === undefined ? {} : { consistency: () => consistency.sweep(nowMs) }),
   };
   await attemptEach(
@@ -90,6 +93,13 @@ async function sweepLinks(deps: SweepDeps, nowMs: number): Promise<number> {
   await deps.blobs.delete(fileIds.map(incomingKey));
   await deps.pinned.markLinksEnded(fileIds);
   return fileIds.length;
+}
+
+/** Its variant then brings the others of its lane. */
+async function sweepLanes(deps: SweepDeps, nowMs: number): Promise<number> {
+  const woken = await deps.lanes.wake(nowMs, LIMITS.sweepRows);
+  await deps.queue.send(woken);
+  return woken.length;
 }
 
 async function sweepVariants(deps: SweepDeps, nowMs: number): Promise<number> {

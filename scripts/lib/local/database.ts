@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { LIMITS } from "../../../src/media/model/limits.ts";
 import { ROOT } from "../root.ts";
 import { UserError } from "../user-error.ts";
 
@@ -44,9 +45,11 @@ const textOf = (name: string): string => `${readFileSync(join(ROOT, "migrations"
 INSERT INTO d1_migrations (name) VALUES ('${name}');`;
 
 /**
- * The local queue is in memory, so its messages are lost with the last run. Marks variants that wait for a message as
- * due, so that the first sweep sends theirs again. (Deployed, queues keep their messages.)
+ * The local queue is in memory, so its messages are lost with the last run. Marks variants that had one as due, so that
+ * the first sweep sends it again; those that wait for their turn are due later. (Deployed, queues keep their messages.)
  */
 export async function forgetLostMessages(db: Database, nowMs: number): Promise<void> {
-  await db.prepare("UPDATE variant SET due_at = ?1 WHERE state = 'pending' AND due_at > ?1").bind(nowMs).run();
+  const sentUntilMs = nowMs + LIMITS.variantResendMs;
+  const sql = "UPDATE variant SET due_at = ?1 WHERE state = 'pending' AND due_at > ?1 AND due_at <= ?2";
+  await db.prepare(sql).bind(nowMs, sentUntilMs).run();
 }

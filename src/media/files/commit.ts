@@ -12,7 +12,7 @@ import { attributesOf, hasTooManyPairs } from "../metadata/attributes.ts";
 import { withCaller, mayActForTenant, type AccessDeps } from "../model/access.ts";
 import { toProblem, type MediaFailure } from "../model/failure.ts";
 import { SHARING, type Visibility, type FileCaller } from "../model/file.ts";
-import type { JobQueue } from "../model/job.ts";
+import type { JobQueue, VariantJob } from "../model/job.ts";
 import { LIMITS } from "../model/limits.ts";
 import type { PendingFile, PinnedUpload, Uploads } from "../model/uploads.ts";
 import type { OwnedFile, FileStore } from "./file-store.ts";
@@ -20,7 +20,7 @@ import { filePath, type Links } from "./links.ts";
 
 export interface CommitDeps extends AccessDeps {
   readonly files: FileStore;
-  readonly variants: { sendableNonces(fileId: string): Promise<readonly string[]> };
+  readonly variants: { sendable(fileId: string): Promise<readonly VariantJob[]> };
   readonly uploads: Uploads;
   readonly queue: JobQueue;
   readonly links: Links;
@@ -64,7 +64,7 @@ export async function commitAs(
   );
   waitUntil(deps.uploads.clear(fileId, [...pinnedEtags]));
   if (!committed.ok) return committed;
-  waitUntil(deps.queue.send(committed.value.map((nonce) => ({ fileId, nonce }))));
+  waitUntil(deps.queue.send(committed.value));
   return ok(undefined);
 }
 
@@ -88,7 +88,7 @@ export interface CommitRequest {
 }
 
 /**
- * Returns the nonces of the variants to make. A repeated commit changes nothing. `pinnedEtags` collects the
+ * Returns the variants to make now. A repeated commit changes nothing. `pinnedEtags` collects the
  * ETags of the uploads that this call saw pinned.
  */
 async function commit(
@@ -96,15 +96,14 @@ async function commit(
   caller: FileCaller,
   { fileId, tenant, isShared, metadata, nowMs }: CommitRequest,
   pinnedEtags: Set<string>,
-): Promise<Result<readonly string[], MediaFailure>> {
+): Promise<Result<readonly VariantJob[], MediaFailure>> {
   if (hasTooManyPairs(metadata)) return err({ kind: "too_many_attributes" });
   const digest = await sha256Hex(JSON.stringify([tenant, metadata, ...(isShared ? ["shared"] : [])]));
   const write = (upload: PinnedUpload, contentType: string, person: string | null): Promise<Committed> => {
     const { pinnedEtag, key, sizeBytes, etag, fileName } = upload;
     const attributes = attributesOf(metadata, contentType, { isShared, person });
-    const variantsDueAt = nowMs + LIMITS.variantResendMs;
     const file = { pinnedEtag, key, sizeBytes, etag, fileName, contentType, person };
-    const given = { tenant, isShared, committedAt: nowMs, digest, metadata, attributes, variantsDueAt };
+    const given = { tenant, isShared, committedAt: nowMs, digest, metadata, attributes };
     // The write may be repeated, because it changes the row only while the file is pending.
     return retryOnce(() => deps.files.commit(fileId, caller, { ...file, ...given }));
   };
@@ -167,8 +166,8 @@ async function answerRepeat(
   fileId: string,
   file: OwnedFile | undefined,
   digest: string,
-): Promise<Result<readonly string[], MediaFailure>> {
+): Promise<Result<readonly VariantJob[], MediaFailure>> {
   if (file === undefined) return err({ kind: "no_file" });
   if (file.commitDigest !== digest) return err({ kind: "already_committed" });
-  return ok(await deps.variants.sendableNonces(fileId));
+  return ok(await deps.variants.sendable(fileId));
 }

@@ -3,6 +3,8 @@ import { masterKey } from "../blobs/blob-store.ts";
 import type { FileAttributes } from "../metadata/attributes.ts";
 import { ATTRIBUTE_SQL } from "../metadata/index-sql.ts";
 import { isFileId, shareOf, type FileCaller, type Visibility, type VariantRow } from "../model/file.ts";
+import { jobsOf, sendInLane } from "../lanes/lane-store.ts";
+import type { VariantJob } from "../model/job.ts";
 import { LIMITS } from "../model/limits.ts";
 import type { VariantName } from "../model/sizes.ts";
 import { overQuota } from "./usage-store.ts";
@@ -56,7 +58,6 @@ export interface Commit {
   readonly digest: string;
   readonly metadata: string;
   readonly attributes: FileAttributes;
-  readonly variantsDueAt: number;
 }
 
 /** SQL: the key of the master. */
@@ -126,8 +127,9 @@ const SQL = {
     attributes = ?15, unindexed_pairs = ?16, shared_in = ?17
     WHERE ${OWNED} AND state = 'pending' AND pinned_etag IS ?13 AND owner_user IS ?18 AND content_type = ?19 AND NOT ${overQuota("?6", "?8", "file.reserved_for")} RETURNING id`,
   isOverQuota: `SELECT 1 FROM file WHERE file.id = ?3 AND ${overQuota("?1", "?2", "file.reserved_for")}`,
-  startVariants: `UPDATE variant SET state = 'pending', due_at = ?2 WHERE file_id = ?1 AND state = 'declared'
-    AND EXISTS (SELECT 1 FROM file WHERE file.id = ?1 AND file.state = 'committed') RETURNING nonce`,
+  startVariants: `UPDATE variant SET state = 'pending', due_at = ?2, lane = ?3, waits = 1
+    WHERE file_id = ?1 AND state = 'declared'
+    AND EXISTS (SELECT 1 FROM file WHERE file.id = ?1 AND file.state = 'committed')`,
   replaceMetadata: `UPDATE file SET metadata = ?6, attributes = ?7, unindexed_pairs = ?8
     WHERE ${OWNED} AND state = 'committed'
     RETURNING id`,
@@ -170,8 +172,12 @@ export function createFileStore(db: D1Database) {
       return { ...row, variant: row.variant === null ? undefined : (JSON.parse(row.variant) as VariantRow) };
     },
 
-    /** Commits a pending file, if its row is unchanged and the quota allows. Returns the nonces of variants to make. */
-    async commit(fileId: string, caller: FileCaller, commit: Commit): Promise<Result<readonly string[], CommitFault>> {
+    /** Commits a pending file, if its row is unchanged and the quota allows. Returns the variants to make now. */
+    async commit(
+      fileId: string,
+      caller: FileCaller,
+      commit: Commit,
+    ): Promise<Result<readonly VariantJob[], CommitFault>> {
       const { tenant, committedAt, sizeBytes, etag, fileName, digest, metadata, pinnedEtag, key } = commit;
       const values = [tenant, committedAt, sizeBytes, etag, fileName ?? null, digest, metadata];
       const place = [pinnedEtag, key === masterKey(fileId) ? null : key];
@@ -179,15 +185,16 @@ export function createFileStore(db: D1Database) {
       const index = [JSON.stringify(attributes), unindexed];
       const seen = [commit.person, commit.contentType];
       const share = commit.isShared ? shareOf(caller.visibility, tenant) : null;
-      const [, over, committed, started] = await db.batch<{ nonce: string }>([
+      const [, over, committed, , sent] = await db.batch([
         prepared(ENSURE_OWNER_OF_PENDING, ...ownedBy(fileId, caller), tenant),
         prepared(SQL.isOverQuota, tenant, sizeBytes, fileId),
         prepared(SQL.commit, ...ownedBy(fileId, caller), ...values, ...place, ...index, share, ...seen),
-        prepared(SQL.startVariants, fileId, commit.variantsDueAt),
+        prepared(SQL.startVariants, fileId, committedAt + LIMITS.variantWaitMs, tenant),
+        sendInLane(db, tenant, committedAt),
         prepared(ATTRIBUTE_SQL.addKeySet, JSON.stringify([fileId])),
         prepared(ATTRIBUTE_SQL.add, JSON.stringify([fileId])),
       ]);
-      if (committed?.results.length === 1) return ok((started?.results ?? []).map((row) => row.nonce));
+      if (committed?.results.length === 1) return ok(jobsOf(sent));
       return err(over?.results.length === 1 ? "over_quota" : "not_pending");
     },
 

@@ -93,6 +93,13 @@ export const LIMITS = {
   copyTimeoutMs: 5 * 60_000,
   /** A message counts as lost after this time and is sent again. Longer than all its retries together. */
   variantResendMs: 15 * 60_000,
+  /**
+   * Variants of a tenant that have a message at a time, as many as a bulk request starts. More would make others wait;
+   * fewer would leave consumers idle if one tenant alone has variants.
+   */
+  sentPerLane: 100,
+  /** A variant that waits for its turn is sent after this time in any case. No lane with messages takes so long. */
+  variantWaitMs: 6 * 60 * 60_000,
   /** The same time for long work. No step takes so long. */
   workResendMs: 15 * 60_000,
   /**

@@ -27,12 +27,16 @@ const ATTRIBUTES_OF = `json_each(?4) AS named CROSS JOIN file ON file.id = named
   CROSS JOIN json_each(file.attributes, '$.rows') AS pair`;
 const field = (column: string): string => `(given.value ->> '$.${column}')`;
 const fields = (columns: readonly string[]): string => columns.map((column) => field(`row.${column}`)).join(", ");
-const variantFields = VARIANT_COLUMNS.map((column) =>
-  column === "nonce"
-    ? // A new nonce, since the job in the old shard deletes what it wrote under the old one.
-      `iif(made.value ->> 'state' = 'pending', lower(hex(randomblob(length(made.value ->> 'nonce') / 2))), made.value ->> 'nonce')`
-    : `made.value ->> '${column}'`,
-).join(", ");
+/** Columns that are not copied as they are. */
+const VARIANT_FIELDS: Readonly<Record<string, string>> = {
+  // A new nonce, since the job in the old shard deletes what it wrote under the old one.
+  nonce: `iif(made.value ->> 'state' = 'pending', lower(hex(randomblob(length(made.value ->> 'nonce') / 2))), made.value ->> 'nonce')`,
+  // So it has no message yet: the sweep wakes the lane (lanes/lane-store.ts).
+  waits: `made.value ->> 'state' = 'pending' AND made.value ->> 'lane' IS NOT NULL`,
+};
+const variantFields = VARIANT_COLUMNS.map((column) => VARIANT_FIELDS[column] ?? `made.value ->> '${column}'`).join(
+  ", ",
+);
 
 const SQL = {
   begin: `INSERT INTO moving_tenant (tenant, move, turn, state)

@@ -73,6 +73,8 @@ export const VARIANT_COLUMNS = [
   "state",
   "created_at",
   "due_at",
+  "lane",
+  "waits",
   "content_type",
   "width",
   "height",

@@ -60,7 +60,7 @@ export function sureBulk(store: BulkVariantStore, moved: MovedStore, isOne: bool
     remove: (caller, ...given) =>
       sure(
         caller.tenant,
-        (removed) => removed.length === 0,
+        ({ removed }) => removed.length === 0,
         () => store.remove(caller, ...given),
       ),
     count: (caller, ...given) =>

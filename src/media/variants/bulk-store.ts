@@ -1,5 +1,7 @@
+import { jobsOf, sendInLane } from "../lanes/lane-store.ts";
 import type { FileCaller } from "../model/file.ts";
 import type { VariantJob } from "../model/job.ts";
+import { LIMITS } from "../model/limits.ts";
 import type { VariantName } from "../model/sizes.ts";
 
 /** Variants of several files in one write. Files that the caller no longer has are left out. */
@@ -26,8 +28,8 @@ export const BULK_SQL = {
   removeFailed: `UPDATE variant SET state = 'removed', due_at = ?6 WHERE state = 'failed' AND (file_id, type, size) IN
     (SELECT file.id, wanted.value ->> 'type', wanted.value ->> 'size' FROM ${WANTED})
     RETURNING file_id AS fileId, nonce`,
-  add: `INSERT INTO variant (file_id, nonce, type, size, state, created_at, due_at)
-    SELECT file.id, wanted.value ->> 'nonce', wanted.value ->> 'type', wanted.value ->> 'size', 'pending', ?6, ?7
+  add: `INSERT INTO variant (file_id, nonce, type, size, state, created_at, due_at, lane, waits)
+    SELECT file.id, wanted.value ->> 'nonce', wanted.value ->> 'type', wanted.value ->> 'size', 'pending', ?6, ?7, ?2, 1
     FROM ${WANTED} WHERE true
     ON CONFLICT (file_id, type, size) WHERE state <> 'removed' DO NOTHING RETURNING file_id AS fileId, nonce`,
   countMissing: `SELECT count(*) AS n FROM ${WANTED} WHERE NOT EXISTS (SELECT 1 FROM variant AS there
@@ -41,19 +43,23 @@ export function createBulkVariantStore(db: D1Database) {
   const prepared = (sql: string, caller: FileCaller, ...values: unknown[]) =>
     db.prepare(sql).bind(caller.client, caller.tenant, caller.visibility, ...values);
   return {
-    /** Adds variants. It replaces failed variants, and leaves other existing ones as they are. */
+    /**
+     * Adds variants. It replaces failed variants, and leaves other existing ones as they are. `sent`: the renditions of
+     * the tenant to make now.
+     */
     async add(
       caller: FileCaller,
       wanted: readonly WantedVariant[],
-      { createdAt, dueAt }: { readonly createdAt: number; readonly dueAt: number },
+      nowMs: number,
       maxPerFile: number,
-    ): Promise<{ readonly started: readonly VariantJob[]; readonly replaced: readonly VariantJob[] }> {
-      const values = [JSON.stringify(wanted), maxPerFile, createdAt];
-      const [replaced, started] = await db.batch<VariantJob>([
+    ): Promise<Readonly<Record<"started" | "sent" | "replaced", readonly VariantJob[]>>> {
+      const values = [JSON.stringify(wanted), maxPerFile, nowMs];
+      const [replaced, started, sent] = await db.batch([
         prepared(BULK_SQL.removeFailed, caller, ...values),
-        prepared(BULK_SQL.add, caller, ...values, dueAt),
+        prepared(BULK_SQL.add, caller, ...values, nowMs + LIMITS.variantWaitMs),
+        sendInLane(db, caller.tenant, nowMs),
       ]);
-      return { started: started?.results ?? [], replaced: replaced?.results ?? [] };
+      return { started: jobsOf(started), sent: jobsOf(sent), replaced: jobsOf(replaced) };
     },
 
     /** Counts the variants that `add` would start. */
@@ -73,9 +79,13 @@ export function createBulkVariantStore(db: D1Database) {
       fileIds: readonly string[],
       names: readonly VariantName[],
       nowMs: number,
-    ): Promise<readonly VariantJob[]> {
+    ): Promise<Readonly<Record<"removed" | "sent", readonly VariantJob[]>>> {
       const values = [JSON.stringify(fileIds), JSON.stringify(names), nowMs];
-      return (await prepared(BULK_SQL.remove, caller, ...values).all<VariantJob>()).results;
+      const [removed, sent] = await db.batch([
+        prepared(BULK_SQL.remove, caller, ...values),
+        sendInLane(db, caller.tenant, nowMs),
+      ]);
+      return { removed: jobsOf(removed), sent: jobsOf(sent) };
     },
 
     /** Counts the variants that `remove` would remove. */

@@ -65,9 +65,8 @@ export const createBulkVariants = (deps: BulkDeps, visibility: Visibility): Rout
           const wanted = fileIds.flatMap((fileId) =>
             names.map((name) => ({ fileId, ...name, nonce: randomId(deps.random) })),
           );
-          const times = { createdAt: call.nowMs, dueAt: call.nowMs + LIMITS.variantResendMs };
-          const { started, replaced } = await deps.bulk.add(caller, wanted, times, LIMITS.variantsPerFile);
-          call.waitUntil(deps.queue.send(started));
+          const { started, sent, replaced } = await deps.bulk.add(caller, wanted, call.nowMs, LIMITS.variantsPerFile);
+          call.waitUntil(deps.queue.send(sent));
           call.waitUntil(purgeVariants(deps, replaced));
           return started.length;
         },
@@ -89,13 +88,14 @@ export const deleteBulkVariants = (deps: BulkDeps, visibility: Visibility): Rout
       answerPage(deps, visibility, call, 204, {
         count: ({ caller, fileIds, names }) => deps.bulk.count(caller, fileIds, names),
         run: async ({ caller, fileIds, names }) => {
-          const renditions = await deps.bulk.remove(caller, fileIds, names, call.nowMs);
+          const { removed, sent } = await deps.bulk.remove(caller, fileIds, names, call.nowMs);
           if (visibility === "public") {
-            const changed = [...new Set(renditions.map(({ fileId }) => fileId))];
+            const changed = [...new Set(removed.map(({ fileId }) => fileId))];
             await inParallel(changed, LIMITS.parallelLists, (fileId) => deps.edge.invalidateFile(fileId));
           }
-          call.waitUntil(purgeVariants(deps, renditions));
-          return renditions.length;
+          call.waitUntil(deps.queue.send(sent));
+          call.waitUntil(purgeVariants(deps, removed));
+          return removed.length;
         },
         maxPerFile: Infinity,
       }),

@@ -10,7 +10,6 @@ import { LIMITS } from "../model/limits.ts";
 import { makeVariant, type MakeVariantDeps } from "./make.ts";
 
 interface DoerDeps extends MakeVariantDeps {
-  readonly clock: Clock;
   readonly deadWork: DeadWorkStore;
 }
 
@@ -95,7 +94,8 @@ async function waitLonger({ deadWork, log, clock }: DoerDeps, job: LongJob): Pro
 
 /** After the last attempt: marks the variant failed, and deletes its bytes unless it is ready after all. */
 async function giveUp(deps: DoerDeps, { fileId, nonce }: VariantJob): Promise<undefined> {
-  await deps.variants.markFailed(fileId, nonce, "The variant could not be made in several attempts.");
+  const reason = "The variant could not be made in several attempts.";
+  await deps.queue.send(await deps.variants.markFailed({ fileId, nonce }, reason, deps.clock.nowMs()));
   const row = await deps.variants.findJob(fileId, nonce);
   if (row?.state === "ready") return undefined;
   if (row === undefined && (await deps.isElsewhere({ fileId, nonce }))) return undefined;

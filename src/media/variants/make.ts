@@ -1,4 +1,5 @@
 import { sha256Hex } from "../../platform/secrets/hash.ts";
+import type { Clock } from "../../platform/runtime/clock.ts";
 import type { Log } from "../../platform/runtime/log.ts";
 import type { Meter } from "../../platform/ports/metrics.ts";
 import { err, ok, type Result } from "../../platform/model/result.ts";
@@ -14,6 +15,7 @@ import { dimensionsOf, variantDimensions, type Dimensions } from "../model/sizes
 import type { JobRow, MadeVariant, VariantStore } from "./variant-store.ts";
 
 export interface MakeVariantDeps {
+  readonly clock: Clock;
   readonly log: Log;
   readonly meter: Meter;
   readonly variants: VariantStore;
@@ -50,7 +52,7 @@ export async function makeVariant(deps: MakeVariantDeps, job: VariantJob): Promi
   if (row?.fileState === "moved" && row.state === "ready") return undefined;
   // An attempt that was still running when the rendition was given up may have written bytes.
   if (row === undefined || row.state === "removed" || row.state === "failed" || row.fileState !== "committed")
-    return discard(deps, job);
+    return discard(deps, job, row);
   if (row.state !== "pending") return undefined;
   if (row.isHeld === 1) return wait(deps, job);
   try {
@@ -70,20 +72,24 @@ async function makeInto(deps: MakeVariantDeps, job: VariantJob, row: JobRow): Pr
   const made = await make(deps, job, row);
   if (made.ok) {
     deps.meter.add("variants_made", { service: "media", tenant: row.tenant, label: "made" });
-    if (await deps.variants.markReady(job.fileId, job.nonce, made.value)) return undefined;
+    const { isReady: isMarked, sent } = await deps.variants.markReady(job, made.value, deps.clock.nowMs());
+    await deps.queue.send(sent);
+    if (isMarked) return undefined;
     const now = await deps.variants.findJob(job.fileId, job.nonce);
     const isReady = now?.state === "ready" && (now.fileState === "committed" || now.fileState === "moved");
-    return isReady ? undefined : discard(deps, job);
+    return isReady ? undefined : discard(deps, job, now);
   }
   if (made.error.kind === "temporary") return made.error.fault;
   deps.meter.add("variants_made", { service: "media", tenant: row.tenant, label: "failed" });
-  await deps.variants.markFailed(job.fileId, job.nonce, made.error.reason);
+  const sent = await deps.variants.markFailed(job, made.error.reason, deps.clock.nowMs());
+  await deps.queue.send(sent);
   deps.log.info("variant failed", { fileId: job.fileId, nonce: job.nonce, reason: made.error.reason });
   return undefined;
 }
 
-async function discard(deps: MakeVariantDeps, { fileId, nonce }: VariantJob): Promise<undefined> {
-  await deps.blobs.delete([variantKey(fileId, nonce)]);
+async function discard(deps: MakeVariantDeps, job: VariantJob, row: JobRow | undefined): Promise<undefined> {
+  await deps.blobs.delete([variantKey(job.fileId, job.nonce)]);
+  if (row?.state === "pending") await deps.queue.send(await deps.variants.leaveLane(job, deps.clock.nowMs()));
   return undefined;
 }
 

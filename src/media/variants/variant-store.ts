@@ -1,6 +1,9 @@
 import { MASTER_KEY } from "../files/file-store.ts";
+import { jobsOf, sendInLane, sendInLaneOf } from "../lanes/lane-store.ts";
 import type { VariantRow, FileCaller } from "../model/file.ts";
 import type { VariantJob } from "../model/job.ts";
+import { LIMITS } from "../model/limits.ts";
+import { IS_COMING } from "../shards/moved-store.ts";
 import type { VariantName, VariantType } from "../model/sizes.ts";
 
 /** Rows of variants. Each is one rendition, named by its nonce. */
@@ -20,8 +23,8 @@ export interface VariantList {
 }
 
 export interface AddedVariants extends VariantList {
-  /** Nonces of the new renditions. */
-  readonly started: readonly string[];
+  /** The renditions to make now, of this file or of others that wait. */
+  readonly sent: readonly VariantJob[];
   /** Nonces of failed renditions that new ones replace. They are removed now. */
   readonly replaced: readonly string[];
 }
@@ -74,10 +77,10 @@ const SQL = {
   removeFailed: `UPDATE variant SET state = 'removed', due_at = ?6 WHERE file_id = ?1 AND state = 'failed'
     AND type || size IN (SELECT value ->> 'type' || (value ->> 'size') FROM json_each(?5))
     AND EXISTS (${OWNED_FILE}) AND ${IS_WITHIN_LIMIT} RETURNING nonce`,
-  add: `INSERT INTO variant (file_id, nonce, type, size, state, created_at, due_at)
-    SELECT ?1, value ->> 'nonce', value ->> 'type', value ->> 'size', 'pending', ?6, ?7 FROM json_each(?5)
+  add: `INSERT INTO variant (file_id, nonce, type, size, state, created_at, due_at, lane, waits)
+    SELECT ?1, value ->> 'nonce', value ->> 'type', value ->> 'size', 'pending', ?6, ?7, ?4, 1 FROM json_each(?5)
     WHERE EXISTS (${OWNED_FILE}) AND ${IS_WITHIN_LIMIT}
-    ON CONFLICT (file_id, type, size) WHERE state <> 'removed' DO NOTHING RETURNING nonce`,
+    ON CONFLICT (file_id, type, size) WHERE state <> 'removed' DO NOTHING`,
   remove: `UPDATE variant SET state = 'removed', due_at = ?6 WHERE file_id = ?1 AND state <> 'removed'
     AND EXISTS (${OWNED_FILE})
     AND (?5 IS NULL OR type || size IN (SELECT value ->> 'type' || (value ->> 'size') FROM json_each(?5)))
@@ -87,7 +90,8 @@ const SQL = {
   // A late job may write such a rendition again when no row names it any more.
   forgetPlaces: `UPDATE file SET known_places = NULL WHERE known_places = 1
     AND id IN (SELECT value ->> 'fileId' FROM json_each(?1))`,
-  sendableNonces: `SELECT nonce FROM variant WHERE file_id = ?1 AND state = 'pending' AND NOT ${IS_HELD}`,
+  sendable: `SELECT file_id AS fileId, nonce FROM variant
+    WHERE file_id = ?1 AND state = 'pending' AND waits = 0 AND NOT ${IS_HELD}`,
   findJob: `SELECT variant.type, variant.size, variant.state, ${MASTER_KEY} AS masterKey,
     coalesce(file.etag, '') AS masterEtag, coalesce(file.size_bytes, 0) AS masterSizeBytes,
     CASE WHEN owner.erasure_id IS NULL THEN file.state WHEN owner.erasure_id LIKE 'moved %' THEN 'moved'
@@ -95,15 +99,19 @@ const SQL = {
     ${OWNER_IS_HELD} AS isHeld
     FROM variant JOIN file ON file.id = variant.file_id JOIN owner ON owner.id = file.owner_id
     WHERE variant.file_id = ?1 AND variant.nonce = ?2`,
-  markReady: `UPDATE variant SET state = 'ready', due_at = NULL, content_type = ?3, width = ?4, height = ?5,
+  markReady: `UPDATE variant SET state = 'ready', due_at = NULL, lane = NULL, waits = 0, content_type = ?3, width = ?4, height = ?5,
     size_bytes = ?6, etag = ?7 WHERE file_id = ?1 AND nonce = ?2 AND state = 'pending'
     AND EXISTS (SELECT 1 FROM file JOIN owner ON owner.id = file.owner_id
       WHERE file.id = ?1 AND file.state = 'committed' AND owner.erasure_id IS NULL)`,
-  markFailed: `UPDATE variant SET state = 'failed', due_at = NULL, reason = ?3
+  markFailed: `UPDATE variant SET state = 'failed', due_at = NULL, lane = NULL, waits = 0, reason = ?3
     WHERE file_id = ?1 AND nonce = ?2 AND state = 'pending'`,
+  // Files of a retired owner are removed page by page, which a trigger does the same for.
+  leaveLane: `UPDATE variant SET lane = NULL, waits = 0 WHERE file_id = ?1 AND nonce = ?2 AND state = 'pending'
+    AND EXISTS (SELECT 1 FROM file JOIN owner ON owner.id = file.owner_id
+      WHERE file.id = ?1 AND owner.erasure_id IS NOT NULL AND NOT ${IS_COMING})`,
   due: `SELECT file_id AS fileId, nonce, state FROM variant WHERE due_at <= ?1
     AND NOT (state = 'pending' AND ${IS_HELD}) ORDER BY due_at LIMIT ?2`,
-  postpone: `UPDATE variant SET due_at = ?2 WHERE state = 'pending' AND (file_id, nonce) IN
+  postpone: `UPDATE variant SET due_at = ?2, waits = 0 WHERE state = 'pending' AND (file_id, nonce) IN
     (SELECT value ->> 'fileId', value ->> 'nonce' FROM json_each(?1))`,
 } as const;
 
@@ -134,35 +142,36 @@ export function createVariantStore(db: D1Database) {
       fileId: string,
       caller: FileCaller,
       wanted: readonly NewVariant[],
-      times: { readonly createdAt: number; readonly dueAt: number },
+      nowMs: number,
       maxPerFile: number,
     ): Promise<AddedVariants | undefined> {
-      const values = [JSON.stringify(wanted), times.createdAt, times.dueAt, maxPerFile];
-      const [file, replaced, added, variants] = await db.batch([
+      const values = [JSON.stringify(wanted), nowMs, nowMs + LIMITS.variantWaitMs, maxPerFile];
+      const [file, replaced, , sent, variants] = await db.batch([
         prepared(SQL.ownedFile, ...owned(fileId, caller)),
         prepared(SQL.removeFailed, ...owned(fileId, caller), ...values),
         prepared(SQL.add, ...owned(fileId, caller), ...values),
+        sendInLane(db, caller.tenant, nowMs),
         prepared(SQL.list, ...owned(fileId, caller)),
       ]);
       const contentType = contentTypeOf(file);
       if (contentType === undefined) return undefined;
-      const renditions = { started: noncesOf(added), replaced: noncesOf(replaced) };
-      return { contentType, variants: variantsOf(variants), ...renditions };
+      return { contentType, variants: variantsOf(variants), sent: jobsOf(sent), replaced: noncesOf(replaced) };
     },
 
-    /** Any state → removed. Returns the nonces; undefined: the caller has no such file. */
+    /** Any state → removed. Undefined: the caller has no such file. */
     async remove(
       fileId: string,
       caller: FileCaller,
       which: readonly VariantName[] | "all",
       nowMs: number,
-    ): Promise<readonly string[] | undefined> {
+    ): Promise<{ readonly removed: readonly string[]; readonly sent: readonly VariantJob[] } | undefined> {
       const names = which === "all" ? null : JSON.stringify(which);
-      const [file, removed] = await db.batch([
+      const [file, removed, sent] = await db.batch([
         prepared(SQL.ownedFile, ...owned(fileId, caller)),
         prepared(SQL.remove, ...owned(fileId, caller), names, nowMs),
+        sendInLane(db, caller.tenant, nowMs),
       ]);
-      return contentTypeOf(file) === undefined ? undefined : noncesOf(removed);
+      return contentTypeOf(file) === undefined ? undefined : { removed: noncesOf(removed), sent: jobsOf(sent) };
     },
 
     /** Deletes the rows of removed renditions whose bytes are deleted. */
@@ -172,8 +181,8 @@ export function createVariantStore(db: D1Database) {
     },
 
     /** The pending renditions of a file whose messages may be sent again; none while its tenant is held. */
-    async sendableNonces(fileId: string): Promise<readonly string[]> {
-      return noncesOf(await prepared(SQL.sendableNonces, fileId).all());
+    async sendable(fileId: string): Promise<readonly VariantJob[]> {
+      return jobsOf(await prepared(SQL.sendable, fileId).all());
     },
 
     /** Returns the row of a job's rendition. */
@@ -181,15 +190,33 @@ export function createVariantStore(db: D1Database) {
       return (await prepared(SQL.findJob, fileId, nonce).first<JobRow>()) ?? undefined;
     },
 
-    /** Pending → ready. False: the row is not pending any more, or the file is removed. */
-    async markReady(fileId: string, nonce: string, made: MadeVariant): Promise<boolean> {
+    /**
+     * Pending → ready. `isReady` false: the row is not pending any more, or the file is removed. `sent`: the renditions
+     * of the tenant to make now; so for the other ends of a rendition.
+     */
+    async markReady(
+      { fileId, nonce }: VariantJob,
+      made: MadeVariant,
+      nowMs: number,
+    ): Promise<{ readonly isReady: boolean; readonly sent: readonly VariantJob[] }> {
       const values = [made.contentType, made.width, made.height, made.sizeBytes, made.etag];
-      return (await prepared(SQL.markReady, fileId, nonce, ...values).run()).meta.changes === 1;
+      const [marked, sent] = await db.batch([
+        prepared(SQL.markReady, fileId, nonce, ...values),
+        sendInLaneOf(db, fileId, nowMs),
+      ]);
+      return { isReady: marked?.meta.changes === 1, sent: jobsOf(sent) };
     },
 
     /** Pending → failed. */
-    async markFailed(fileId: string, nonce: string, reason: string): Promise<void> {
-      await prepared(SQL.markFailed, fileId, nonce, reason).run();
+    async markFailed({ fileId, nonce }: VariantJob, reason: string, nowMs: number): Promise<readonly VariantJob[]> {
+      const marked = prepared(SQL.markFailed, fileId, nonce, reason);
+      return jobsOf((await db.batch([marked, sendInLaneOf(db, fileId, nowMs)])).at(-1));
+    },
+
+    /** The file is removed, or its owner: the rendition takes no place from others. */
+    async leaveLane({ fileId, nonce }: VariantJob, nowMs: number): Promise<readonly VariantJob[]> {
+      const left = prepared(SQL.leaveLane, fileId, nonce);
+      return jobsOf((await db.batch([left, sendInLaneOf(db, fileId, nowMs)])).at(-1));
     },
 
     /** Returns the rows that are due, without renditions that are held: their messages wait, or are sent after it. */

@@ -26,6 +26,8 @@ const query = z.object(variantParameters);
 const orNoFile = <T>(found: T | undefined): Result<T, MediaFailure> =>
   found === undefined ? err({ kind: "no_file" }) : ok(found);
 
+const renditionsOf = (fileId: string, nonces: readonly string[]) => nonces.map((nonce) => ({ fileId, nonce }));
+
 const pathOf = (visibility: Visibility): string => `${filePath(visibility)}/{fileId}/variants`;
 
 /** `GET P/{fileId}/variants` */
@@ -63,22 +65,20 @@ export const createVariants = (deps: VariantsDeps, visibility: Visibility): Rout
       if (!named.ok) return toProblem(named.error);
       if (named.value.length === 0) return toProblem({ kind: "no_variant_named" });
       const wanted = named.value.map((name) => ({ ...name, nonce: randomId(deps.random) }));
-      const times = { createdAt: nowMs, dueAt: nowMs + LIMITS.variantResendMs };
       const adding = await withCaller(deps, call.principal, visibility, fileId, nowMs, "change", async (caller) => {
         const before = await deps.variants.list(fileId, caller);
         if (before === undefined) return err({ kind: "no_file" });
         if (!isMasterType(before.contentType))
           return err({ kind: "unsupported_content_type", contentType: before.contentType });
-        return orNoFile(await deps.variants.add(fileId, caller, wanted, times, LIMITS.variantsPerFile));
+        return orNoFile(await deps.variants.add(fileId, caller, wanted, nowMs, LIMITS.variantsPerFile));
       });
       if (!adding.ok) return toProblem(adding.error);
       const added = adding.value;
       const isThere = ({ type, size }: { type: string; size: string }) =>
         added.variants.some((variant) => variant.type === type && variant.size === size);
       if (!wanted.every(isThere)) return toProblem({ kind: "too_many_variants" });
-      const renditions = (nonces: readonly string[]) => nonces.map((nonce) => ({ fileId, nonce }));
-      call.waitUntil(deps.queue.send(renditions(added.started)));
-      call.waitUntil(purgeVariants(deps, renditions(added.replaced)));
+      call.waitUntil(deps.queue.send(added.sent));
+      call.waitUntil(purgeVariants(deps, renditionsOf(fileId, added.replaced)));
       return json(200, variantsToJson(deps, publicBase, visibility, fileId, added.variants));
     },
   });
@@ -101,14 +101,14 @@ export const deleteVariants = (deps: VariantsDeps, visibility: Visibility): Rout
       if (!named.ok) return toProblem(named.error);
       const which = named.value.length === 0 ? "all" : named.value;
       const { principal, nowMs } = call;
-      const removed = await withCaller(deps, principal, visibility, fileId, nowMs, "change", async (caller) =>
+      const removal = await withCaller(deps, principal, visibility, fileId, nowMs, "change", async (caller) =>
         orNoFile(await deps.variants.remove(fileId, caller, which, nowMs)),
       );
-      if (!removed.ok) return toProblem(removed.error);
-      const nonces = removed.value;
-      if (visibility === "public" && nonces.length > 0) await deps.edge.invalidateFile(fileId);
-      const renditions = nonces.map((nonce) => ({ fileId, nonce }));
-      call.waitUntil(purgeVariants(deps, renditions));
+      if (!removal.ok) return toProblem(removal.error);
+      const { removed, sent } = removal.value;
+      if (visibility === "public" && removed.length > 0) await deps.edge.invalidateFile(fileId);
+      call.waitUntil(deps.queue.send(sent));
+      call.waitUntil(purgeVariants(deps, renditionsOf(fileId, removed)));
       return empty(204);
     },
   });

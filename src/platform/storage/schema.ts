@@ -1,2 +1,2 @@
 /** The newest file of migrations/ that this release reads or writes. A test compares it with the folder. */
-export const NEWEST_MIGRATION = "0051_tenant_object_due.sql";
+export const NEWEST_MIGRATION = "0052_variant_lanes.sql";

@@ -30,7 +30,7 @@ const publicLink = async (): Promise<string> => (await app.call(open.path)).head
 
 /** The scans that a statement may do: over its parameters, over a part with a limit, and over pending files. */
 const BOUNDED_SCAN =
-  /\bSCAN (json_each|value|CONSTANT|\w+ VIRTUAL TABLE|page$|\(subquery-\d+\)|file USING INDEX file_pending$)/;
+  /\bSCAN (json_each|value|CONSTANT|\w+ VIRTUAL TABLE|(?:page|walk)$|\(subquery-\d+\)|file USING INDEX file_pending$)/;
 
 describe("fetching a file", () => {
   // shows: media/what-the-service-does/private-files

@@ -1,9 +1,10 @@
 import { env } from "cloudflare:workers";
 import { createHash } from "node:crypto";
-import { expect } from "vitest";
+import { afterAll, beforeAll, expect } from "vitest";
 import { FIRST_TENANT_OBJECT } from "../../../src/platform/storage/tenant-objects.ts";
 import { createTenantObjectStore } from "../../../src/shards/tenant-object-store.ts";
 import type { MediaJob, VariantJob } from "../../../src/media/model/job.ts";
+import { LIMITS } from "../../../src/media/model/limits.ts";
 import { encodePng, gradient, PNG_SIGNATURE, quarters } from "../../support/images.ts";
 import { FaultyBindings } from "./faults.ts";
 import {
@@ -66,6 +67,11 @@ const TABLES = [
   "consistency_finding",
   "consistency_run",
 ];
+
+/** So that variants wait in these small worlds, too. */
+const { sentPerLane } = LIMITS;
+beforeAll(() => void Object.assign(LIMITS, { sentPerLane: 2 }));
+afterAll(() => void Object.assign(LIMITS, { sentPerLane }));
 
 let rooms = 0;
 

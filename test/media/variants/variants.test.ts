@@ -282,8 +282,12 @@ describe("the ETag of a variant", () => {
         createVariantStore(shardDb(await testPlacement.shardOf("acme", 0))),
         createBlobStore(env.MEDIA),
       ];
+      const [queue, clock] = [{ send: async () => {} }, { nowMs: () => START_MS }];
       expect(
-        await makeVariant({ variants, blobs, transformer, meter: noMeter } as unknown as MakeVariantDeps, job!),
+        await makeVariant(
+          { clock, variants, blobs, transformer, queue, meter: noMeter } as unknown as MakeVariantDeps,
+          job!,
+        ),
       ).toBeUndefined();
       etags.push((await listed(file))[0].etag);
       await everywhere.prepare("UPDATE variant SET state = 'pending' WHERE file_id = ?").bind(file.id).run();
@@ -601,6 +605,8 @@ describe("adding variants", () => {
     const stranger = await app.call(`${file.path}/variants?clip=10x10`, { as: principal(), method: "POST" });
     await expectProblem(stranger, 404, "element_resource_non_existing");
     expect((await listed(file))[0]).toMatchObject({ size: "10x10", state: "failed", reason: before!.reason });
+    await app.call(`${file.path}/variants`, { as, method: "DELETE" });
+    await app.settle();
     app.jobs.splice(0);
   });
 
@@ -622,6 +628,8 @@ describe("adding variants", () => {
     await expectProblem(two, 400, "business_error", [{ type: "too_many_variants" }]);
     expect(await listed(file)).toHaveLength(99);
     await expectJson(await app.call(`${path}?clip=${sizes(90, 100)}`, { as, method: "POST" }), 200);
+    await app.call(path, { as, method: "DELETE" });
+    await app.settle();
     app.jobs.splice(0);
 
     const text = await stored(app, utf8("x"), { as, type: "text/plain" });
