@@ -11,14 +11,17 @@ export function findConflicts(folder: string, values: Values): string[] {
   return Object.keys(values).filter((name) => found[name] !== undefined && found[name] !== values[name]);
 }
 
-/** Sets the values, and leaves everything else in the file as it is. Only its owner can read a new file. */
+/**
+ * Sets the values, wherever the file has them, and leaves everything else in it as it is. Only its owner can read a new
+ * file.
+ */
 export function writeEnvFile(folder: string, values: Values): void {
   const file = join(folder, ENV_FILE);
   let text = readTextIfThere(file);
   for (const [name, value] of Object.entries(values)) {
     const line = `${name}="${value}"`;
-    const known = new RegExp(`^(?:export +)?${name}[ \t]*=.*$`, "m");
-    if (known.test(text)) text = text.replace(known, () => line);
+    const known = new RegExp(`^(?:export +)?${name}[ \t]*=.*$`, "gm");
+    if (text.search(known) >= 0) text = text.replaceAll(known, () => line);
     else text += `${text === "" || text.endsWith("\n") ? "" : "\n"}${line}\n`;
   }
   writeFileSync(file, text, { mode: 0o600 });

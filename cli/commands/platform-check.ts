@@ -6,7 +6,7 @@ import type { Command, Invocation, Given } from "../command-line/command.ts";
 import { confirm, printRecord, sayDone, YES_OPTION } from "../command-line/print.ts";
 import { createTable, type Column } from "../terminal/table.ts";
 import { UsageError } from "../terminal/usage-error.ts";
-import { toJson } from "../terminal/values.ts";
+import { readNumber, toJson } from "../terminal/values.ts";
 
 interface Shown extends Record<string, string> {
   readonly kind: string;
@@ -76,16 +76,19 @@ export const platformCheckCommands = (): Command[] => [
       const topic = args["topic"] ?? "";
       const [shard, name, id] = ["shard", "consumer", "push"].map((flag) => options.value(flag));
       const objects: Parameters<typeof api.restoreObject>[1]["object"][] = [
-        ...(shard === undefined ? [] : [{ kind: "log" as const, shard: Number(shard) }]),
+        ...(shard === undefined
+          ? []
+          : [{ kind: "log" as const, shard: readNumber(shard, "--shard", { min: 0, max: 1_000 }) }]),
         ...(name === undefined ? [] : [{ kind: "consumer" as const, name }]),
         ...(id === undefined ? [] : [{ kind: "push" as const, id }]),
       ];
       const [object] = objects;
       if (object === undefined || objects.length > 1) throw new UsageError("Name one of --shard, --consumer, --push.");
       const to = toOf(options);
+      const where = whereTo(to);
       await confirm(invocation, `Take ${object.kind} of ${topic} back to ${to}? What it learned since is lost.`);
       const { opts } = await invocation.client();
-      return printRecord(invocation, await ok(api.restoreObject(topic, { object, to: whereTo(to) }, opts)));
+      return printRecord(invocation, await ok(api.restoreObject(topic, { object, to: where }, opts)));
     },
   },
   {
@@ -103,9 +106,10 @@ export const platformCheckCommands = (): Command[] => [
       const { options, args } = invocation;
       const shard = args["shard"] ?? "";
       const to = toOf(options);
+      const where = whereTo(to);
       await confirm(invocation, `Take shard ${shard} back to ${to}? What it learned since is lost.`);
       const { opts } = await invocation.client();
-      return printRecord(invocation, await ok(api.restoreShard(shard, { to: whereTo(to) }, opts)));
+      return printRecord(invocation, await ok(api.restoreShard(shard, { to: where }, opts)));
     },
   },
   changeCommand({

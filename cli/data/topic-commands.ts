@@ -1,6 +1,6 @@
-import { randomBytes } from "node:crypto";
+import { randomBytes, randomUUID } from "node:crypto";
 import type { NewEvent, StoredEvent, Topic } from "../../packages/sdk/src/index.ts";
-import { ConflictError, ForbiddenError } from "../../packages/sdk/src/index.ts";
+import { ConflictError, ForbiddenError, PlinthError } from "../../packages/sdk/src/index.ts";
 import { UserError } from "../../scripts/lib/user-error.ts";
 import type { Command, Invocation } from "../command-line/command.ts";
 import { LIST_OPTIONS, printRows, readBounds } from "../command-line/listing.ts";
@@ -111,12 +111,28 @@ const publish: Command = {
     const payloads = options.has("lines") ? text.split("\n").filter((one) => one.trim() !== "") : [text];
     if (payloads.length === 0) throw new UsageError("There is no line to publish.");
     const more = readMore(invocation);
-    const key = options.value("idempotency-key");
+    const given = options.value("idempotency-key");
+    const idempotencyKey = given ?? randomUUID();
     const events: NewEvent[] = payloads.map((one) => ({ payload: one, ...more }));
-    const ids = await topic.publish(events, key === undefined ? {} : { idempotencyKey: key });
+    const ids = await topic.publish(events, { idempotencyKey }).catch((error: unknown) => {
+      if (given === undefined && mayBeStored(error, payloads))
+        io.err(
+          `Events may be stored. Run it again with --idempotency-key ${idempotencyKey}: no event is stored twice in 24 h.\n`,
+        );
+      throw error;
+    });
     await sayPublished(invocation, topic, ids);
   },
 };
+
+/** More than this may be sent in several requests, of which the first ones may have worked. */
+const ONE_REQUEST = { events: 1_000, chars: 1_000_000 };
+
+function mayBeStored(error: unknown, payloads: readonly string[]): boolean {
+  const chars = payloads.reduce((sum, { length }) => sum + length, 0);
+  const isOne = payloads.length <= ONE_REQUEST.events && chars <= ONE_REQUEST.chars;
+  return error instanceof PlinthError && (!isOne || error.status === 0 || error.status >= 500);
+}
 
 /** Tells the person what was published, and a script the ids. */
 export async function sayPublished({ io, options }: Invocation, topic: Topic, ids: readonly string[]): Promise<void> {

@@ -4,7 +4,7 @@ import { UserError } from "../../scripts/lib/user-error.ts";
 import { AdminRefusal } from "../client/admin-client.ts";
 import { isLoopback } from "../client/target.ts";
 import { inWordsOf } from "../terminal/about.ts";
-import type { Command, Invocation, Option } from "../command-line/command.ts";
+import type { Command, Given, Invocation, Option } from "../command-line/command.ts";
 import { printRecord, sayDone } from "../command-line/print.ts";
 import { UsageError } from "../terminal/usage-error.ts";
 import { clean, formatTime } from "../terminal/values.ts";
@@ -58,7 +58,7 @@ const login: Command = {
   ],
   async run(invocation) {
     const { io, options, target, about } = invocation;
-    const [organization, scopes] = [options.value("organization"), options.values("scope")];
+    const [organization, scopes] = [options.value("organization"), scopesIn(options)];
     const tenant =
       options.value("tenant") ?? organization ?? (isLoopback(new URL(target.base)) ? DEMO_TENANT : undefined);
     const clientId = options.value("client") ?? (tenant === undefined ? undefined : loginClientOf(tenant));
@@ -122,6 +122,13 @@ const login: Command = {
     if (options.has("json")) await printRecord(invocation, shownSession(session));
   },
 };
+
+/** An empty text, such as an unset variable of a shell, would mean all scopes. */
+function scopesIn(options: Given): readonly string[] {
+  const scopes = options.values("scope");
+  if (scopes.some((one) => one.trim() === "")) throw new UsageError("--scope: nothing is in it.");
+  return scopes;
+}
 
 const enableLine = (tenant: string | undefined, about: Invocation["about"]): string =>
   inWordsOf(about, `npm run plat -- tenant enable-login ${tenant ?? "<tenant>"}`);
@@ -221,8 +228,8 @@ const token: Command = {
   examples: ["token", "token --scope plat.media_view", "token --as person"],
   async run(invocation) {
     const { io, options, target } = invocation;
+    const scope = scopesIn(options).join(" ");
     const who = findWho(invocation);
-    const scope = options.values("scope").join(" ");
     const text = await (async () => {
       if (scope === "") return connectAs(who, invocation).plinth.token();
       if (who.kind === "app") {

@@ -434,6 +434,30 @@ describe("a failure with --json is one line of JSON, the last of the standard er
     }
   });
 
+  test("of a publish names the key that stores no event twice", async () => {
+    const app = { PLINTH_CLIENT_ID: "acme.shop", PLINTH_CLIENT_SECRET: "s" };
+    const refusal = { status: 400, body: { type: "t", message: "No." } };
+    const publish = async (script: readonly Script[], stdin: string, ...more: string[]) => {
+      const { base } = await play(script);
+      const line = ["topic", "publish", "orders", "--lines", "--json", ...more, "--url", base];
+      const { code, err } = await plat(app, line, { stdin });
+      expect(code).toBe(1);
+      expect(() => failureOf(err)).not.toThrow();
+      return err;
+    };
+    const many = "line\n".repeat(1_001);
+    const named = /^Events may be stored\. Run it again with --idempotency-key [0-9a-f-]{36}: /;
+    expect(await publish([{ status: 200, body: { ids: [] } }, refusal], many)).toMatch(named);
+    expect(
+      await publish(
+        Array.from({ length: 5 }, () => ({ status: 500, body: {} })),
+        "one",
+      ),
+    ).toMatch(named);
+    expect(await publish([refusal], "one\ntwo")).not.toMatch(named);
+    expect(await publish([refusal], many, "--idempotency-key", "mine")).not.toMatch(named);
+  });
+
   test("where nothing listens any more, an attempt before may have been carried out", async () => {
     const played = await play(["lost"]);
     const closing = async (): Promise<void> => {
@@ -472,6 +496,11 @@ describe("a failure with --json is one line of JSON, the last of the standard er
     ["frobnicate", "Unknown command 'frobnicate'."],
     ["tenant", "What to do is missing: tenant <verb>."],
     ["apply /nowhere/platform.yaml", "apply /nowhere/platform.yaml cannot be read: ENOENT"],
+    // As of an unset variable of a shell: it would mean shard 0, or all scopes.
+    ["platform restore-object a.t --shard= --to 2026-11-22T08:00:00Z --yes", "--shard takes 0 to"],
+    ["platform restore-object a.t --shard 0 --to never", "--to is a time or a bookmark, not never"],
+    ["token --scope=", "--scope: nothing is in it."],
+    ["login --tenant acme --scope=", "--scope: nothing is in it."],
   ])("what was not understood: %s", async (line, why) => {
     const { base } = await play([]);
     const { code, out, err } = await run(line, base);
@@ -695,16 +724,19 @@ describe("a new file", () => {
   afterAll(() => rmSync(cwd, { recursive: true }));
   const app = { PLINTH_CLIENT_ID: "acme.shop", PLINTH_CLIENT_SECRET: "s" };
   const event = (id: string) => ({ id, createdAt: 1, tenant: "acme", sourceClient: "a", eventType: "t", payload: "p" });
-  const page = (ids: readonly string[], headers = {}) => ({ status: 200, body: ids.map(event), headers });
+  const page = (ids: readonly string[], next: string | null = null) => ({
+    status: 200,
+    body: { events: ids.map(event), next },
+  });
 
   test("is there when it is complete, and not after a failure", async () => {
-    const next = { link: '</prefix/pubsub/v1/topics/a/t/events?after=1>; rel="next"' };
-    const { base } = await play([{ status: 200, body: {} }, page(["1"], next), { status: 400, body: { type: "t" } }]);
+    const { base } = await play([{ status: 200, body: {} }, page(["1"], "1"), { status: 400, body: { type: "t" } }]);
     const line = ["topic", "export", "t", "--out", "events.ndjson", "--url", base];
     expect((await plat(app, line, { cwd })).code).toBe(1);
     expect(readdirSync(cwd)).toEqual([]);
     writeFileSync(join(cwd, "other.part"), "mine");
-    const missing = await plat(app, [...line.slice(0, 4), "none/e.ndjson", "--url", (await play([])).base], { cwd });
+    const empty = await play([{ status: 200, body: {} }, page([])]);
+    const missing = await plat(app, [...line.slice(0, 4), "none/e.ndjson", "--url", empty.base], { cwd });
     expect(missing.err).toMatch(/^✗ The system refused it: ENOENT: no such file or directory, open '.*\.part'\.\n$/);
     expect(readdirSync(cwd)).toEqual(["other.part"]);
   });

@@ -1,5 +1,6 @@
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { parseEnv } from "node:util";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { transform } from "esbuild";
@@ -79,5 +80,9 @@ describe("init", () => {
       '# mine\nPLINTH_URL="c$&"\nOTHER=\'x y\'\nXPLINTH_URL=b\nPLINTH_CLIENT_ID="d"\n',
     );
     expect(findConflicts(cwd, { PLINTH_URL: "c$&" })).toEqual([]);
+    // Of two lines the last one counts.
+    writeFileSync(join(cwd, ".env"), "PLINTH_URL=a\nOTHER=x\nPLINTH_URL=b\n");
+    writeEnvFile(cwd, { PLINTH_URL: "c" });
+    expect(parseEnv(readFileSync(join(cwd, ".env"), "utf8"))).toEqual({ PLINTH_URL: "c", OTHER: "x" });
   });
 });
