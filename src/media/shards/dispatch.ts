@@ -1,3 +1,4 @@
+import { isProblem } from "../../http/errors/errors.ts";
 import type { Principal } from "../../http/callers/auth.ts";
 import type { Operation } from "../../http/callers/rights.ts";
 import type { Answer, Call, JsonOrBytes, Route } from "../../http/route.ts";
@@ -7,7 +8,7 @@ import { isMissingFile, toProblem } from "../model/failure.ts";
 import { isFileId } from "../model/file.ts";
 import type { ClientObjects } from "./client-objects.ts";
 import { atHome } from "./at-home.ts";
-import { bringTo, firstPlace, look, type RelocationDeps } from "./relocation.ts";
+import { bringTo, firstPlace, giveBack, look, type RelocationDeps } from "./relocation.ts";
 
 /**
  * Sends each request to the shard with its files. Each shard has the same routes over its own database, and knows no
@@ -76,7 +77,7 @@ const PAUSE_MS = 100;
 /**
  * Changes a pending file only in the tenant's shard: another shard is asked only if it has the committed file. Requests
  * for tenants of two shards take the file from each other. The one that lost it pauses, longer each time, so that the
- * other can finish.
+ * other can finish. After a refusal the file goes back.
  */
 const bringing: Way = async (deps, call, run, { path }) => {
   const { params, query, principal, nowMs } = call;
@@ -88,10 +89,14 @@ const bringing: Way = async (deps, call, run, { path }) => {
   let failure: unknown;
   return atHome(deps, tenant, nowMs, async (home) => {
     let brought = 0;
+    let origin: number | undefined;
     const bring = async (from: number): Promise<readonly number[]> => {
       if (brought > 0 && from !== home) await scheduler.wait(PAUSE_MS * 2 ** (brought - 1));
       const way = await bringTo(deps, principal, visibility, fileId, home, from, nowMs);
-      if (way.length > 1 && way.at(-1) === home) brought++;
+      if (way.length > 1 && way.at(-1) === home) {
+        brought++;
+        origin ??= way.at(-2);
+      }
       return way;
     };
     const runNoted = noted(deps, principal, run);
@@ -106,6 +111,9 @@ const bringing: Way = async (deps, call, run, { path }) => {
     );
     // A deletion that failed in the old shard may have happened, so nobody can say that there was no file.
     if (failure !== undefined && isMissingFile(answer)) throw failure;
+    // If this fails, the file is pending where it is, and the next commit finds it.
+    if (origin !== undefined && isProblem(answer))
+      await giveBack(deps, principal, visibility, fileId, home, origin, nowMs).catch(() => undefined);
     return answer;
   });
 };

@@ -17,6 +17,8 @@ import type { Moved } from "./moved-store.ts";
  *   pending here ── leave: one transaction ──→ a row of `moved_file` here, with the file as it was
  *     ── arrive: one transaction there ──→ pending there, with the number of the move ── arrived ──→ the row here has
  *     only the place
+ *   pending there ── the commit is refused ──→ it moves back in the same way, since only here its tenant's quota counts
+ *     it
  *
  * - The file is in one place at each moment: here until `leave`, and there after it. A request that looks for it there
  *   makes it arrive first. After a crash between two steps, the next request or the sweep does the rest.
@@ -158,6 +160,22 @@ export async function bringTo(
     shard = await arriveAt(deps, shard, place, nowMs);
   }
   return way;
+}
+
+/** Moves a pending file of the caller from this shard to the one that it came from, unless it has left already. */
+export async function giveBack(
+  deps: RelocationDeps,
+  principal: Principal,
+  visibility: Visibility,
+  fileId: string,
+  from: number,
+  to: number,
+  nowMs: number,
+): Promise<void> {
+  const caller = callerOf(principal, visibility, principal.tenant);
+  const person = await personOf(deps, principal, nowMs);
+  const place = await deps.moved.at(from).leave(fileId, caller, person, to, nowMs);
+  if (place !== undefined) await arriveAt(deps, from, place, nowMs);
 }
 
 /**

@@ -1,5 +1,5 @@
 import { env } from "cloudflare:workers";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { shardOfId } from "../../../src/media/model/file.ts";
 import { LIMITS } from "../../../src/media/model/limits.ts";
 import { shardsOf, type Shards } from "../../../src/platform/storage/shards.ts";
@@ -149,11 +149,37 @@ describe("a file that is committed for a tenant of another shard", () => {
     await expectProblem(await commitFor(app, file.commitLink, THERE, as), 413, "bad_payload_size", [
       { type: "quota_exceeded" },
     ]);
-    expect(await placesOf(file.id)).toEqual([await testPlacement.shardOf(THERE, 0)]);
     expect((await app.call(file.commitLink, { as, method: "POST" })).status).toBe(202);
     expect(await placesOf(file.id)).toEqual([await testPlacement.shardOf(HERE, 0)]);
     expect((await app.call(file.path, { as })).status).toBe(200);
     await everywhere.prepare("UPDATE tenant SET quota_files = NULL WHERE id = ?").bind(THERE).run();
+  });
+
+  // shows: operator/shards/move-refused
+  it("is back if the commit is refused, so it counts for its tenant as before", async () => {
+    const app = mediaApp();
+    const as = serving(app);
+    const here = shardDb(await testPlacement.shardOf(HERE, 0));
+    const before = await app.media.usage(HERE);
+    await here.batch([
+      here.prepare("INSERT INTO organization VALUES ('o', 'o', 0) ON CONFLICT DO NOTHING"),
+      here
+        .prepare("INSERT INTO tenant (id, organization, name, created_at, quota_files) VALUES (?1, 'o', 'x', 0, ?2)")
+        .bind(HERE, 1 + before.files + before.pending.files),
+    ]);
+    onTestFinished(
+      async () => void (await here.prepare("UPDATE tenant SET quota_files = NULL WHERE id = ?").bind(HERE).run()),
+    );
+    const create = () => app.call(collection(), { as, json: { "Content-Type": "image/png" } });
+    const { id, uploadLink, commitLink } = await expectJson(await create(), 200);
+    // Nothing was uploaded.
+    expect((await commitFor(app, commitLink, THERE, as)).status).toBe(409);
+    expect((await app.media.usage(HERE)).pending.files).toBe(before.pending.files + 1);
+    expect((await create()).status).toBe(413);
+    const headers = { "content-type": "image/png" };
+    expect((await app.call(uploadLink, { method: "PUT", body: PICTURE, headers })).status).toBe(200);
+    expect((await commitFor(app, commitLink, THERE, as)).status).toBe(202);
+    expect(await placesOf(id)).toEqual([await testPlacement.shardOf(THERE, 0)]);
   });
 
   it("is committed once by one of two requests at once for tenants of two shards, and lies in that one's", async () => {
