@@ -367,6 +367,13 @@ describe("files", () => {
     expect(await plinth.files.delete(id)).toBeUndefined();
   });
 
+  test("uploads nothing but bytes and texts", async () => {
+    const { fetch, requests } = losing(() => false);
+    for (const content of [new Blob(["x"]).stream(), { some: "object" }, 7])
+      await expect(connect({ fetch }).files.upload(content as unknown as string)).rejects.toThrow(TypeError);
+    expect(requests).toEqual([]);
+  });
+
   test("shares a file with the tenant's other clients", async () => {
     const other = await makeClient(world(), "reader", {
       scopes: ["plat.media_view"],
@@ -448,6 +455,9 @@ describe("a service that checks tokens", () => {
     ["a changed payload", (token) => changed(token, 1, { exp: 9_999_999_999 })],
     ["no signature", (token) => `${token.slice(0, token.lastIndexOf("."))}.`],
     ["another signature", (token) => `${token.slice(0, token.lastIndexOf("."))}.${"A".repeat(86)}`],
+    ["a signature that is cut off", (token) => token.slice(0, -1)],
+    ["a signature of one character", (token) => `${token.slice(0, token.lastIndexOf("."))}.A`],
+    ["a payload of one character", (token) => token.replace(/\..*\./, ".A.")],
     ["the algorithm none", (token) => changed(token, 0, { alg: "none" })],
     ["the algorithm HS256", (token) => changed(token, 0, { alg: "HS256" })],
     ["another kind of token", (token) => changed(token, 0, { typ: "JWT" })],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import io
 import time
 from collections.abc import Callable, Iterator
 from typing import Any, NoReturn
@@ -121,6 +122,16 @@ def test_a_success_without_a_token_is_an_unavailable_error(
             own = Plinth(URL, client_id=client[0], client_secret=client[1], http=http)
             with pytest.raises(UnavailableError):
                 own.token()
+
+
+def test_an_upload_takes_nothing_but_bytes_and_texts(plinth: Plinth) -> None:
+    streams: list[Any] = [io.BytesIO(b"bytes"), iter([b"bytes"]), None, 7]
+    for stream in streams:
+        with pytest.raises(TypeError):
+            plinth.files.upload(stream)
+    kinds: list[Any] = [bytearray(b"bytes"), memoryview(b"bytes"), "bytes"]
+    for content in kinds:
+        assert plinth.files.download(plinth.files.upload(content)["id"]) == b"bytes"
 
 
 def test_a_download_without_an_answer_is_an_unavailable_error(client: tuple[str, str], plinth: Plinth) -> None:

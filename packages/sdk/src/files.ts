@@ -105,7 +105,7 @@ export function createFiles(
      */
     async upload(content: Content, options: UploadOptions = {}): Promise<UploadedFile> {
       const { metadata = {}, tenant, shared, clip, crop, onProgress, signal } = options;
-      const blob = content instanceof Blob ? content : new Blob([content as string]);
+      const blob = content instanceof Blob ? content : new Blob([bytesIn(content)]);
       const contentType = options.contentType ?? (blob.type || "application/octet-stream");
       const created = await transport.json<{ id: string; uploadLink: string; commitLink: string }>("POST", base, {
         query: { clip: listOf(clip), crop: listOf(crop) },
@@ -225,6 +225,13 @@ export function createFiles(
   return files;
 }
 
+/** Throws for anything else, such as a stream: a `Blob` would store its name. */
+function bytesIn(content: Exclude<Content, Blob>): string | ArrayBuffer {
+  if (typeof content === "string" || content instanceof ArrayBuffer || ArrayBuffer.isView(content))
+    return content as string | ArrayBuffer;
+  throw new TypeError("Give a Blob, bytes or a text. A stream cannot be sent again: read it first.");
+}
+
 /**
  * Sends bytes to an upload link. It sends no token: the link itself is the permission, and may lead to another host.
  */
@@ -291,6 +298,7 @@ function putByXhr(
   signal: AbortSignal | undefined,
 ): Promise<Response> {
   return new Promise((resolve, reject) => {
+    if (signal?.aborted === true) return reject(signal.reason as Error);
     const request = new XMLHttpRequest!();
     const abort = (): void => request.abort();
     signal?.addEventListener("abort", abort, { once: true });

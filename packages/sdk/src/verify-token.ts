@@ -71,7 +71,7 @@ export function createTokenVerifier({
       (await crypto.subtle.verify(
         { name: "ECDSA", hash: "SHA-256" },
         key,
-        bytesOf(signature),
+        readBytes(signature),
         new TextEncoder().encode(`${head}.${body}`),
       ));
     if (!isSigned) throw refusal("The access token is not signed by the platform.");
@@ -177,16 +177,23 @@ const refusal = (message: string): UnauthorizedError =>
 function decode(part: string): Record<string, unknown> {
   try {
     const value: unknown = JSON.parse(
-      new TextDecoder("utf-8", { fatal: true, ignoreBOM: false }).decode(bytesOf(part)),
+      new TextDecoder("utf-8", { fatal: true, ignoreBOM: false }).decode(readBytes(part)),
     );
     if (typeof value === "object" && value !== null && !Array.isArray(value)) return value as Record<string, unknown>;
   } catch {
     // Reported below.
   }
-  throw refusal("The access token cannot be read.");
+  throw unreadable();
 }
 
-function bytesOf(base64url: string): Uint8Array<ArrayBuffer> {
-  const binary = atob(base64url.replaceAll("-", "+").replaceAll("_", "/"));
-  return Uint8Array.from(binary, (char) => char.charCodeAt(0));
+const unreadable = (): UnauthorizedError => refusal("The access token cannot be read.");
+
+/** Throws the refusal of a part that is cut off: `atob` takes not every length. */
+function readBytes(base64url: string): Uint8Array<ArrayBuffer> {
+  try {
+    const binary = atob(base64url.replaceAll("-", "+").replaceAll("_", "/"));
+    return Uint8Array.from(binary, (char) => char.charCodeAt(0));
+  } catch {
+    throw unreadable();
+  }
 }

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test, vi } from "vitest";
 import { publishEvents } from "../../../api/plinth.ts";
 import {
   ConflictError,
@@ -300,6 +300,28 @@ describe("a publisher", () => {
     const numbers = Array.from({ length: 2_500 }, (_, number) => String(number));
     expect(await storedIn(topic)).toEqual(numbers.filter((_, at) => ends[at] === "fulfilled"));
   });
+});
+
+test("an upload in a page that is aborted before it begins sends nothing", async () => {
+  const sent: unknown[] = [];
+  class Xhr {
+    readonly upload = { addEventListener: () => undefined };
+    readonly addEventListener = () => undefined;
+    readonly open = () => undefined;
+    readonly setRequestHeader = () => undefined;
+    send(body: unknown): void {
+      sent.push(body);
+    }
+  }
+  vi.stubGlobal("XMLHttpRequest", Xhr);
+  vi.resetModules();
+  const { createPlinth: inPage } = await import("../../../packages/sdk/src/index.ts");
+  const own = inPage({ url: world().base, credentials: { clientId: client.id, clientSecret: client.secret } });
+  const stop = new AbortController();
+  const uploading = own.files.upload("bytes", { signal: stop.signal, onProgress: () => stop.abort() });
+  await Promise.race([expect(uploading).rejects.toHaveProperty("name", "AbortError"), sleep(2_000)]);
+  expect(sent).toEqual([]);
+  vi.unstubAllGlobals();
 });
 
 test("a download without an answer is an UnavailableError", async () => {

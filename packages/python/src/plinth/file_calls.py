@@ -37,6 +37,15 @@ def _own_tenant() -> Flow[str | None]:
     return tenant
 
 
+def _bytes_of(content: Any) -> bytes:
+    """A stream is refused: nothing would be left of it for a second attempt."""
+    if isinstance(content, str):
+        return content.encode()
+    if isinstance(content, (bytes, bytearray, memoryview)):
+        return bytes(content)
+    raise TypeError("Give bytes or a text. A stream cannot be sent again: read it first.")
+
+
 class FileCalls:
     def __init__(self, transport: Transport, public: bool) -> None:
         self._transport = transport
@@ -53,7 +62,7 @@ class FileCalls:
         clip: Names,
         crop: Names,
     ) -> Flow[dict[str, Any]]:
-        body = content.encode() if isinstance(content, str) else content
+        body = _bytes_of(content)
         created = yield from self._transport.json(
             "POST",
             self.base,
