@@ -1,5 +1,6 @@
 import type { Principal } from "../../http/callers/auth.ts";
 import { toSec } from "../../platform/runtime/clock.ts";
+import { Attempts } from "../../platform/copies/attempts.ts";
 import { FreshCache } from "../../platform/copies/fresh-cache.ts";
 import type { Isolate } from "../../platform/copies/isolate.ts";
 import { randomId, type Random } from "../../platform/runtime/random.ts";
@@ -69,7 +70,8 @@ export async function readServiceToken(
 }
 
 export function createServiceTokens(trust: Pick<Trust, "signingKey">, random: Random, isolate: Isolate) {
-  const kept = new FreshCache<string, string>(KEPT, isolate);
+  // A signature asks no database: it works while D1 does not answer, and does not show that D1 answers again.
+  const kept = new FreshCache<string, string>(KEPT, isolate, new Attempts(isolate));
   return {
     /** `issuer`: as known at the request's origin. The token ends with the caller's own at the latest. */
     tokenFor: (caller: Principal, service: AudienceService, issuer: string, nowMs: number): Promise<string> =>
