@@ -1,3 +1,4 @@
+import { Attempts } from "../platform/copies/attempts.ts";
 import { FreshCache } from "../platform/copies/fresh-cache.ts";
 import type { Isolate } from "../platform/copies/isolate.ts";
 import type { Placement } from "../platform/storage/shards.ts";
@@ -29,6 +30,8 @@ export function createPlacement({ store, shards, objects, isolate }: PlacementDe
   const cache = new FreshCache<string, number | undefined>(
     { ...CACHE, keeps: (shard) => shard !== undefined },
     isolate,
+    // A tenant's object may fail without the database, which everybody asks.
+    objects === undefined ? undefined : new Attempts(isolate),
   );
   /** Tenant objects that exist. They never end. */
   const known = new Set<number>();

@@ -5,14 +5,17 @@ import {
   runDurableObjectAlarm,
   runInDurableObject,
 } from "cloudflare:test";
-import { env } from "cloudflare:workers";
+import { env, waitUntil } from "cloudflare:workers";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { createDeps } from "../../src/deps.ts";
 import { createLeavingStore } from "../../src/media/moves/leaving-store.ts";
 import { isFileId, newErasureId, newFileId, shardOfId } from "../../src/media/model/file.ts";
+import { createIsolate } from "../../src/platform/copies/isolate.ts";
+import { systemClock } from "../../src/platform/runtime/clock.ts";
 import { systemRandom } from "../../src/platform/runtime/random.ts";
 import { shardObjectName } from "../../src/platform/storage/shards.ts";
 import { FIRST_TENANT_OBJECT, MOST_NUMBERS, OBJECT_SWEEP } from "../../src/platform/storage/tenant-objects.ts";
+import { createPlacement } from "../../src/shards/placement.ts";
 import { createPlacementStore } from "../../src/shards/placement-store.ts";
 import { WAKE } from "../../src/shards/shard-database.do.ts";
 import { isolate, type Isolate } from "../support/isolate.ts";
@@ -100,6 +103,20 @@ describe("the id of a file", () => {
 });
 
 describe("an object of a tenant's own", () => {
+  it("is not taken for a fault of the database, which all tenants ask, if it fails", async () => {
+    const own = createIsolate(systemClock, systemRandom, waitUntil);
+    const objects = {
+      store: { find: async () => undefined },
+      place: () => undefined,
+      copy: () => Promise.reject(new Error("injected")),
+    };
+    const places = { find: async () => ({ shard: FIRST_TENANT_OBJECT, near: null, isUncopied: 1 }) as const };
+    const placement = createPlacement({ store: places, shards: 1, objects, isolate: own });
+    const nowMs = Date.now();
+    for (const tenant of ["a", "b", "c", "d"]) await expect(placement.shardOf(tenant, nowMs)).rejects.toThrow();
+    expect(own.database.isFailing(nowMs)).toBe(false);
+  });
+
   // shows: operator/shards/own-object
   it("has the tenant's files, their lists, metadata, links and deletions", async () => {
     const tenant = await makeTenant();
