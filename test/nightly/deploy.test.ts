@@ -1,5 +1,6 @@
-import { execFile } from "node:child_process";
+import { execFile, spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
+import { once } from "node:events";
 import {
   cpSync,
   existsSync,
@@ -13,11 +14,12 @@ import {
   symlinkSync,
   writeFileSync,
 } from "node:fs";
-import { tmpdir } from "node:os";
+import { constants, tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { DatabaseSync } from "node:sqlite";
 import { ROOT } from "../../scripts/lib/root.ts";
+import { clearWorkFolder, workFolder } from "../../tools/deploy/apply.ts";
 import { createCloudflare, type Cloudflare } from "../../tools/deploy/cloudflare.ts";
 import { newDeploymentFile, parseDeployment } from "../../tools/deploy/deployment.ts";
 import { destroy, destruction } from "../../tools/deploy/destroy.ts";
@@ -400,6 +402,27 @@ describe("the file of secrets", () => {
     expect({ mode: mode & 0o777, isNew: now !== ino }).toEqual({ mode: 0o600, isNew: true });
     expect(lstatSync(link).isSymbolicLink()).toBe(true);
     expect(readdirSync(folder).toSorted()).toEqual(["kept.secrets", "link.secrets"]);
+  });
+});
+
+describe("the file of secrets for wrangler", () => {
+  it.each(["SIGINT", "SIGTERM", "SIGHUP"] as const)("is gone after %s", async (signal) => {
+    const deployment = { worker: "plinth-stopped" };
+    clearWorkFolder(deployment);
+    const program = `
+      import { withSecretsFile } from "./tools/deploy/apply.ts";
+      await withSecretsFile(${JSON.stringify(deployment)}, { SEAL_KEYS: "k1:x" }, async ([, path]) => {
+        console.log(path);
+        await new Promise((resolve) => setTimeout(resolve, 60_000));
+      });`;
+    const child = spawn(process.execPath, ["--input-type=module", "-e", program], { cwd: ROOT });
+    const [path] = (await once(child.stdout, "data")) as [Buffer];
+    expect(readFileSync(path.toString().trim(), "utf8")).toContain("k1:x");
+    child.kill(signal);
+    const [code] = (await once(child, "close")) as [number];
+    expect(code).toBe(128 + constants.signals[signal]);
+    expect(existsSync(path.toString().trim())).toBe(false);
+    rmSync(workFolder(deployment), { recursive: true });
   });
 });
 
@@ -1142,8 +1165,8 @@ describe("a deployment", () => {
         output: expect.stringContaining(`${what} takes no ${flag.split("=")[0]}.`),
       });
     expect(account.calls.slice(before)).toEqual([]);
-    const once = await deploy(["production", "destroy", "--yes"]);
-    expect(once).toMatchObject({ code: 1, output: expect.stringContaining("Nothing was deleted.") });
+    const unsure = await deploy(["production", "destroy", "--yes"]);
+    expect(unsure).toMatchObject({ code: 1, output: expect.stringContaining("Nothing was deleted.") });
     const twice = await deploy(["production", "destroy", "--yes", "--host", HOST]);
     expect(twice.code, twice.output).toBe(0);
     // Backups outlive what they are of.

@@ -46,11 +46,11 @@ const tag = (secrets: Steps["secrets"]): string[] => [
 const SECRETS_CHANGED = 10_220;
 const DAY_SEC = 86_400;
 
-export const workFolder = ({ worker }: Deployment): string => join(ROOT, ".build", "deploy", worker);
+export const workFolder = ({ worker }: Pick<Deployment, "worker">): string => join(ROOT, ".build", "deploy", worker);
 const SECRETS_FILE = "secrets-";
 
 /** Makes the folder for files of this run, and removes secrets that a killed one has left there. */
-export function clearWorkFolder(deployment: Deployment): void {
+export function clearWorkFolder(deployment: Pick<Deployment, "worker">): void {
   const folder = workFolder(deployment);
   mkdirSync(folder, { recursive: true });
   for (const name of readdirSync(folder)) if (name.startsWith(SECRETS_FILE)) rmSync(join(folder, name));
@@ -297,17 +297,27 @@ function wranglerConfig(deployment: Deployment, { databases, migrationsFolder, s
   };
 }
 
-async function withSecretsFile(
-  deployment: Deployment,
+const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
+
+/** Writes secrets to a file for as long as wrangler needs it, also if a signal ends this program. */
+export async function withSecretsFile(
+  deployment: Pick<Deployment, "worker">,
   secrets: Readonly<Record<string, string>>,
   use: (args: string[]) => Promise<unknown>,
 ): Promise<void> {
   if (Object.keys(secrets).length === 0) return void (await use([]));
   const path = join(workFolder(deployment), `${SECRETS_FILE}${randomBytes(6).toString("hex")}.json`);
-  writeFileSync(path, JSON.stringify(secrets), { mode: 0o600 });
+  const forget = (): void => rmSync(path, { force: true });
+  const stop = (_: NodeJS.Signals, number: number): void => {
+    forget();
+    process.exit(128 + number);
+  };
+  for (const signal of SIGNALS) process.on(signal, stop);
   try {
+    writeFileSync(path, JSON.stringify(secrets), { mode: 0o600 });
     await use(["--secrets-file", path]);
   } finally {
-    rmSync(path);
+    forget();
+    for (const signal of SIGNALS) process.off(signal, stop);
   }
 }
