@@ -34,6 +34,10 @@ const INCOMING = `SELECT file.id AS rowKey, '' AS key, ${INCOMING_NEED} AS need,
 const OWNER = `LEFT JOIN owner ON owner.id = file.owner_id`;
 const NAMED_FILES = `FROM json_each(?1) AS named CROSS JOIN file ON file.id = named.value ${OWNER}`;
 
+/** SQL: pending files that have left this shard and not arrived in another one may have bytes. */
+const ON_THEIR_WAY = `UNION ALL SELECT moved_file.id, '', 'any', NULL, NULL, NULL, moved_file.id, NULL, NULL
+  FROM json_each(?1) AS named CROSS JOIN moved_file ON moved_file.id = named.value AND moved_file.row IS NOT NULL`;
+
 /** ?1 is the first file, ?2 the key to begin after (a page may end between objects of one file), ?4 the last key. */
 const PAGES = {
   files: `${MASTER} FROM file ${OWNER} WHERE file.id >= ?1 AND ${MASTER_KEY} > ?2
@@ -45,11 +49,11 @@ const PAGES = {
 } as const;
 
 const NAMED = {
-  files: `${MASTER} ${NAMED_FILES}`,
+  files: `${MASTER} ${NAMED_FILES} ${ON_THEIR_WAY}`,
   variants: `${variant("named.value")} FROM json_each(?1) AS named
     CROSS JOIN file ON file.id = substr(named.value, 1, 24) ${OWNER}
     LEFT JOIN variant ON variant.file_id = file.id AND variant.nonce = substr(named.value, 26)`,
-  incoming: `${INCOMING} ${NAMED_FILES}`,
+  incoming: `${INCOMING} ${NAMED_FILES} ${ON_THEIR_WAY}`,
 } as const satisfies Record<KeyspaceName, string>;
 
 export function createExpectedStore(db: D1Database) {
@@ -72,7 +76,7 @@ export function createExpectedStore(db: D1Database) {
           .all<ExpectedObject>()
       ).results;
     },
-    /** Returns the objects that these rows expect, without rows that do not exist. */
+    /** Returns the objects that these rows expect, without rows that do not exist. A file on its way has a row too. */
     async named(keyspace: KeyspaceName, rowKeys: readonly string[]): Promise<readonly ExpectedObject[]> {
       if (rowKeys.length === 0) return [];
       return (await db.prepare(NAMED[keyspace]).bind(JSON.stringify(rowKeys)).all<ExpectedObject>()).results;

@@ -298,6 +298,31 @@ describe("a file that is committed for a tenant of another shard", () => {
   });
 
   // shows: operator/shards/move
+  // shows: operator/shards/move-comparison
+  inShards("keeps its bytes if they are compared and repaired while it is on its way", async () => {
+    const app = mediaApp();
+    const as = serving(app);
+    const file = await uploaded(app, PICTURE, { as });
+    const [here, there] = [await testPlacement.shardOf(HERE, 0), await testPlacement.shardOf(THERE, 0)];
+    const caller = { client: as.clientName, visibility: "private", tenant: HERE, isPerson: false } as const;
+    await createMovedStore(shardDb(here), here).leave(file.id, caller, undefined, there, START_MS);
+    expect(await placesOf(file.id)).toEqual([]);
+    const by = { actor: "x", requestId: "r", nowMs: Date.now() + DAY_MS };
+    const { consistency } = app.media;
+    const started = await consistency.start(by);
+    const { id } = started.ok ? started.value : { id: "" };
+    const finishAs = async (state: string): Promise<void> => {
+      while ((await consistency.find(id))?.state !== state) await consistency.step(id, by.nowMs);
+    };
+    await finishAs("done");
+    const keys = (await consistency.findings(id, 0, 1_000, 0)).map(({ key }) => key);
+    expect(keys.filter((key) => key.includes(file.id))).toEqual([]);
+    await consistency.repair(id, by);
+    await finishAs("repaired");
+    expect(await keysOf(file.id)).toHaveLength(1);
+    expect((await commitFor(app, file.commitLink, THERE, as)).status).toBe(202);
+  });
+
   it.each(["before", "after"] as const)(
     "arrives once, whichever call of a database fails %s it is done: a repeated commit finds it",
     async (when) => {
