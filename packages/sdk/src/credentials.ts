@@ -31,8 +31,12 @@ const AGAIN_MS = 5_000;
 const ATTEMPTS = 4;
 /** The longest pause. After a longer `Retry-After`, the error goes to the caller. */
 const MAX_WAIT_MS = 60_000;
+/** A request that takes longer may never end, so another caller begins one too. */
+const SLOW_MS = 5_000;
 /** What a step may take beyond its time before it counts as one that will never end. */
 const GRACE_MS = 500;
+/** How often a caller that waits looks whether another one should begin anew, or whether a late answer has come. */
+const LOOK_MS = 250;
 
 interface TokenSettings {
   readonly fetch: typeof globalThis.fetch;
@@ -109,7 +113,7 @@ function fromClient(
 
   async function request(attempts: number, step: (ms: number) => void): Promise<string> {
     for (let attempt = 1; ; attempt++) {
-      step(timeoutMs);
+      step(Math.min(timeoutMs, SLOW_MS));
       const answer = await ask();
       if (!(answer instanceof PlinthError)) {
         kept = answer;
@@ -137,7 +141,7 @@ function fromClient(
           if (fetching === begun) fetching = undefined;
         }),
     };
-    step(timeoutMs);
+    step(SLOW_MS);
     return (fetching = begun);
   }
 
@@ -148,7 +152,7 @@ function fromClient(
       const done = new AbortController();
       const either = signal === undefined ? done.signal : AbortSignal.any([done.signal, signal]);
       try {
-        const token = await Promise.race([shared.token, wait(Math.max(0, shared.dueMs - Date.now()), either)]);
+        const token = await Promise.race([shared.token, wait(LOOK_MS, either)]);
         if (token !== undefined) return token;
       } catch (thrown) {
         // A renewal is tried once; now it must succeed.

@@ -6,6 +6,7 @@ import { createPlinth, UnavailableError, type Plinth } from "../../../packages/s
 type TokenAnswer = () => Response | Promise<Response>;
 
 let number = 0;
+let timeoutMs = 1_000;
 const granted = (lifeSec = 3_600) => Response.json({ access_token: `token ${(number += 1)}`, expires_in: lifeSec });
 const busy = (retryAfterSec: number) =>
   Response.json(
@@ -20,7 +21,7 @@ function connect(...answers: [TokenAnswer, ...TokenAnswer[]]): { own: Plinth; as
   const own = createPlinth({
     url: "https://platform.example",
     credentials: { clientId: "a", clientSecret: "b" },
-    timeoutMs: 1_000,
+    timeoutMs,
     fetch: async (input, init) => {
       if (!new Request(input).url.endsWith("/token"))
         return Response.json({ with: new Headers(init?.headers).get("authorization") });
@@ -43,7 +44,10 @@ function later(ms: number): void {
   vi.spyOn(Date, "now").mockImplementation(() => aheadMs + performance.now());
 }
 
-afterEach(() => vi.restoreAllMocks());
+afterEach(() => {
+  timeoutMs = 1_000;
+  vi.restoreAllMocks();
+});
 
 describe("a request of a token", () => {
   test("that never ends, as in a Worker whose request has ended, holds nobody up for long", async () => {
@@ -51,6 +55,13 @@ describe("a request of a token", () => {
     void own.token();
     await sleep(100);
     expect(await Promise.all([own.token(), own.token()])).toEqual([await own.token(), await own.token()]);
+  });
+
+  test("that is slow is not waited for alone, and brings a token to all when it ends", async () => {
+    timeoutMs = 30_000;
+    const { own, asked } = connect(async () => (await sleep(6_500), granted()), never);
+    const [first, second] = await Promise.all([own.token(), own.token()]);
+    expect([first, asked()]).toEqual([second, 2]);
   });
 
   test("is repeated after a short Retry-After; after a long one the error goes to the caller", async () => {
