@@ -7,8 +7,9 @@ import { StoreUnavailable } from "../storage/database.ts";
  *     ▲                                                     │ 1, 2, 4 … 15 s, less up to half of it
  *     └──an attempt lands within 1 s, or another isolate's───┘
  *
- * An attempt is late after 3 s. It continues, and its answer is used when it comes. The runtime may end a request
- * silently, with its attempt and its timer, so the age of an attempt counts too.
+ * An attempt fails by `StoreUnavailable`: another error says nothing of the source. It is late after 3 s. It continues,
+ * and its answer is used when it comes. The runtime may end a request silently, with its attempt and its timer, so the
+ * age of an attempt counts too.
  */
 export class Attempts {
   readonly #isolate: Surroundings;
@@ -100,7 +101,10 @@ export class Attempts {
       attempt.isSettled = true;
       return value;
     } catch (thrown) {
-      this.#fail(attempt, attempt.begunAtMs + this.#isolate.nowMs() - beganAtMs, "failed");
+      // Otherwise one record, or what one caller sent, cannot be read.
+      if (thrown instanceof StoreUnavailable)
+        this.#fail(attempt, attempt.begunAtMs + this.#isolate.nowMs() - beganAtMs, "failed");
+      attempt.isSettled = true;
       throw thrown;
     } finally {
       this.#running.delete(attempt);
@@ -138,7 +142,7 @@ interface Surroundings {
 
 const WAIT_MS = 3_000;
 const SLOW_MS = 1_000;
-/** Number of failures in a row that may have another cause than the source, such as one record. */
+/** Number of failures in a row that may have another cause than the source, such as one statement. */
 const TOLERATED = 2;
 const BACKOFF = { firstMs: 1_000, maxMs: 15_000, jitter: 0.5 } as const;
 

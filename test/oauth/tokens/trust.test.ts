@@ -1,6 +1,7 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { VirtualTime, virtualIsolate } from "../../../tools/bench/herd/virtual-time.ts";
+import { StoreUnavailable } from "../../../src/platform/storage/database.ts";
 import type { Read } from "../../../src/platform/copies/fresh-cache.ts";
 import { MAX_COPY_CHARS, noLocationCache, type LocationCache } from "../../../src/platform/copies/location-cache.ts";
 import { systemRandom } from "../../../src/platform/runtime/random.ts";
@@ -64,7 +65,7 @@ function scripted() {
     trust,
     time,
     land: (index: number, revocations: Revocation[] = []) => waiting[index]!.resolve({ keys: [], revocations }),
-    fail: (index: number) => waiting[index]!.reject(new Error("D1 is away")),
+    fail: (index: number) => waiting[index]!.reject(new StoreUnavailable("D1 is away")),
     asked: () => waiting.length,
   };
 }

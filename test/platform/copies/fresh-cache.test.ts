@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { StoreUnavailable } from "../../../src/platform/storage/database.ts";
 import { FreshCache } from "../../../src/platform/copies/fresh-cache.ts";
 import { VirtualTime, virtualIsolate } from "../../../tools/bench/herd/virtual-time.ts";
 
@@ -9,7 +10,7 @@ function make(limits: Partial<ConstructorParameters<typeof FreshCache<string, st
   const loads: { land(value: string): void; fail(): void }[] = [];
   const load = () =>
     new Promise<string>((resolve, reject) =>
-      loads.push({ land: resolve, fail: () => reject(new Error("the source is away")) }),
+      loads.push({ land: resolve, fail: () => reject(new StoreUnavailable("the source is away")) }),
     );
   /** A request: what it got, or "pending", or its error. */
   const get = (key = "key") => {
@@ -158,6 +159,18 @@ describe("FreshCache", () => {
     expect(probe()).toBe("back");
     get("key 6");
     expect(loads).toHaveLength(5);
+  });
+
+  it("does not back off because some values cannot be read: that says nothing of the source", async () => {
+    const { cache, get, loads, runFor } = make();
+    for (let n = 0; n < 5; n++)
+      await expect(cache.get(`bad ${n}`, 0, () => Promise.reject(new SyntaxError("no JSON")))).rejects.toThrow(
+        "no JSON",
+      );
+    const outcome = get();
+    loads[0]!.land("good");
+    await runFor(1);
+    expect(outcome()).toBe("good");
   });
 
   it("uses an older value while the source does not respond, up to its maximum age", async () => {

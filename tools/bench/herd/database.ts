@@ -1,3 +1,4 @@
+import { StoreUnavailable } from "../../../src/platform/storage/database.ts";
 import type { VirtualTime } from "./virtual-time.ts";
 
 /** The capacity of the modelled database, and when it stalls. */
@@ -48,7 +49,7 @@ export class Database {
     const endsAtMs = this.#run(nowMs + halfMs);
     return new Promise((resolve, reject) => {
       if (endsAtMs !== undefined) this.#time.at(endsAtMs + halfMs, resolve);
-      else this.#time.at(nowMs + QUEUED_MS, () => reject(new Error("queued for too long")));
+      else this.#time.at(nowMs + QUEUED_MS, () => reject(new StoreUnavailable("queued for too long")));
     });
   }
 
