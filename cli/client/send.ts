@@ -22,11 +22,13 @@ const LOST =
 
 /**
  * Sends one request and reads the whole answer, so that a lost connection shows here. Sets the content type to JSON if
- * the body is JSON, whatever a proxy says. Does not follow redirects, which would take the token along.
+ * the body is JSON, whatever a proxy says. Does not follow redirects, which would take the token along. Throws the
+ * reason of the request's own signal.
  */
 export async function send(url: string, request: RequestInit, timeoutMs: number): Promise<Response> {
   try {
-    const signal = AbortSignal.timeout(timeoutMs);
+    const late = AbortSignal.timeout(timeoutMs);
+    const signal = request.signal ? AbortSignal.any([late, request.signal]) : late;
     const response = await fetch(url, { ...request, redirect: "manual", signal });
     const text = await response.text();
     const headers = new Headers(response.headers);

@@ -85,13 +85,13 @@ async function deliver(
 ): Promise<boolean> {
   for (let tries = 0; !signal.aborted; tries++) {
     const attempt = event.attempt + tries;
-    const outcome = await forward(endpoint, event, attempt, io.nowMs);
+    const outcome = await forward(endpoint, event, attempt, io.nowMs, signal);
     await io.out(
       options.has("json")
         ? `${toJson({ id: event.id, eventType: event.eventType, attempt, ...outcome })}\n`
         : line(event, attempt, outcome, io),
     );
-    if (outcome.ok || options.has("skip-failed")) return true;
+    if (outcome.ok || (options.has("skip-failed") && !signal.aborted)) return true;
     await pause(Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** tries), signal);
   }
   return false;

@@ -28,12 +28,16 @@ export interface Outcome {
 
 export const newSecret = (): string => PREFIX + randomBytes(24).toString("base64");
 
-/** Posts an event as the platform pushes it, with the same headers, so that the same check accepts it. */
+/**
+ * Posts an event as the platform pushes it, with the same headers, so that the same check accepts it. The signal ends
+ * the wait for the answer.
+ */
 export async function forward(
   { url, secret, basic, platform }: Endpoint,
   event: StoredEvent,
   attempt: number,
   nowMs: () => number,
+  signal: AbortSignal,
 ): Promise<Outcome> {
   const startedMs = nowMs();
   const { id, createdAt, tenant, sourceClient, eventType, payload, metadata } = event;
@@ -57,9 +61,10 @@ export async function forward(
     [`${platform}-delivery-attempt`]: String(attempt),
   };
   try {
-    const { status, ok } = await send(url, { method: "POST", headers, body }, TIMEOUT_MS);
+    const { status, ok } = await send(url, { method: "POST", headers, body, signal }, TIMEOUT_MS);
     return { status, ok, ms: nowMs() - startedMs };
   } catch (error) {
+    if (signal.aborted) return { status: undefined, ok: false, ms: nowMs() - startedMs, reason: "stopped" };
     if (!(error instanceof Unreachable)) throw error;
     return { status: undefined, ok: false, ms: nowMs() - startedMs, reason: error.reason };
   }

@@ -38,7 +38,9 @@ export function createSessionTokens(
     const session = store.read(base, kind);
     if (session !== undefined && session.refreshToken !== used.refreshToken) return session.accessToken;
     store.remove({ base, kind });
-    throw new SignedOut(`The sign-in of ${used.user} has ended. Sign in again: npm run plat -- login`);
+    throw new SignedOut(
+      `The sign-in of ${used.user} has ended. Sign in again: npm run plat -- login --${kind} ${used.place}`,
+    );
   }
 
   function readSession(): Session {

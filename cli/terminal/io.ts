@@ -46,7 +46,7 @@ export function processIo(): Io {
       }),
     err: (text) => void stderr.write(text),
     isTerminal: stderr.isTTY,
-    columns: stdout.isTTY ? stdout.columns : undefined,
+    columns: columnsOf(stdout),
     paint: painter(stdout.isTTY && colours),
     paintErr: painter(stderr.isTTY && colours),
     readIn: async () => new Uint8Array(await readAll(stdin)),
@@ -55,6 +55,12 @@ export function processIo(): Io {
     wait: (ms) => sleep(ms),
   };
 }
+
+const USUAL_COLUMNS = 80;
+
+/** Some terminals say that they are 0 wide, such as those of build servers. */
+export const columnsOf = ({ isTTY, columns }: Pick<NodeJS.WriteStream, "isTTY" | "columns">): number | undefined =>
+  isTTY ? columns || USUAL_COLUMNS : undefined;
 
 /** Asks on the standard error, so that the output holds only the answer. */
 async function ask(question: string, hidden = false): Promise<string> {

@@ -18,7 +18,7 @@ import { lacksBrowser } from "../../cli/session/open-browser.ts";
 import { createProgram, GLOBAL_OPTIONS } from "../../cli/command-line/program.ts";
 import { Unreachable } from "../../cli/client/send.ts";
 import { createTable, widthOf } from "../../cli/terminal/table.ts";
-import type { Io } from "../../cli/terminal/io.ts";
+import { columnsOf, type Io } from "../../cli/terminal/io.ts";
 import { findWho } from "../../cli/session/caller.ts";
 import { findSecret, findTarget } from "../../cli/client/target.ts";
 import { readCount, readTime, toJson } from "../../cli/terminal/values.ts";
@@ -914,6 +914,12 @@ describe("the output", () => {
     }
     const [, first] = createTable(columns, 40, (text) => text).lines(rows);
     expect(first).toBe("one   a long text…  1970-01-01T00:00:00Z");
+  });
+
+  test("a terminal that does not know its width has the usual one", () => {
+    expect(columnsOf({ isTTY: true, columns: 0 })).toBe(80);
+    expect(columnsOf({ isTTY: true, columns: 132 })).toBe(132);
+    expect(columnsOf({ isTTY: false, columns: 0 })).toBeUndefined();
   });
 
   test("a table leaves whole what is copied from it, however narrow the terminal", () => {

@@ -1,4 +1,7 @@
+import { once } from "node:events";
 import { rmSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { plat } from "../acceptance/support/plat-command.ts";
 import { startPlatform, type Platform } from "../acceptance/support/process/platform.ts";
@@ -47,4 +50,29 @@ test("one Ctrl-C ends topic tail in order, through npm too", async () => {
   await stopGroup(tail, "SIGINT");
   expect(await tail.ended, tail.output()).toBe(0);
   expect(await consumers()).toEqual(before);
+});
+
+test("Ctrl-C ends listen while the server does not answer, and the event is posted again", async () => {
+  const posted: string[] = [];
+  const server = createServer((request, response) => {
+    posted.push(String(request.headers["webhook-id"]));
+    request.resume();
+    if (posted.length > 1) response.writeHead(204).end();
+  }).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const to = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+  const listen = () => npm("plat", app, ["--", "listen", "orders", "--forward-to", to, "--from", "oldest"]);
+  const first = listen();
+  await vi.waitUntil(() => posted.length === 1, { timeout: 30_000 });
+  const stoppedMs = performance.now();
+  await stopGroup(first, "SIGINT");
+  expect(await first.ended, first.output()).toBe(0);
+  expect(performance.now() - stoppedMs).toBeLessThan(8_000);
+  expect(first.output()).toContain("stopped");
+  const second = listen();
+  await vi.waitUntil(() => posted.length > 1, { timeout: 30_000 });
+  await stopGroup(second, "SIGINT");
+  expect(posted[1]).toBe(posted[0]);
+  server.closeAllConnections();
+  server.close();
 });

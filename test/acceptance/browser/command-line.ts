@@ -165,6 +165,11 @@ export function commandLineSuite(stage: () => Stage): void {
       expect(readdirSync(join(config, "sessions"))).toEqual([]);
       expect(await tokenInfo(last)).toBe(400);
       expect(await plinth(["whoami"])).toMatchObject({ code: 2, err: expect.stringContaining("plinth login") });
+      writeFileSync(file, JSON.stringify({ ...kept, accessToken: "revoked", refreshToken: "ended" }), { mode: 0o600 });
+      expect(await plinth(["whoami"])).toMatchObject({
+        code: 1,
+        err: expect.stringContaining(`has ended. Sign in again: plinth login --tenant ${TENANT}`),
+      });
     });
 
     test.each([
