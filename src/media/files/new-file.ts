@@ -56,8 +56,8 @@ export async function createPending(
     bytes,
   });
   const created = await creating.catch(async (thrown: unknown) => {
-    // The answer may be lost, and nobody else knows the id: the row would hold its bytes for a day.
-    if (bytes !== undefined) await deps.pending.abandon(id, nowMs).catch(() => undefined);
+    // The answer may be lost, and nobody else knows the id: the row would hold its place and its bytes for a day.
+    await deps.pending.abandon(id, nowMs).catch(() => undefined);
     throw thrown;
   });
   if (created.ok) return ok(id);

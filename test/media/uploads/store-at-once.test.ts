@@ -214,6 +214,34 @@ describe("a file in one request", () => {
     },
   );
 
+  it.each([
+    [
+      "of an unknown length",
+      () => ({ body: new Blob(["x"]).stream(), headers: { "content-type": "text/plain" } }),
+      202,
+    ],
+    ["that gets a link", () => ({ json: {} }), 200],
+  ])("%s holds no place if the answer of the database to its row is lost", async (_, init, status) => {
+    const as = principal({ tenant: await makeTenantIn(0) });
+    await env.DB.prepare("UPDATE tenant SET quota_files = 1 WHERE id = ?").bind(as.tenant).run();
+    let left = 1;
+    const db = new Proxy(env.DB, {
+      get(target, name) {
+        const own = Reflect.get(target, name) as (...args: unknown[]) => unknown;
+        if (name !== "batch") return own.bind(target);
+        return async (statements: D1PreparedStatement[]) => {
+          const done = await target.batch(statements);
+          if (left-- > 0) throw new Error("D1_ERROR: Network connection lost.");
+          return done;
+        };
+      },
+    });
+    const lost = await mediaApp({ db }).call(collection(), { as, method: "POST", ...init() });
+    expect(lost.status).toBeGreaterThanOrEqual(500);
+    expect(await rowsOf(as.clientName)).toMatchObject([{ state: "removed" }]);
+    expect((await app.call(collection(), { as, method: "POST", ...init() })).status).toBe(status);
+  });
+
   it("counts bytes of an unknown length as they arrive", async () => {
     const as = principal({ tenant: await makeTenantIn(0) });
     await env.DB.prepare("UPDATE tenant SET quota_bytes = 9 WHERE id = ?").bind(as.tenant).run();
