@@ -1,5 +1,5 @@
 import { UserError } from "../../scripts/lib/user-error.ts";
-import { type Body, toJson } from "../terminal/values.ts";
+import { type Body, clean, toJson } from "../terminal/values.ts";
 import type { Invocation } from "./command.ts";
 import { UsageError } from "../terminal/usage-error.ts";
 import type { Io } from "../terminal/io.ts";
@@ -13,6 +13,12 @@ export async function printRecord({ io, options }: Pick<Invocation, "io" | "opti
 
 /** Reports success to the person, on the standard error. */
 export const sayDone = (io: Io, text: string): void => io.err(`${io.paintErr.green("✓")} ${text}\n`);
+
+/** Says that a loop over events waits until the platform answers again. */
+export const sayOutage =
+  (io: Io) =>
+  ({ message }: Error): void =>
+    io.err(`${clean(message)} Waiting for the platform.\n`);
 
 export const YES_OPTION = {
   flag: "yes",

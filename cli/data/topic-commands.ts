@@ -4,7 +4,7 @@ import { ConflictError, ForbiddenError, PlinthError } from "../../packages/sdk/s
 import { UserError } from "../../scripts/lib/user-error.ts";
 import type { Command, Invocation } from "../command-line/command.ts";
 import { LIST_OPTIONS, printRows, readBounds } from "../command-line/listing.ts";
-import { confirm, printRecord, sayDone, YES_OPTION } from "../command-line/print.ts";
+import { confirm, printRecord, sayDone, sayOutage, YES_OPTION } from "../command-line/print.ts";
 import { AS_OPTION, findCaller } from "../session/caller.ts";
 import { stopOnSignal } from "../terminal/stop.ts";
 import { UsageError } from "../terminal/usage-error.ts";
@@ -183,7 +183,7 @@ const tail: Command = {
     const stop = stopOnSignal();
     let shown = 0;
     try {
-      for await (const event of topic.consume({ signal: stop.signal, lockMs: 30_000 })) {
+      for await (const event of topic.consume({ signal: stop.signal, lockMs: 30_000, onUnavailable: sayOutage(io) })) {
         if (!isMoved && event.createdAt < sinceMs) continue;
         await io.out(eventLine(event, invocation));
         if (++shown >= most) {

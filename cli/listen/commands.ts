@@ -1,7 +1,7 @@
 import { readEnvFile } from "../client/env-file.ts";
 import { ForbiddenError, type ConsumedEvent, type Topic } from "../../packages/sdk/src/index.ts";
 import type { Command, Invocation } from "../command-line/command.ts";
-import { sayDone } from "../command-line/print.ts";
+import { sayDone, sayOutage } from "../command-line/print.ts";
 import { nameOf, TOPIC_ARG, topicOf } from "../data/topic-name.ts";
 import { readFrom, sayPublished } from "../data/topic-commands.ts";
 import { AS_OPTION, findCaller } from "../session/caller.ts";
@@ -66,7 +66,7 @@ const listen: Command = {
     if (isNew) io.err(`  signing secret: ${secret}\n`);
     const stop = stopOnSignal();
     try {
-      for await (const event of topic.consume({ signal: stop.signal })) {
+      for await (const event of topic.consume({ signal: stop.signal, onUnavailable: sayOutage(io) })) {
         const isDone = await deliver(endpoint, event, stop.signal, invocation);
         if (!isDone) break;
       }
