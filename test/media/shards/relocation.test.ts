@@ -298,6 +298,30 @@ describe("a file that is committed for a tenant of another shard", () => {
   });
 
   // shows: operator/shards/move
+  inShards("is 404 and leaves no bytes if it is deleted during its upload, after it was in another shard", async () => {
+    const app = mediaApp();
+    const as = serving(app);
+    const created = await app.call(collection(), { as, json: { "Content-Type": "image/png" } });
+    const { id, uploadLink, commitLink } = await expectJson(created, 200);
+    // It goes there and back.
+    expect((await commitFor(app, commitLink, THERE, as)).status).toBe(409);
+    const bucket = bucketWith({
+      put: (async (key: string, ...args: [ArrayBuffer]) => {
+        await env.MEDIA.put(key, ...args);
+        racing.clock.nowMs += 1_000;
+        // The removal deletes the bytes just before they arrive.
+        await env.MEDIA.delete(key);
+        expect((await app.call(`${collection()}/${id}`, { as, method: "DELETE" })).status).toBe(204);
+        await app.settle();
+        return env.MEDIA.put(key, PICTURE);
+      }) as unknown as R2Bucket["put"],
+    });
+    const racing = mediaApp({ bucket });
+    const headers = { "content-type": "image/png" };
+    expect((await racing.call(uploadLink, { method: "PUT", body: PICTURE, headers })).status).toBe(404);
+    expect(await keysOf(id)).toEqual([]);
+  });
+
   // shows: operator/shards/move-comparison
   inShards("keeps its bytes if they are compared and repaired while it is on its way", async () => {
     const app = mediaApp();
