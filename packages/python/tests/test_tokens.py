@@ -125,6 +125,12 @@ def test_in_an_event_loop_too(later: Callable[[float], None]) -> None:
     asyncio.run(run())
 
 
+def test_the_clients_of_tenants_keep_their_tokens(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("plinth.settings._MOST_TENANTS", 2)
+    own = connect(*(granted(str(number)) for number in range(1, 5)))
+    assert [own.for_tenant(name).token() for name in ("a", "b", "a", "c", "a", "b")] == ["1", "2", "1", "3", "1", "4"]
+
+
 def test_a_function_learns_of_a_refused_token_from_the_thread_that_got_the_refusal() -> None:
     asked: list[tuple[str, str | None]] = []
     refusing, seen = threading.Event(), threading.Event()

@@ -28,7 +28,10 @@ export interface Plinth {
   readonly files: Files;
   /** Public files of this client. */
   readonly publicFiles: Files;
-  /** The same client with tokens for this tenant. Only with a client's id and secret. */
+  /**
+   * The same client with tokens for this tenant. Only with a client's id and secret. Calls for one tenant return the
+   * same object, which keeps its token.
+   */
   forTenant(tenant: string): Plinth;
   /** Calls any operation, with a token and retries. Throws a `PlinthError` if it is refused. */
   request<T = unknown>(method: string, path: string, ask?: Ask): Promise<T>;
@@ -42,6 +45,9 @@ export interface Plinth {
   pages<T = unknown>(path: string, ask?: Ask): AsyncGenerator<T, void, undefined>;
 }
 
+/** Tenants whose tokens are kept. */
+const MOST_TENANTS = 1_000;
+
 /**
  * Connects to a platform:
  *
@@ -52,6 +58,7 @@ export function createPlinth(options: PlinthOptions): Plinth {
   const url = options.url.replace(/\/$/, "");
   const { credentials, platform = "plat", attempts = 5, timeoutMs = 30_000 } = options;
   const fetch = options.fetch ?? globalThis.fetch.bind(globalThis);
+  const ofTenants = new Map<string, Plinth>();
   const forScopes = (scopes: readonly string[]): Plinth => {
     const tokens = tokenSource(credentials, `${url}/oauth2/v1/token`, { fetch, timeoutMs, scopes });
     const transport = createTransport({ url, tokens, fetch, attempts, timeoutMs });
@@ -65,7 +72,12 @@ export function createPlinth(options: PlinthOptions): Plinth {
       forTenant(tenant) {
         if (typeof credentials === "function")
           throw new TypeError("A token is for one tenant already: forTenant needs a client's id and secret.");
-        return forScopes([`${platform}.tenant=${tenant}`]);
+        const known = ofTenants.get(tenant) ?? forScopes([`${platform}.tenant=${tenant}`]);
+        // The one that was used last comes last.
+        ofTenants.delete(tenant);
+        ofTenants.set(tenant, known);
+        for (const oldest of ofTenants.keys()) if (ofTenants.size > MOST_TENANTS) ofTenants.delete(oldest);
+        return known;
       },
       operations: { baseUrl: url, fetch: transport.fetch },
       request: (method, path, ask) => transport.json(method, path, ask),

@@ -114,6 +114,18 @@ describe("a token that is valid for less than a minute", () => {
   });
 });
 
+test("the clients of a thousand tenants keep their tokens", async () => {
+  const { own, asked } = connect(granted);
+  const first = await own.forTenant("tenant 0").token();
+  for (let tenant = 0; tenant < 1_001; tenant++) {
+    await own.forTenant(`tenant ${tenant}`).token();
+    expect(await own.forTenant("tenant 0").token()).toBe(first);
+  }
+  expect(asked()).toBe(1_001);
+  await own.forTenant("tenant 1").token();
+  expect(asked()).toBe(1_002);
+});
+
 test("a function for tokens that does not answer holds no aborted request up", async () => {
   const own = createPlinth({ url: "https://platform.example", credentials: () => new Promise(() => undefined), fetch });
   const asking = own.request("GET", "/somewhere", { signal: AbortSignal.timeout(100) });

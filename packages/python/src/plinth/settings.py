@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Generic, TypeVar
@@ -18,6 +19,9 @@ Http = TypeVar("Http")
 LIMITS = httpx.Limits(max_connections=None, max_keepalive_connections=100)
 # What a token function returns.
 Given = TypeVar("Given")
+
+# Tenants whose tokens are kept.
+_MOST_TENANTS = 1_000
 
 
 @dataclass(frozen=True)
@@ -59,11 +63,25 @@ class Configured(Generic[Http, Given]):
         self._transport = Transport(url, attempts, timeout)
         self._owns_http = http is None
         self._http = self._open(timeout) if http is None else http
+        self._of_tenants: dict[str, Self] = {}
+        self._choosing = threading.Lock()
         self._start(token)
 
     def for_tenant(self, tenant: str) -> Self:
-        """The same client with tokens for this tenant. Only with a client's id and secret."""
-        return type(self)(**vars(self._settings.for_tenant(tenant)), http=self._http)
+        """The same client with tokens for this tenant. Only with a client's id and secret.
+
+        Calls for one tenant return the same object, which keeps its token.
+        """
+        with self._choosing:
+            known = self._of_tenants.pop(tenant, None) or self._for(self._settings.for_tenant(tenant))
+            # The one that was used last comes last.
+            self._of_tenants[tenant] = known
+            if len(self._of_tenants) > _MOST_TENANTS:
+                del self._of_tenants[next(iter(self._of_tenants))]
+            return known
+
+    def _for(self, settings: Settings) -> Self:
+        return type(self)(**vars(settings), http=self._http)
 
     def _open(self, timeout: float) -> Http:
         raise NotImplementedError

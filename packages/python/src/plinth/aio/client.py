@@ -10,7 +10,7 @@ import httpx
 
 from ..file_calls import FileCalls
 from ..flow import AsyncRunner, AsyncTokenSource
-from ..settings import LIMITS, Configured
+from ..settings import LIMITS, Configured, Settings
 from ..tokens import AsyncClientTokens, AsyncFunctionTokens
 from ..topic_calls import TopicCalls
 from ..transport import Query
@@ -45,9 +45,9 @@ class AsyncPlinth(Configured[httpx.AsyncClient, "str | Awaitable[str]"]):
         self.files = AsyncFiles(self._runner, FileCalls(self._transport, public=False), self.pages)
         self.public_files = AsyncFiles(self._runner, FileCalls(self._transport, public=True), self.pages)
 
-    def for_tenant(self, tenant: str) -> AsyncPlinth:
-        """The same client with tokens for this tenant, until this one closes. Only with a client's id and secret."""
-        other = super().for_tenant(tenant)
+    def _for(self, settings: Settings) -> AsyncPlinth:
+        other = super()._for(settings)
+        # Its loops end when this client closes.
         other._unfinished = self._unfinished
         return other
 
