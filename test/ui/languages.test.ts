@@ -38,6 +38,11 @@ describe.each(Object.entries(LANGUAGES))("the texts in %s", (language, texts) =>
   });
 });
 
+it("keeps French punctuation on the line of its word", () => {
+  for (const [key, text] of leaves(LANGUAGES.fr))
+    expect(text, key).not.toMatch(/ [;:?!»]|« |[^\s\u00a0][;?!»]|«[^\u00a0]/);
+});
+
 describe("the language of a page", () => {
   it.each([
     [undefined, null, "en"],

@@ -12,7 +12,7 @@ export const fr: Texts = {
     byPassword: "Utiliser plutôt votre mot de passe ici",
     or: "ou",
     continueWith: "Continuer avec {provider}",
-    forgot: "Mot de passe oublié ?",
+    forgot: "Mot de passe oublié\u00a0?",
     failed: "Erreur",
     faults: {
       passkey:
@@ -23,7 +23,7 @@ export const fr: Texts = {
         "Cette page est restée ouverte trop longtemps ou votre navigateur refuse les cookies. Veuillez vous connecter à nouveau.",
       another:
         "L’application demande la personne dont l’adresse est déjà saisie. Pour en utiliser une autre, déconnectez-vous d’abord de l’application.",
-      again: "Veuillez d’abord vous reconnecter : votre connexion est trop ancienne pour cette modification.",
+      again: "Veuillez d’abord vous reconnecter\u00a0: votre connexion est trop ancienne pour cette modification.",
       busy: "Trop de connexions commencent en ce moment dans votre réseau. Veuillez réessayer dans une minute.",
       provider: "L’autre service n’a pas confirmé votre identité, ou votre adresse n’est pas connue ici.",
     },
@@ -58,7 +58,7 @@ export const fr: Texts = {
     sentTitle: "Consultez vos e-mails",
     sent: "S’il existe un compte avec mot de passe pour {user}, un lien est en route.",
     sentHere:
-      "Ouvrez le lien dans ce navigateur. Il fonctionne une fois, pendant 30 minutes. Pas d’e-mail ? Regardez dans les indésirables.",
+      "Ouvrez le lien dans ce navigateur. Il fonctionne une fois, pendant 30 minutes. Pas d’e-mail\u00a0? Regardez dans les indésirables.",
     newTitle: "Choisir un nouveau mot de passe",
     newLead:
       "Pour {user}. Toutes les personnes connectées avec l’ancien mot de passe sont déconnectées, et les applications perdent leur accès.",
@@ -84,10 +84,10 @@ export const fr: Texts = {
     accept: "Accepter l’invitation",
     otherwise: "Si vous ne savez pas qui vous invite, fermez cette fenêtre. Il ne se passera rien.",
     passwordIsUnused:
-      "Votre nouveau mot de passe n’est pas enregistré : entre-temps, votre compte a reçu un autre mot de passe ou un autre moyen de connexion. Utilisez celui-ci. Si vous ne connaissez pas ce mot de passe, choisissez-en un nouveau depuis la page de connexion, ou adressez-vous à la personne qui vous invite.",
+      "Votre nouveau mot de passe n’est pas enregistré\u00a0: entre-temps, votre compte a reçu un autre mot de passe ou un autre moyen de connexion. Utilisez celui-ci. Si vous ne connaissez pas ce mot de passe, choisissez-en un nouveau depuis la page de connexion, ou adressez-vous à la personne qui vous invite.",
   },
   verification: {
-    title: "Est-ce votre adresse ?",
+    title: "Est-ce votre adresse\u00a0?",
     lead: "Confirmez que {user} est votre adresse, afin que les applications puissent s’y fier.",
     confirm: "Oui, c’est mon adresse",
   },
@@ -130,13 +130,13 @@ export const fr: Texts = {
       button: "Accepter l’invitation",
       rules: "Le lien fonctionne une fois, pendant une semaine.",
       otherwise:
-        "Si vous ne savez pas qui vous invite, ne faites rien. Ne transmettez pas cet e-mail : le lien n’est destiné qu’à vous.",
+        "Si vous ne savez pas qui vous invite, ne faites rien. Ne transmettez pas cet e-mail\u00a0: le lien n’est destiné qu’à vous.",
     },
     sign_in: {
       subject: "Nouvelle connexion à {host}",
       lead: "Quelqu’un, sans doute vous, s’est connecté en tant que {user} à {host}, dans un navigateur que nous ne connaissons pas.",
       button: "Votre compte",
-      rules: "Où et quand : {details}",
+      rules: "Où et quand\u00a0: {details}",
       otherwise:
         "Si ce n’était pas vous, changez maintenant votre mot de passe sur la page de votre compte. Toutes les autres personnes seront déconnectées.",
     },
@@ -144,15 +144,15 @@ export const fr: Texts = {
       subject: "Votre mot de passe pour {host} a été changé",
       lead: "Le mot de passe de {user} à {host} a été changé.",
       button: "Votre compte",
-      rules: "Où et quand : {details}",
+      rules: "Où et quand\u00a0: {details}",
       otherwise:
-        "Si ce n’était pas vous, choisissez-en un nouveau maintenant : « Mot de passe oublié ? » sur la page de connexion.",
+        "Si ce n’était pas vous, choisissez-en un nouveau maintenant\u00a0: «\u00a0Mot de passe oublié\u00a0?\u00a0» sur la page de connexion.",
     },
     factor: {
       subject: "Votre connexion à {host} a été changée",
       lead: "La façon dont {user} se connecte à {host} a été changée\u00a0: un second facteur ou une clé d’accès.",
       button: "Votre compte",
-      rules: "Où et quand : {details}",
+      rules: "Où et quand\u00a0: {details}",
       otherwise:
         "Si ce n’était pas vous, changez maintenant votre mot de passe sur la page de votre compte, et vérifiez-y vos seconds facteurs et vos clés d’accès.",
     },
@@ -160,7 +160,7 @@ export const fr: Texts = {
       subject: "La connexion avec un autre service sur {host} a été modifiée",
       lead: "Pour {user} sur {host}, un compte d’un autre service a été lié ou délié.",
       button: "Votre compte",
-      rules: "Où et quand : {details}",
+      rules: "Où et quand\u00a0: {details}",
       otherwise:
         "Si ce n’était pas vous, ouvrez maintenant la page de votre compte, déliez ce que vous ne connaissez pas et changez votre mot de passe.",
     },
@@ -169,7 +169,7 @@ export const fr: Texts = {
     title: "Saisissez votre code",
     lead: "Votre application d’authentification affiche un code à six chiffres.",
     code: "Code à six chiffres",
-    lostApp: "Vous n’avez pas votre application ?",
+    lostApp: "Vous n’avez pas votre application\u00a0?",
     recoveryCode: "Un de vos codes de secours",
     submit: "Continuer",
     setUpTitle: "Configurer la connexion en deux étapes",
@@ -179,7 +179,7 @@ export const fr: Texts = {
       "Désormais, toute personne qui se connecte à votre compte aura aussi besoin d’un code de votre application d’authentification. Les applications perdent leur accès jusqu’à ce que vous vous y reconnectiez.",
     scan: "Scannez l’image avec une application d’authentification sur votre téléphone.",
     picture: "Un code QR contenant la clé ci-dessous",
-    typeKey: "Ou saisissez-y cette clé :",
+    typeKey: "Ou saisissez-y cette clé\u00a0:",
     openApp: "Ouvrir une application sur cet appareil",
     firstCode: "Le code affiché par l’application",
     turnOn: "Activer",
@@ -238,7 +238,7 @@ export const fr: Texts = {
     submit: "Continuer",
     faults: {
       wrong:
-        "Aucun appareil n’affiche ce code. Un code expire au bout de dix minutes : regardez de nouveau l’appareil.",
+        "Aucun appareil n’affiche ce code. Un code expire au bout de dix minutes\u00a0: regardez de nouveau l’appareil.",
       blocked: "Il y a eu trop de codes erronés. Réessayez plus tard.",
       stale: "Cette page n’était plus à jour. Veuillez réessayer.",
     },
@@ -351,11 +351,11 @@ export const fr: Texts = {
     faults: {
       lastPasskey:
         "Rien n’a été retiré\u00a0: elle n’existe déjà plus, ou c’est votre seul moyen de vous connecter. Ajoutez-en d’abord un autre.",
-      notLinked: "L’autre service n’a pas confirmé qui vous êtes ; rien n’a été lié.",
+      notLinked: "L’autre service n’a pas confirmé qui vous êtes\u00a0; rien n’a été lié.",
       linkedElsewhere:
         "Ce compte est déjà lié au compte de quelqu’un d’autre ici. Connectez-vous là-bas avec un autre compte.",
       lastWay:
-        "Rien n’a été délié : ce service n’est pas lié, ou c’est votre seul moyen de vous connecter. Ajoutez-en d’abord un autre.",
+        "Rien n’a été délié\u00a0: ce service n’est pas lié, ou c’est votre seul moyen de vous connecter. Ajoutez-en d’abord un autre.",
       wrongCode: "Le code est incorrect ou a déjà été utilisé. Attendez le suivant.",
       codeBlocked: "Il y a eu trop de tentatives de connexion infructueuses. Réessayez plus tard.",
       stale: "Cette page n’était plus à jour\u00a0; rien n’a été fait. Veuillez réessayer.",

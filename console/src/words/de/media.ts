@@ -6,7 +6,7 @@ const variantsOf = (count: string): string => (count === "1" ? "1 Variante" : `$
 
 export const media: Same<typeof en.media> = {
   title: "Dateien",
-  lead: "Was Clients speichern: ansehen, suchen, hochladen und löschen im Namen eines Clients. Im Audit-Log steht Ihr Name.",
+  lead: "Was Clients speichern: ansehen, suchen, hochladen und löschen im Namen eines Clients. Im Protokoll steht Ihr Name.",
   tenant: "Mandant",
   client: "Client",
   visibility: "Sichtbarkeit",

@@ -34,7 +34,7 @@ export const topics: Same<typeof en.topics> = {
   client: "Client",
   endpoint: "Endpunkt",
   events: "Ereignisse",
-  eventsLead: "Ein Blick sperrt nichts und bewegt keinen Cursor. Im Audit-Log steht, dass Sie hineingesehen haben.",
+  eventsLead: "Ein Blick sperrt nichts und bewegt keinen Cursor. Im Protokoll steht, dass Sie hineingesehen haben.",
   search: "Suche",
   searchHelp: "Ein Text im Inhalt, in der Id oder in den Metadaten.",
   look: "Ansehen",
@@ -49,7 +49,7 @@ export const topics: Same<typeof en.topics> = {
   tenant: "Mandant",
   publish: "Ereignis veröffentlichen",
   publishText: (owner) =>
-    `Es ist ein Ereignis von ${owner}. Die Leser bekommen es wie jedes andere, und im Audit-Log steht Ihr Name.`,
+    `Es ist ein Ereignis von ${owner}. Die Leser bekommen es wie jedes andere, und im Protokoll steht Ihr Name.`,
   payloadHelp: "Ein beliebiger Text, zum Beispiel JSON; höchstens 256 KiB.",
   metadataHelp: "Ein Objekt aus Texten.",
   metadataMalformed: 'Die Metadaten sind kein JSON: ein Objekt aus Texten, etwa {"kind": "repair"}.',
