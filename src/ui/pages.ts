@@ -6,8 +6,9 @@
  *   content  pages/
  *   layout   parts/layout.ts, common to all pages, limits where a form may lead
  *
- * The pages hold no state, and work without scripts except for passkeys. One script posts a response to its client,
- * another one is the browser's part of passkeys (parts/passkey-script.ts). parts/markup.ts escapes every value.
+ * The pages hold no state, and work without scripts except for passkeys. One script posts a response to its client.
+ * Another one sends a form only once, and is the browser's part of passkeys (parts/page-script.ts). parts/markup.ts
+ * escapes every value.
  */
 import type { ErrorView, FormPostView, PageContext } from "../oauth/pages/views/page.ts";
 import type { Pages } from "../oauth/pages/port.ts";
@@ -16,6 +17,7 @@ import { accountPage } from "./pages/account-page.ts";
 import { legalLinks } from "./parts/legal-links.ts";
 import { documentResponse, type Document, type Page } from "./parts/layout.ts";
 import { fill, given, hiddenFields, html } from "./parts/markup.ts";
+import { PAGE_SCRIPT_NAME } from "./parts/page-script.ts";
 import {
   confirmAddressPage,
   forgotPage,
@@ -38,7 +40,8 @@ import type { Texts } from "./texts/texts.ts";
 
 type View = PageContext & Partial<Pick<Document, "status" | "formTargets" | "logoUri" | "submitsItself">>;
 
-export function createPages(pathPrefix: string): Pages {
+/** `runsScript`: false for a platform without passkeys, whose pages have no script. */
+export function createPages(pathPrefix: string, runsScript: boolean): Pages {
   const respond = (
     view: View,
     layout: Document["layout"],
@@ -48,8 +51,9 @@ export function createPages(pathPrefix: string): Pages {
     const lang = chooseLanguage(view.uiLocales, view.acceptLanguage);
     const page = pageOf(LANGUAGES[lang], lang);
     const links = legalLinks(brand, LANGUAGES[lang]);
-    const document = { status, lang, layout, publicBase, formTargets, logoUri, brand, links, submitsItself, ...page };
-    return documentResponse(document, pathPrefix);
+    const script = runsScript && formTargets !== undefined && submitsItself !== true ? PAGE_SCRIPT_NAME : undefined;
+    const frame = { status, lang, layout, publicBase, formTargets, logoUri, brand, links, submitsItself, script };
+    return documentResponse({ ...frame, ...page }, pathPrefix);
   };
   return {
     signIn: (view) => respond(view, view.layout, (texts) => signInPage(view, texts)),

@@ -5,7 +5,7 @@ import { errorReferencePage } from "./pages/error-reference.ts";
 import { ICON, ICON_NAME, iconHref } from "./parts/icon.ts";
 import type { createInterfaceDocument } from "./interface-document.ts";
 import { landing } from "./pages/landing-page.ts";
-import { PASSKEY_SCRIPT, PASSKEY_SCRIPT_NAME } from "./parts/passkey-script.ts";
+import { PAGE_SCRIPT, PAGE_SCRIPT_NAME } from "./parts/page-script.ts";
 import { STYLESHEET, STYLESHEET_DIRECTORY, STYLESHEET_NAME } from "./parts/stylesheet.ts";
 
 /** Routes that every host has: health, error reference and the files of the pages. */
@@ -36,7 +36,7 @@ export const createPlatformRoutes = (pathPrefix: string): readonly Route[] => [
     produces: "any",
     handle: async ({ params: { file } }) => {
       if (file === STYLESHEET_NAME) return forEver(STYLESHEET, "text/css");
-      if (file === PASSKEY_SCRIPT_NAME) return forEver(PASSKEY_SCRIPT, "text/javascript");
+      if (file === PAGE_SCRIPT_NAME) return forEver(PAGE_SCRIPT, "text/javascript");
       return file === ICON_NAME ? icon() : notFound("file");
     },
   }),

@@ -36,7 +36,7 @@ export function wireOAuth(env: Env, base: Base, others: () => Others): OAuth {
     guessCounters: config.allowLoopback ? undefined : objects.GUESS_COUNTER,
     clientLimit: limited(env.CLIENT_LIMIT),
     keptLimit: limited(env.KEPT_LIMIT),
-    pages: createPages(pathPrefix),
+    pages: createPages(pathPrefix, config.passkeys),
     mails: createMails(),
     sendMail: senderOf(env, config, log),
     mailNotices: config.mailNotices,

@@ -17,7 +17,7 @@ import { attribute, parseHtml, type Tag } from "../support/html.ts";
 import { isSearch, runs } from "../support/model-runs.ts";
 import { anyText, webAddress } from "../support/any-text.ts";
 
-const pages = createPages("/base");
+const pages = createPages("/base", true);
 const context = {
   uiLocales: "en",
   acceptLanguage: null,
@@ -283,6 +283,8 @@ const policyOf = (response: Response): Map<string, string> =>
     }),
   );
 
+const mayHaveForm = (response: Response): boolean => policyOf(response).get("form-action") !== "'none'";
+
 describe("every page", () => {
   it.each(everyKind)("$name: has a structure for screen readers", async ({ view, show }) => {
     const { tags, text } = await parseHtml(show(view));
@@ -305,13 +307,13 @@ describe("every page", () => {
 
   // shows: platform/other-origins-caches-headers/headers-of-pages
   it.each(everyKind)(
-    "$name: loads only the stylesheet and the icon, and the script of passkeys if it has their button",
+    "$name: loads only the stylesheet and the icon, and the script if it has a form",
     async ({ view, show }) => {
       const response = show(view);
       const { tags } = await parseHtml(response);
-      const hasButton = tags.some(({ attributes }) => attributes.has("data-passkey"));
+      const hasScript = mayHaveForm(response);
       expect(named(tags, "script").map(({ attributes }) => [...attributes.keys()])).toEqual(
-        hasButton ? [["src", "defer"]] : [],
+        hasScript ? [["src", "defer"]] : [],
       );
       const loading = tags
         .filter(({ name }) => name !== "a")
@@ -319,7 +321,7 @@ describe("every page", () => {
       expect(loading).toEqual([
         ["href", "/base/docs/assets/icon.svg"],
         ["href", expect.stringMatching(/^\/base\/docs\/assets\/pages-[0-9a-f]{16}\.css$/)],
-        ...(hasButton ? [["src", expect.stringMatching(/^\/base\/docs\/assets\/passkeys-[0-9a-f]{16}\.js$/)]] : []),
+        ...(hasScript ? [["src", expect.stringMatching(/^\/base\/docs\/assets\/pages-[0-9a-f]{16}\.js$/)]] : []),
       ]);
       // The policy names the file and not its origin, which has scripts of others too.
       const script = loading.find(([name]) => name === "src")?.[1];
@@ -348,7 +350,7 @@ describe("every page", () => {
       "style-src",
       "img-src",
       "form-action",
-      ...(view["passkey"] !== undefined || view["algs"] !== undefined ? ["script-src"] : []),
+      ...(mayHaveForm(response) ? ["script-src"] : []),
       "frame-ancestors",
       "base-uri",
     ]);
@@ -467,7 +469,7 @@ describe("text from outside in a page", () => {
         if (!isSearch && index % payloads.length !== turn) continue;
         const { tags, text } = await parseHtml(show(variant));
         expect(skeleton(tags), JSON.stringify(variant)).toEqual(plain);
-        expect(text.replace(/<script src="\/base\/docs\/assets\/passkeys-[0-9a-f]{16}\.js" defer>/, "")).not.toContain(
+        expect(text.replace(/<script src="\/base\/docs\/assets\/pages-[0-9a-f]{16}\.js" defer>/, "")).not.toContain(
           "<script",
         );
         seen++;

@@ -17,7 +17,7 @@
  *   who removes   the person, unless it is the last way to sign in; an operator
  *   wrong answer  counts towards the block of the account, as a wrong code does. A block refuses right answers too.
  *
- * The browser's part is one script (ui/parts/passkey-script.ts). Without it, the pages work without passkeys.
+ * The browser's part is one script (ui/parts/page-script.ts). Without it, the pages work without passkeys.
  */
 import type { FactorDeps } from "../factors/factors.ts";
 import type { AnyCall } from "../model/call.ts";

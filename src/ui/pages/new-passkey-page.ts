@@ -3,7 +3,6 @@ import { afterFault, type Page } from "../parts/layout.ts";
 import { fill, given, hiddenFields, html } from "../parts/markup.ts";
 import { alert } from "../parts/message.ts";
 import { createButton } from "../parts/passkey.ts";
-import { PASSKEY_SCRIPT_NAME } from "../parts/passkey-script.ts";
 import type { Texts } from "../texts/texts.ts";
 
 /** Asks for a name and creates a passkey. The server shortens a name that is too long. */
@@ -21,5 +20,5 @@ export function newPasskeyPage(view: NewPasskeyView, { passkeys, signIn, chooseT
     <p><a href="${account}">${passkeys.back}</a></p>`;
   const footer = html`<p>${fill(chooseTenant.user, { user: given(user.email) })}</p>`;
   const title = afterFault(fault, passkeys.newTitle, signIn);
-  return { title, main, footer, script: PASSKEY_SCRIPT_NAME };
+  return { title, main, footer };
 }

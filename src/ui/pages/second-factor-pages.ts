@@ -3,7 +3,6 @@ import { afterFault, type Page } from "../parts/layout.ts";
 import { fill, given, hiddenFields, html, type Markup } from "../parts/markup.ts";
 import { alert } from "../parts/message.ts";
 import { passkeyButton } from "../parts/passkey.ts";
-import { PASSKEY_SCRIPT_NAME } from "../parts/passkey-script.ts";
 import { INVALID, passwordField } from "../parts/password-field.ts";
 import { qrCode } from "../parts/qr.ts";
 import { logo } from "./sign-in-pages.ts";
@@ -62,7 +61,7 @@ export function secondFactorPage(view: SecondFactorView, texts: Texts): Page {
     </form>`;
   const footer = html`<p>${fill(chooseTenant.user, { user: given(user) })}</p>`;
   const title = afterFault(fault, heading, signIn);
-  return { title, main, footer, script: passkey === undefined ? undefined : PASSKEY_SCRIPT_NAME };
+  return { title, main, footer };
 }
 
 /** Shown if passkeys work only at another address or are switched off, and the person has no other factor. */

@@ -5,7 +5,6 @@ import { afterFault, type Page } from "../parts/layout.ts";
 import { fill, given, hiddenFields, html, type Markup } from "../parts/markup.ts";
 import { alert, notice } from "../parts/message.ts";
 import { passkeyButton } from "../parts/passkey.ts";
-import { PASSKEY_SCRIPT_NAME } from "../parts/passkey-script.ts";
 import { INVALID, passwordField } from "../parts/password-field.ts";
 import { scopeInWords } from "../parts/scope-words.ts";
 import type { Texts } from "../texts/texts.ts";
@@ -44,7 +43,7 @@ export function signInPage(view: SignInView, { signIn, account, passkeys }: Text
     ${byPassword === undefined ? undefined : html`<p><a href="${byPassword}">${signIn.byPassword}</a></p>`}
     ${providerLinks(view, signIn)}`;
   const title = afterFault(fault, signIn.title, signIn);
-  return { title, main, script: passkey === undefined ? undefined : PASSKEY_SCRIPT_NAME };
+  return { title, main };
 }
 
 /** The logo. It has no text, because the name stands beside it. The browser does not send the address of the page. */

@@ -11,8 +11,6 @@ export interface Page {
   readonly title: string;
   readonly main: Markup;
   readonly footer?: Markup | undefined;
-  /** The name of the script file that the page may run. */
-  readonly script?: string | undefined;
 }
 
 /** Returns the title of a page. It begins with a fault of the page's form, because a screen reader reads it first. */
@@ -34,6 +32,8 @@ export interface Document extends Page {
   readonly brand?: Brand | undefined;
   /** Links below the page: terms and privacy. */
   readonly links?: readonly { readonly href: string; readonly text: string }[];
+  /** The name of the script file that the document may run. */
+  readonly script?: string | undefined;
   /** True if a script sends the document's form at once. */
   readonly submitsItself?: boolean | undefined;
 }

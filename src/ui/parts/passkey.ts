@@ -2,7 +2,7 @@ import type { NewPasskeyView, PasskeyRequestView } from "../../oauth/pages/views
 import type { Texts } from "../texts/texts.ts";
 import { html, type Markup } from "./markup.ts";
 
-/** A message that the script (passkey-script.ts) shows. `name` is the script's name for the fault. */
+/** A message that the script (page-script.ts) shows. `name` is the script's name for the fault. */
 const fault = (name: "failed" | "known", text: string): Markup =>
   html`<div class="alert" role="alert" data-passkey-fault="${name}" hidden><p>${text}</p></div>`;
 

@@ -113,6 +113,8 @@ main a.submit { color: var(--on-accent); }
 .notice { border-color: var(--accent); background: var(--page); color: var(--text); }
 .alert:focus-visible, .notice:focus-visible { outline-width: 2px; outline-offset: -2px; }
 .alert:focus-visible { outline-color: var(--alert); }
+[data-sending] :is(button, summary) { cursor: progress; }
+[data-sending] button { opacity: 0.6; }
 [hidden] { display: none; }
 .alert[hidden] { display: none; }
 .alert + form { margin-top: 0.25rem; }

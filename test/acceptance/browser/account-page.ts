@@ -1,7 +1,8 @@
 import type { Page } from "playwright-core";
 import { describe, expect, test } from "vitest";
+import { AuthenticatorApp } from "../support/authenticator-app.ts";
 import { TENANT, type User } from "../support/world.ts";
-import { isShown, landed, makeUser, signIn, VERIFIER, type Stage } from "./stage.ts";
+import { atAccount, isShown, landed, makeUser, signIn, VERIFIER, type Stage } from "./stage.ts";
 
 /** `/account` as a person meets it. */
 export function accountPageSuite(stage: () => Stage): void {
@@ -25,6 +26,49 @@ export function accountPageSuite(stage: () => Stage): void {
   }
 
   describe("the account page", () => {
+    test("sends a form once however often its button is pressed: recovery codes are shown", async () => {
+      const user = await makeUser(stage(), "impatient");
+      const page = await atAccount(stage(), user);
+      const sent: string[] = [];
+      // The answers are slow. A browser shows only that to the last request.
+      await page.route("**/second-factor/*", async (route) => {
+        sent.push(new URL(route.request().url()).pathname.split("/").at(-1) ?? "");
+        const response = await route.fetch();
+        await new Promise((resolve) => setTimeout(resolve, 1_500));
+        await route.fulfill({ response });
+      });
+      const pressTwice = async (name: string): Promise<void> => {
+        const { x, y, width, height } = (await page.getByRole("button", { name, exact: true }).boundingBox())!;
+        for (const pauseMs of [400, 0]) {
+          await page.mouse.click(x + width / 2, y + height / 2);
+          await page.waitForTimeout(pauseMs);
+        }
+      };
+
+      await page.getByRole("button", { name: "Set up two-step sign-in" }).scrollIntoViewIfNeeded();
+      await pressTwice("Set up two-step sign-in");
+      await isShown(page, "Set up two-step sign-in");
+      const app = new AuthenticatorApp((await page.locator("code.key").textContent()) ?? "");
+      await page.getByLabel("Password").fill(user.password);
+      await page.getByLabel("The code that the app shows").fill(await app.next());
+      await page.getByRole("button", { name: "Turn on" }).scrollIntoViewIfNeeded();
+      await pressTwice("Turn on");
+      await isShown(page, "Keep your recovery codes");
+      expect(await page.getByRole("listitem").count()).toBe(10);
+      expect(sent).toEqual(["set-up", "confirm"]);
+    });
+
+    test("takes a form again after ten seconds without an answer", async () => {
+      const page = await stage().open();
+      await page.clock.install();
+      await page.goto(address());
+      const press = async () =>
+        page.evaluate(`document.forms[0].dispatchEvent(new Event("submit", { bubbles: true, cancelable: true }))`);
+      expect([await press(), await press()]).toEqual([true, false]);
+      await page.clock.runFor(10_000);
+      expect(await press()).toBe(true);
+    });
+
     // shows: asvs/v7-session-management/7.4.4
     test("by keyboard alone and without JavaScript: access taken away, password changed, signed out", async () => {
       const user = await makeUser(stage(), "grace");

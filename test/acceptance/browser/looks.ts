@@ -116,9 +116,9 @@ const LOOK = `(() => {
   demand(all("[tabindex]").every(({ tabIndex }) => tabIndex <= 0), "an order of its own");
   const isSaid = (picture) => picture.role === "img" && picture.ariaLabel !== null;
   demand(all("svg").every((picture) => picture.ariaHidden === "true" || isSaid(picture)), "a picture that is read aloud");
-  // Only pages that ask for a passkey have a script, and it is our own file.
+  // Only pages with a form have a script, and it is our own file.
   const scripts = all("script").filter(({ src, text }) => !src.startsWith(location.origin) || text !== "");
-  demand(all("[data-passkey]").length > 0 || all("script").length === 0, "a script");
+  demand(all("form").length === 0 || all("script").length === 1, "no script that sends a form once");
   demand(scripts.length === 0, "a script that is not our file");
   demand(all("iframe, [style]").length === 0 && all("link, img").length === 2, "what does not belong here");
 

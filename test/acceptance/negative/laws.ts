@@ -82,7 +82,7 @@ function redirects(answer: Answer): string | undefined {
 }
 
 /** The one script of the pages: a file of our own, allowed by its exact address. */
-export const PASSKEYS = /<script [^>]*src="\/docs\/assets\/passkeys-[0-9a-f]{16}\.js"[^>]*><\/script>/;
+export const OWN_SCRIPT = /<script [^>]*src="\/docs\/assets\/pages-[0-9a-f]{16}\.js"[^>]*><\/script>/;
 
 /** Our own files, the page where a person goes on, and the one that explains errors to developers. */
 const OWN_ADDRESS = /^(?:\/docs\/|https:\/\/platform\.example\/(?:account|docs\/errors\?request=[0-9a-f]{32})$)/;
@@ -96,7 +96,7 @@ function pages(answer: Answer): string | undefined {
     broken(!policy.includes("frame-ancestors 'none'") || get(answer, "x-frame-options") !== "DENY", "to be framed") ??
     broken(!policy.includes("default-src 'none'") || !policy.includes("base-uri 'none'"), "a loose policy") ??
     broken(get(answer, "referrer-policy") !== "no-referrer", "it leaks by Referer") ??
-    broken(/<script|\son\w+=|javascript:/i.test(answer.text.replace(PASSKEYS, "")), "it runs something") ??
+    broken(/<script|\son\w+=|javascript:/i.test(answer.text.replace(OWN_SCRIPT, "")), "it runs something") ??
     broken(!loads.every((address) => OWN_ADDRESS.test(address)), `it leads to ${loads.join(", ")}`)
   );
 }

@@ -945,7 +945,7 @@ describe("The notice of the account page", () => {
     expect((await browser.get(`${ACCOUNT}?notice=ended`)).html).not.toContain('role="status"');
     browser.cookies.set("__Host-plat_notice", "<script>");
     const page = await browser.get(ACCOUNT);
-    expect(page.html).not.toContain("script");
+    expect(page.html).not.toContain("<script>");
     expect(page.html).not.toContain('role="status"');
     expect(browser.cookie("notice")).toBeUndefined();
   });

