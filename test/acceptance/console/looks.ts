@@ -88,6 +88,47 @@ export function everyPageSuite(stage: () => Stage): void {
       }
     });
 
+    test("shows with the system's own colours what is chosen, and where the keyboard is", async () => {
+      const page = await stage().open({ forcedColors: "active" });
+      const colours = async (selector: string) =>
+        page.evaluate(`[...document.querySelectorAll(${JSON.stringify(selector)})].map(
+          (element) => getComputedStyle(element).backgroundColor)`) as Promise<string[]>;
+      const differs = async (chosen: string, others: string) => {
+        const [one, ...rest] = [...(await colours(chosen)), ...(await colours(others))];
+        expect(rest.length, others).toBeGreaterThan(0);
+        expect(rest, chosen).not.toContain(one);
+      };
+      await page.getByRole("heading", { level: 1, name: "Overview" }).waitFor();
+      await differs(".places a.active", ".places a:not(.active)");
+      await differs("[aria-pressed=true]", "[aria-pressed=false]");
+      await visit(page, "Applications");
+      await page.getByRole("link", { name: "New application" }).click();
+      await page.getByRole("radio").first().waitFor();
+      await differs(".choices [data-selected]", ".choices label:not([data-selected])");
+      await page.keyboard.press("Control+k");
+      await page.getByRole("searchbox").waitFor();
+      await page.keyboard.press("ArrowDown");
+      await page.locator("[role=option][data-focused]").waitFor();
+      await differs("[role=option][data-focused]", "[role=option]:not([data-focused])");
+      await page.keyboard.press("Escape");
+      await visit(page, "Audit log");
+      const box = page.locator("label.check");
+      const before = await colours(".check .box");
+      await box.click();
+      expect(await colours(".check .box")).not.toEqual(before);
+    });
+
+    test("breaks no word of a button on a narrow screen, in German too", async () => {
+      const page = await stage().open({ viewport: { width: 360, height: 740 } });
+      await page.evaluate(`localStorage.setItem("plinth-language", "de")`);
+      for (const path of ["/applications/demo.web", "/tenants/demo", "/people/ada@demo.example", "/keys", "/media"]) {
+        await page.goto(`${stage().url}/console${path}`);
+        await page.getByRole("heading", { level: 1 }).waitFor();
+        await settle(page);
+        expect([path, await page.evaluate(BROKEN_WORDS)]).toEqual([path, []]);
+      }
+    });
+
     test("fits a screen of 360 pixels, where the navigation is a drawer", async () => {
       const page = await stage().open({ viewport: { width: 360, height: 740 } });
       for (const name of PAGES) {
@@ -136,6 +177,20 @@ export function firstViewSuite(stage: () => Stage): void {
     });
   });
 }
+
+/** Runs in the page: the words of buttons that do not stand on one line. */
+const BROKEN_WORDS = `[...document.querySelectorAll(".button, .badge")].flatMap((button) => {
+  const broken = [];
+  const texts = document.createTreeWalker(button, NodeFilter.SHOW_TEXT);
+  while (texts.nextNode())
+    for (const { 0: word, index } of texts.currentNode.data.matchAll(/\\S+/g)) {
+      const range = document.createRange();
+      range.setStart(texts.currentNode, index);
+      range.setEnd(texts.currentNode, index + word.length);
+      if (range.getClientRects().length > 1) broken.push(word);
+    }
+  return broken;
+})`;
 
 /** Waits until nothing is loading and nothing fades. */
 export async function settle(page: Page): Promise<void> {
