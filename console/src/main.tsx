@@ -10,7 +10,8 @@ import { CONSOLE_PATH, loadConfig } from "./session/config.ts";
 import { loadWords, useLanguage } from "./words/words.ts";
 import "./styles/index.css";
 
-const Toasts = lazy(() => import("./components/toasts/toasts.tsx"));
+/** Messages alone do not end the console if they cannot be loaded, such as after a new release. */
+const Toasts = lazy(() => import("./components/toasts/toasts.tsx").catch(() => ({ default: () => <></> })));
 
 function App() {
   const language = useLanguage();

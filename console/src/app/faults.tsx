@@ -2,8 +2,10 @@ import type { ErrorComponentProps } from "@tanstack/react-router";
 import { PlinthError } from "../../../packages/sdk/src/errors.ts";
 import { CircleAlert, Lock, SearchX, WifiOff } from "lucide-react";
 import { faultOf, type Fault } from "../api/queries.ts";
+import { useEffect } from "react";
 import { PageLink, PlainButton } from "../components/plain.tsx";
 import { useWords } from "../words/words.ts";
+import { reload } from "./load.ts";
 
 const ICONS = { refused: Lock, missing: SearchX, offline: WifiOff, busy: WifiOff, failed: CircleAlert } as const;
 
@@ -49,7 +51,12 @@ export function NothingHere() {
 /** Shown in place of a page that threw an error. */
 export function Broken({ error }: ErrorComponentProps) {
   const { faults } = useWords();
-  if (error instanceof PlinthError) return <FaultNotice error={error} retry={() => location.reload()} />;
+  const again = () => void reload();
+  useEffect(() => {
+    window.addEventListener("online", again);
+    return () => window.removeEventListener("online", again);
+  });
+  if (error instanceof PlinthError) return <FaultNotice error={error} retry={again} />;
   return (
     <div className="notice" role="alert">
       <CircleAlert aria-hidden size={28} />
@@ -57,7 +64,7 @@ export function Broken({ error }: ErrorComponentProps) {
       <p>{faults.brokenText}</p>
       <p className="muted">{String(error)}</p>
       <div className="buttons">
-        <PlainButton onClick={() => location.reload()}>{faults.reload}</PlainButton>
+        <PlainButton onClick={again}>{faults.reload}</PlainButton>
         <PageLink className="button" href="/">
           {faults.toOverview}
         </PageLink>

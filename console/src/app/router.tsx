@@ -10,6 +10,7 @@ import { CONSOLE_PATH } from "../session/config.ts";
 import { handBack, land, sessionNow, signInSilently } from "../session/session.ts";
 import { SignInError } from "../session/oidc.ts";
 import { Broken, NothingHere } from "./faults.tsx";
+import { load } from "./load.ts";
 
 /** A search parameter that is a word, or absent. */
 const word = (value: unknown): string | undefined =>
@@ -33,7 +34,7 @@ const signIn = createRoute({
   getParentRoute: () => root,
   path: "/sign-in",
   validateSearch: words("returnTo", "error", "detail"),
-  component: lazyRouteComponent(() => import("../pages/sign-in/sign-in-page.tsx"), "SignInPage"),
+  component: lazyRouteComponent(() => load(() => import("../pages/sign-in/sign-in-page.tsx")), "SignInPage"),
 });
 
 const callback = createRoute({
@@ -51,7 +52,7 @@ const callback = createRoute({
       throw redirect({ to: "/sign-in", search, replace: true });
     }
   },
-  component: lazyRouteComponent(() => import("../pages/sign-in/callback-page.tsx"), "CallbackPage"),
+  component: lazyRouteComponent(() => load(() => import("../pages/sign-in/callback-page.tsx")), "CallbackPage"),
 });
 
 /** Answers that only mean that a silent sign-in was not possible. They are not failures. */
@@ -75,7 +76,7 @@ const inside = createRoute({
     // The browser is leaving.
     await new Promise(() => undefined);
   },
-  component: lazyRouteComponent(() => import("./shell.tsx"), "Shell"),
+  component: lazyRouteComponent(() => load(() => import("./shell.tsx")), "Shell"),
   notFoundComponent: NothingHere,
   errorComponent: Broken,
 });
@@ -90,70 +91,70 @@ const overview = createRoute({
     if (session.state !== "signedOut" && session.person.rights.tenantsOnly)
       throw redirect({ to: "/tenants", replace: true });
   },
-  component: lazyRouteComponent(() => import("../pages/overview/overview-page.tsx"), "OverviewPage"),
+  component: lazyRouteComponent(() => load(() => import("../pages/overview/overview-page.tsx")), "OverviewPage"),
 });
 
-const page = <const P extends string>(path: P, load: () => Promise<{ Page: () => React.ReactNode }>) =>
-  createRoute({ getParentRoute: () => inside, path, component: lazyRouteComponent(load, "Page") });
+const page = <const P extends string>(path: P, importPage: () => Promise<{ Page: () => React.ReactNode }>) =>
+  createRoute({ getParentRoute: () => inside, path, component: lazyRouteComponent(() => load(importPage), "Page") });
 
 /** A list whose search is in the address. */
-const searched = <const P extends string>(path: P, load: () => Promise<{ Page: () => React.ReactNode }>) =>
+const searched = <const P extends string>(path: P, importPage: () => Promise<{ Page: () => React.ReactNode }>) =>
   createRoute({
     getParentRoute: () => inside,
     path,
     validateSearch: words("q"),
-    component: lazyRouteComponent(load, "Page"),
+    component: lazyRouteComponent(() => load(importPage), "Page"),
   });
 
 const audit = createRoute({
   getParentRoute: () => inside,
   path: "/audit",
   validateSearch: words("subject", "actor", "requestId", "outcome"),
-  component: lazyRouteComponent(() => import("../pages/audit/audit-page.tsx"), "Page"),
+  component: lazyRouteComponent(() => load(() => import("../pages/audit/audit-page.tsx")), "Page"),
 });
 
 const explain = createRoute({
   getParentRoute: () => inside,
   path: "/explain",
   validateSearch: words("client", "user", "tenant", "scope"),
-  component: lazyRouteComponent(() => import("../pages/explain/explain-page.tsx"), "Page"),
+  component: lazyRouteComponent(() => load(() => import("../pages/explain/explain-page.tsx")), "Page"),
 });
 
 const topics = createRoute({
   getParentRoute: () => inside,
   path: "/topics",
   validateSearch: words("q", "tenant"),
-  component: lazyRouteComponent(() => import("../pages/topics/topics-page.tsx"), "Page"),
+  component: lazyRouteComponent(() => load(() => import("../pages/topics/topics-page.tsx")), "Page"),
 });
 
 const topic = createRoute({
   getParentRoute: () => inside,
   path: "/topics/$owner/$eventType",
   validateSearch: words("contains"),
-  component: lazyRouteComponent(() => import("../pages/topics/topic-page.tsx"), "Page"),
+  component: lazyRouteComponent(() => load(() => import("../pages/topics/topic-page.tsx")), "Page"),
 });
 
 const push = createRoute({
   getParentRoute: () => inside,
   path: "/topics/$owner/$eventType/push/$id",
   validateSearch: words("state"),
-  component: lazyRouteComponent(() => import("../pages/topics/push-page.tsx"), "Page"),
+  component: lazyRouteComponent(() => load(() => import("../pages/topics/push-page.tsx")), "Page"),
 });
 
 const media = createRoute({
   getParentRoute: () => inside,
   path: "/media",
   validateSearch: words("tenant", "client", "visibility", "q", "sort"),
-  component: lazyRouteComponent(() => import("../pages/media/files/media-page.tsx"), "Page"),
+  component: lazyRouteComponent(() => load(() => import("../pages/media/files/media-page.tsx")), "Page"),
 });
 
 /** A page about the files of one client. */
-const ofOwner = <const P extends string>(path: P, load: () => Promise<{ Page: () => React.ReactNode }>) =>
+const ofOwner = <const P extends string>(path: P, importPage: () => Promise<{ Page: () => React.ReactNode }>) =>
   createRoute({
     getParentRoute: () => inside,
     path,
     validateSearch: words("tenant", "client", "visibility"),
-    component: lazyRouteComponent(load, "Page"),
+    component: lazyRouteComponent(() => load(importPage), "Page"),
   });
 
 const routes = inside.addChildren([

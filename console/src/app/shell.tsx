@@ -1,10 +1,11 @@
 import { Link, Outlet } from "@tanstack/react-router";
 import { onlineManager } from "@tanstack/react-query";
 import { Command, Menu as MenuIcon, WifiOff } from "lucide-react";
-import { lazy, Suspense, useEffect, useState, useSyncExternalStore } from "react";
+import { Component, lazy, Suspense, useEffect, useState, useSyncExternalStore, type ReactNode } from "react";
 import { PlainButton } from "../components/plain.tsx";
-import { signOut, usePerson, useSession } from "../session/session.ts";
+import { signInAgain, signOut, usePerson, useSession } from "../session/session.ts";
 import { useWords } from "../words/words.ts";
+import { reload } from "./load.ts";
 import { GROUPS, PLACES } from "./navigation.ts";
 
 /** Parts that are loaded when they are first opened. */
@@ -57,12 +58,43 @@ export function Shell() {
           {hasRights ? <Outlet /> : <NoRights />}
         </main>
       </div>
-      <Suspense>
-        {overlay === "palette" && <Palette close={close} />}
-        {overlay === "drawer" && <Drawer close={close} />}
-        {overlay === "person" && <PersonCard close={close} />}
-        {state === "expired" && <Expired />}
-      </Suspense>
+      <Kept key={state === "expired" ? state : overlay} instead={<NotLoaded isExpired={state === "expired"} />}>
+        <Suspense>
+          {overlay === "palette" && <Palette close={close} />}
+          {overlay === "drawer" && <Drawer close={close} />}
+          {overlay === "person" && <PersonCard close={close} />}
+          {state === "expired" && <Expired />}
+        </Suspense>
+      </Kept>
+    </div>
+  );
+}
+
+interface KeptProps {
+  readonly instead: ReactNode;
+  readonly children: ReactNode;
+}
+
+/** Keeps the page, with what is typed there, if a part above it fails. */
+class Kept extends Component<KeptProps> {
+  static getDerivedStateFromError = () => ({ hasFailed: true });
+  override state = { hasFailed: false };
+  override render(): ReactNode {
+    return this.state.hasFailed ? this.props.instead : this.props.children;
+  }
+}
+
+/** A part could not be loaded: without a connection, or since there is a new release. */
+function NotLoaded({ isExpired }: { readonly isExpired: boolean }) {
+  const { faults, session } = useWords();
+  return (
+    <div className="not-loaded" role="alert">
+      <p>{isExpired ? session.expiredTitle : faults.partMissing}</p>
+      {isExpired ? (
+        <PlainButton onClick={() => void signInAgain()}>{session.again}</PlainButton>
+      ) : (
+        <PlainButton onClick={() => void reload()}>{faults.reload}</PlainButton>
+      )}
     </div>
   );
 }

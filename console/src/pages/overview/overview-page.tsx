@@ -2,6 +2,7 @@ import { keepPreviousData, useQuery, useQueryClient } from "@tanstack/react-quer
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { lazy, Suspense } from "react";
 import { getBusiestTenants, getMetrics, type Metrics } from "../../../../api/plinth.ts";
+import { load } from "../../app/load.ts";
 import { answer, operations } from "../../api/client.ts";
 import { FaultNotice } from "../../app/faults.tsx";
 import { PageLink, PlainButton } from "../../components/plain.tsx";
@@ -25,7 +26,7 @@ import {
   type Span,
 } from "./metrics.ts";
 
-const Chart = lazy(() => import("../../components/chart.tsx"));
+const Chart = lazy(() => load(() => import("../../components/chart.tsx")));
 
 /** The platform at a glance, or one tenant (`?tenant=`). */
 export function OverviewPage() {

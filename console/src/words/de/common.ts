@@ -17,6 +17,7 @@ export const common: Same<typeof en.common> = {
   next: "Weiter",
   copy: "Kopieren",
   copied: "Kopiert",
+  notCopied: "Der Browser hat das Kopieren nicht erlaubt. Markieren Sie den Text und kopieren Sie ihn.",
   search: "Suchen",
   none: "Keine",
   yes: "Ja",
@@ -49,6 +50,12 @@ export const common: Same<typeof en.common> = {
   page: (title) => `${title} · Plinth`,
 };
 
+export const unsent: Same<typeof en.unsent> = {
+  title: "Eingaben verwerfen?",
+  text: "Sie wurden nicht gespeichert.",
+  act: "Verwerfen",
+};
+
 export const faults: Same<typeof en.faults> = {
   refused: "Das dürfen Sie nicht sehen",
   refusedText:
@@ -63,6 +70,8 @@ export const faults: Same<typeof en.faults> = {
   failedText: "Versuchen Sie es noch einmal. Bleibt es so, nennen Sie den Betreibern die Nummer der Anfrage.",
   broken: "Diese Seite ist ausgefallen",
   brokenText: "Der Rest der Konsole arbeitet. Laden Sie die Seite neu, oder gehen Sie zur Übersicht.",
+  partMissing:
+    "Ein Teil der Konsole konnte nicht geladen werden. Prüfen Sie Ihre Verbindung, oder laden Sie die Seite neu.",
   toOverview: "Zur Übersicht",
   reload: "Seite neu laden",
   requestId: "Nummer der Anfrage",

@@ -15,6 +15,7 @@ export const common = {
   next: "Next",
   copy: "Copy",
   copied: "Copied",
+  notCopied: "The browser did not allow copying. Select the text and copy it.",
   search: "Search",
   none: "None",
   yes: "Yes",
@@ -47,6 +48,12 @@ export const common = {
   page: (title: string) => `${title} · Plinth`,
 } as const;
 
+export const unsent = {
+  title: "Throw away what you typed?",
+  text: "It was not saved.",
+  act: "Throw away",
+} as const;
+
 export const faults = {
   refused: "You may not see this",
   refusedText:
@@ -61,6 +68,7 @@ export const faults = {
   failedText: "Try again. If it stays, tell the request id to those who run the platform.",
   broken: "This page has failed",
   brokenText: "The rest of the console works. Load the page again, or go to the overview.",
+  partMissing: "A part of the console could not be loaded. Check your connection, or load the page again.",
   toOverview: "To the overview",
   reload: "Load the page again",
   requestId: "Request id",
