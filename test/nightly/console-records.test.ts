@@ -47,7 +47,8 @@ test("a form that is open writes into no other record after Back", async () => {
   const card = page.locator("section.card", { has: members });
   await card.getByRole("button", { name: "Add", exact: false }).first().click();
   await page.getByRole("dialog").getByLabel("E-mail").fill(OPERATOR);
-  await page.goBack();
+  await page.evaluate("history.back()");
+  await page.getByRole("button", { name: "Throw away" }).click();
   await page.waitForURL(/south/);
   await page.getByRole("dialog").waitFor({ state: "detached" });
 });

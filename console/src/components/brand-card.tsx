@@ -10,7 +10,7 @@ import {
 } from "../../../src/platform/model/brand.ts";
 import { useWords } from "../words/words.ts";
 import { SmallButton } from "./button.tsx";
-import { Panel } from "./dialogs.tsx";
+import { Panel } from "./panel.tsx";
 import { ServiceForm, TextField } from "./forms/form.tsx";
 import { Card } from "./page.tsx";
 import { say } from "./toasts/say.ts";

@@ -2,6 +2,7 @@ import { Check, Copy } from "lucide-react";
 import { useEffect, useState } from "react";
 import { useWords } from "../words/words.ts";
 import { Button } from "./button.tsx";
+import { say } from "./toasts/say.ts";
 
 /** A button that copies a text and confirms it. */
 export function CopyButton({ text, label }: { readonly text: string; readonly label?: string }) {
@@ -16,7 +17,12 @@ export function CopyButton({ text, label }: { readonly text: string; readonly la
     <Button
       className="small"
       {...(label !== undefined && { "aria-label": `${isCopied ? common.copied : common.copy}: ${label}` })}
-      onPress={() => void navigator.clipboard.writeText(text).then(() => setCopied(true))}
+      onPress={() => {
+        navigator.clipboard.writeText(text).then(
+          () => setCopied(true),
+          () => say.failed(common.notCopied),
+        );
+      }}
     >
       {isCopied ? <Check aria-hidden size={15} /> : <Copy aria-hidden size={15} />}
       <span aria-live="polite">{isCopied ? common.copied : common.copy}</span>

@@ -4,27 +4,6 @@ import { FaultNotice } from "../app/faults.tsx";
 import { useWords } from "../words/words.ts";
 import { Button } from "./button.tsx";
 
-interface PanelProps {
-  readonly title: string;
-  readonly isOpen: boolean;
-  readonly close: () => void;
-  readonly children: ReactNode;
-}
-
-/** A dialog with content of its own, such as a form. */
-export function Panel({ title, isOpen, close, children }: PanelProps) {
-  return (
-    <ModalOverlay className="overlay" isOpen={isOpen} onOpenChange={(open) => !open && close()}>
-      <Modal className="dialog">
-        <Dialog>
-          <Heading slot="title">{title}</Heading>
-          {children}
-        </Dialog>
-      </Modal>
-    </ModalOverlay>
-  );
-}
-
 interface ConfirmProps {
   readonly title: string;
   readonly isOpen: boolean;

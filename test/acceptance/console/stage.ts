@@ -16,6 +16,8 @@ export interface Stage {
   open(options?: Opening): Promise<Page>;
   /** Any call of the operator service by the operator client. */
   operate(method: string, path: string, body?: unknown): Promise<Response>;
+  /** What browsers have complained about in this test: none of it fails the test any more. */
+  complaints(): readonly string[];
 }
 
 interface Opening extends BrowserContextOptions {
@@ -57,6 +59,7 @@ export function useConsole(): () => Stage {
     return {
       url,
       stateDir,
+      complaints: () => complaints.splice(0),
       operate: (method, path, body) =>
         fetch(`${url}/admin/v1/${path}`, {
           method,

@@ -21,6 +21,7 @@ import { faultOf } from "../../api/queries.ts";
 import { useWords } from "../../words/words.ts";
 import { Button } from "../button.tsx";
 import { FormFault } from "./form-fault.ts";
+import { AskBeforeLeaving, useTyped } from "./typed.tsx";
 
 interface ServiceFormProps {
   readonly children: ReactNode;
@@ -50,7 +51,14 @@ export function ServiceForm({ children, act, cancel, onSubmit, fieldOf = unchang
   const [isBusy, setBusy] = useState(false);
   const [refusal, setRefusal] = useState<Refusal>();
   const form = useRef<HTMLFormElement>(null);
+  const typed = useTyped();
 
+  useEffect(() => {
+    const noteInput = () => (typed.current = true);
+    const element = form.current;
+    element?.addEventListener("input", noteInput);
+    return () => element?.removeEventListener("input", noteInput);
+  }, [typed]);
   useEffect(() => {
     if (refusal !== undefined) form.current?.querySelector<HTMLElement>("[aria-invalid=true]")?.focus();
   }, [refusal]);
@@ -63,14 +71,23 @@ export function ServiceForm({ children, act, cancel, onSubmit, fieldOf = unchang
     }
     setBusy(true);
     setRefusal(undefined);
+    const wasTyped = typed.current;
+    typed.current = false;
     try {
       await onSubmit();
     } catch (error) {
+      typed.current = wasTyped;
       setRefusal(refusalOf(error, namesOf(sent), fieldOf, faults));
     } finally {
       setBusy(false);
     }
   }
+
+  // Whoever presses "Cancel" is not asked.
+  const leave = (cancelled: () => void) => () => {
+    typed.current = false;
+    cancelled();
+  };
 
   return (
     <Form
@@ -93,12 +110,13 @@ export function ServiceForm({ children, act, cancel, onSubmit, fieldOf = unchang
           </div>
         </div>
       )}
+      <AskBeforeLeaving typed={typed} />
       <FieldErrors value={refusal?.byField ?? NO_ERRORS}>{children}</FieldErrors>
       <div className="buttons">
         <Button type="submit" className="primary" isPending={isBusy}>
           {act}
         </Button>
-        {cancel !== undefined && <Button onPress={cancel}>{common.cancel}</Button>}
+        {cancel !== undefined && <Button onPress={leave(cancel)}>{common.cancel}</Button>}
       </div>
     </Form>
   );

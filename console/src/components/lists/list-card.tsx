@@ -5,7 +5,7 @@ import { useList, type ListAnswer, type PageStart } from "../../api/lists.ts";
 import { usePerson } from "../../session/session.ts";
 import { useWords } from "../../words/words.ts";
 import { Button, SmallButton } from "../button.tsx";
-import { Panel } from "../dialogs.tsx";
+import { Panel } from "../panel.tsx";
 import { DeleteButton } from "../forms/act-button.tsx";
 import { Card } from "../page.tsx";
 import { Rows } from "./rows.tsx";

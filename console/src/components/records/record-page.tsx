@@ -3,7 +3,7 @@ import { useState, type ComponentType, type ReactNode } from "react";
 import { answer, operations } from "../../api/client.ts";
 import { useWords } from "../../words/words.ts";
 import { Button } from "../button.tsx";
-import { Panel } from "../dialogs.tsx";
+import { Panel } from "../panel.tsx";
 import { Fetched } from "../fetched.tsx";
 import { Page as Frame } from "../page.tsx";
 import { useMayEdit, useRefresh, type RecordFormProps, type RecordKind } from "./records.ts";

@@ -6,7 +6,7 @@ import { operations } from "../../api/client.ts";
 import { useList } from "../../api/lists.ts";
 import { CheckField, SelectField, TextField } from "../../components/forms/form.tsx";
 import { DataTable } from "../../components/lists/data-table.tsx";
-import { Panel } from "../../components/dialogs.tsx";
+import { Panel } from "../../components/panel.tsx";
 import { Facts, Page as Frame } from "../../components/page.tsx";
 import { Badge, Empty } from "../../components/states.tsx";
 import { useFormats } from "../../words/formats.ts";

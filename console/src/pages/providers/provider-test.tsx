@@ -3,7 +3,7 @@ import { Check, CircleHelp, X } from "lucide-react";
 import { testIdentityProvider } from "../../../../api/plinth.ts";
 import { answer, operations } from "../../api/client.ts";
 import { CodeBlock } from "../../components/copy.tsx";
-import { Panel } from "../../components/dialogs.tsx";
+import { Panel } from "../../components/panel.tsx";
 import { Fetched } from "../../components/fetched.tsx";
 import { configNow, PLATFORM_URL } from "../../session/config.ts";
 import { useWords } from "../../words/words.ts";

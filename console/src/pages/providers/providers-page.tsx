@@ -8,7 +8,7 @@ import { FaultNotice } from "../../app/faults.tsx";
 import { DeleteButton } from "../../components/forms/act-button.tsx";
 import { Button, SmallButton } from "../../components/button.tsx";
 import { CodeBlock } from "../../components/copy.tsx";
-import { Panel } from "../../components/dialogs.tsx";
+import { Panel } from "../../components/panel.tsx";
 import { Card, Facts, Page as Frame } from "../../components/page.tsx";
 import { Empty, Loading } from "../../components/states.tsx";
 import { configNow } from "../../session/config.ts";

@@ -18,7 +18,7 @@ import { useList } from "../../api/lists.ts";
 import { ActButton } from "../../components/forms/act-button.tsx";
 import { BrandCard } from "../../components/brand-card.tsx";
 import { LinkButton, TextLink, SmallButton } from "../../components/button.tsx";
-import { Panel } from "../../components/dialogs.tsx";
+import { Panel } from "../../components/panel.tsx";
 import { Fetched } from "../../components/fetched.tsx";
 import { ServiceForm, TextField } from "../../components/forms/form.tsx";
 import { Rows } from "../../components/lists/rows.tsx";

@@ -11,7 +11,7 @@ import {
 import { answer, operations } from "../../api/client.ts";
 import { Button } from "../../components/button.tsx";
 import { CodeBlock } from "../../components/copy.tsx";
-import { Panel } from "../../components/dialogs.tsx";
+import { Panel } from "../../components/panel.tsx";
 import { Fetched } from "../../components/fetched.tsx";
 import { say } from "../../components/toasts/say.ts";
 import { useFormats } from "../../words/formats.ts";

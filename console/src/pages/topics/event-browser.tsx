@@ -7,7 +7,7 @@ import { answer, operations } from "../../api/client.ts";
 import { FaultNotice } from "../../app/faults.tsx";
 import { Button } from "../../components/button.tsx";
 import { CodeBlock } from "../../components/copy.tsx";
-import { Panel } from "../../components/dialogs.tsx";
+import { Panel } from "../../components/panel.tsx";
 import { TextField } from "../../components/forms/form.tsx";
 import { Card, Facts } from "../../components/page.tsx";
 import { Loading } from "../../components/states.tsx";

@@ -3,7 +3,7 @@ import { useState } from "react";
 import { moveCursor, previewMove, type OperatedTopicReport } from "../../../../api/plinth.ts";
 import { answer, operations } from "../../api/client.ts";
 import { FaultNotice } from "../../app/faults.tsx";
-import { Panel } from "../../components/dialogs.tsx";
+import { Panel } from "../../components/panel.tsx";
 import { FormFault } from "../../components/forms/form-fault.ts";
 import { SelectField, ServiceForm, TextField } from "../../components/forms/form.tsx";
 import { say } from "../../components/toasts/say.ts";

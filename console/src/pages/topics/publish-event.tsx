@@ -2,7 +2,7 @@ import { useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { publishOperatedEvent } from "../../../../api/plinth.ts";
 import { answer, operations } from "../../api/client.ts";
-import { Panel } from "../../components/dialogs.tsx";
+import { Panel } from "../../components/panel.tsx";
 import { FormFault } from "../../components/forms/form-fault.ts";
 import { ServiceForm, TextField } from "../../components/forms/form.tsx";
 import { useDraft } from "../../components/forms/use-draft.ts";

@@ -5,7 +5,8 @@ import { deleteOperatedFile, deleteOperatedFiles } from "../../../../../api/plin
 import { answer, operations, whole } from "../../../api/client.ts";
 import { FaultNotice } from "../../../app/faults.tsx";
 import { Button } from "../../../components/button.tsx";
-import { Confirm, Panel } from "../../../components/dialogs.tsx";
+import { Confirm } from "../../../components/dialogs.tsx";
+import { Panel } from "../../../components/panel.tsx";
 import { say } from "../../../components/toasts/say.ts";
 import { Loading } from "../../../components/states.tsx";
 import { useFormats } from "../../../words/formats.ts";

@@ -1,5 +1,5 @@
 import { useState } from "react";
-import { Panel } from "../../../components/dialogs.tsx";
+import { Panel } from "../../../components/panel.tsx";
 import { FormFault } from "../../../components/forms/form-fault.ts";
 import { ServiceForm, TextField } from "../../../components/forms/form.tsx";
 import { say } from "../../../components/toasts/say.ts";
