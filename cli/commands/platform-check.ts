@@ -6,7 +6,7 @@ import type { Command, Invocation, Given } from "../command-line/command.ts";
 import { confirm, printRecord, sayDone, YES_OPTION } from "../command-line/print.ts";
 import { createTable, type Column } from "../terminal/table.ts";
 import { UsageError } from "../terminal/usage-error.ts";
-import { readNumber, toJson } from "../terminal/values.ts";
+import { parseTime, readNumber, toJson } from "../terminal/values.ts";
 
 interface Shown extends Record<string, string> {
   readonly kind: string;
@@ -130,7 +130,7 @@ function toOf(options: Given): string {
 
 function whereTo(text: string): { timeMs: number } | { bookmark: string } {
   if (/^[0-9a-f]+(-[0-9a-f]+){3}$/.test(text)) return { bookmark: text };
-  const timeMs = /^\d{5,15}$/.test(text) ? Number(text) : Date.parse(text);
+  const timeMs = parseTime(text, "--to");
   if (Number.isNaN(timeMs)) throw new UsageError(`--to is a time or a bookmark, not ${text}`);
   return { timeMs };
 }

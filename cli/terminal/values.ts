@@ -34,12 +34,25 @@ export function readNumber(text: string, flag: string, { min, max }: { min: numb
   return value;
 }
 
+/**
+ * A day, a time with its zone, or Unix milliseconds; NaN for anything else. A time without a zone would be that of this
+ * machine, and all times that are shown are UTC. Fewer digits would be Unix seconds.
+ */
+export function parseTime(text: string, flag: string): number {
+  if (/^\d{12,15}$/.test(text)) return Number(text);
+  const form = /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d(?::\d\d(?:\.\d+)?)?)(Z|[+-]\d\d:\d\d)?)?$/;
+  const [isTime, day = "", time, zone] = form.exec(text) ?? [];
+  if (isTime === undefined) return NaN;
+  if (time === undefined) return Date.parse(day);
+  if (zone === undefined) throw new UsageError(`${flag} ${text} has no time zone: add Z for UTC.`);
+  return Date.parse(`${day}T${time}${zone}`);
+}
+
 /** Reads `2h` (ago), `2026-11-22`, `2026-11-22T04:44:20Z` or Unix milliseconds; returns Unix milliseconds. */
 export function readTime(text: string, flag: string, nowMs: number): number {
   const [, count, unit = ""] = /^(\d+)([smhdw])$/.exec(text) ?? [];
   if (count !== undefined) return Math.max(0, nowMs - Number(count) * (SECONDS[unit] ?? 0) * 1000);
-  if (/^\d{12,15}$/.test(text)) return Number(text);
-  const at = /^\d{4}-\d\d-\d\d/.test(text) ? Date.parse(text) : NaN;
+  const at = parseTime(text, flag);
   if (Number.isNaN(at))
     throw new UsageError(`${flag} takes 45s, 30m, 2h, 7d (ago), or a time as 2026-11-22T04:44:20Z: not ${text}.`);
   return at;
@@ -47,7 +60,7 @@ export function readTime(text: string, flag: string, nowMs: number): number {
 
 /** Reads a time in ISO 8601, or Unix milliseconds; returns Unix milliseconds. */
 export function readInstant(text: string, flag: string): number {
-  const ms = /^\d{5,15}$/.test(text) ? Number(text) : Date.parse(text);
+  const ms = parseTime(text, flag);
   if (Number.isNaN(ms)) throw new UsageError(`${flag} is a time such as 2026-11-22T08:00:00Z, not ${text}`);
   return ms;
 }

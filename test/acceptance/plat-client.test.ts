@@ -21,7 +21,7 @@ import { createTable, widthOf } from "../../cli/terminal/table.ts";
 import { columnsOf, type Io } from "../../cli/terminal/io.ts";
 import { findWho } from "../../cli/session/caller.ts";
 import { findSecret, findTarget } from "../../cli/client/target.ts";
-import { readCount, readTime, toJson } from "../../cli/terminal/values.ts";
+import { readCount, readInstant, readTime, toJson } from "../../cli/terminal/values.ts";
 import { chain, GENESIS } from "../../src/platform/secrets/audit-chain.ts";
 import { plat } from "./support/plat-command.ts";
 
@@ -499,6 +499,7 @@ describe("a failure with --json is one line of JSON, the last of the standard er
     // As of an unset variable of a shell: it would mean shard 0, or all scopes.
     ["platform restore-object a.t --shard= --to 2026-11-22T08:00:00Z --yes", "--shard takes 0 to"],
     ["platform restore-object a.t --shard 0 --to never", "--to is a time or a bookmark, not never"],
+    ["platform restore-shard 1 --to 2026-11-22T08:00:00 --yes", "--to 2026-11-22T08:00:00 has no time zone"],
     ["token --scope=", "--scope: nothing is in it."],
     ["login --tenant acme --scope=", "--scope: nothing is in it."],
   ])("what was not understood: %s", async (line, why) => {
@@ -948,6 +949,14 @@ describe("the output", () => {
     expect(readTime("2026-11-22", "--since", nowMs)).toBe(Date.UTC(2026, 10, 22));
     expect(readTime("2026-11-22T04:00:00Z", "--since", nowMs)).toBe(Date.UTC(2026, 10, 22, 4));
     expect(readTime("1795323302627", "--since", nowMs)).toBe(1_795_323_302_627);
+    for (const text of ["2026-11-22T04:00:00.5Z", "2026-11-22 05:00:00.5+01:00"])
+      expect(readInstant(text, "--to")).toBe(Date.UTC(2026, 10, 22, 4, 0, 0, 500));
+    // That of which zone? And neither a month nor Unix seconds are ours.
+    for (const read of [readInstant, (text: string, flag: string) => readTime(text, flag, nowMs)]) {
+      expect(() => read("2026-11-22T04:00:00", "--to")).toThrow("--to 2026-11-22T04:00:00 has no time zone: add Z");
+      for (const wrong of ["12", "7 june", "1795323302", "2026-11-22x", "2026-13-22", "2026-11-22T25:00Z"])
+        expect(() => read(wrong, "--to"), wrong).toThrow(`not ${wrong}`);
+    }
     expect([readCount("10", "-"), readCount("5MB", "-"), readCount("1.5GiB", "-"), readCount("2 k", "-")]).toEqual([
       10, 5e6, 1_610_612_736, 2_000,
     ]);
