@@ -1,11 +1,12 @@
-import { spawnSync } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text as readAll } from "node:stream/consumers";
-import { afterAll, afterEach, describe, expect, test } from "vitest";
+import { afterAll, afterEach, describe, expect, test, vi } from "vitest";
 import { PLAT } from "../../scripts/lib/about-plat.ts";
 import { ROOT } from "../../scripts/lib/root.ts";
 import { readSettings } from "../../scripts/lib/local/settings.ts";
@@ -758,6 +759,38 @@ describe("a new file", () => {
     expect(code).toBe(1);
     expect(err).toMatch(/^✗ The file did not come whole: the connection was lost \(UND_ERR_SOCKET\)\.\n$/);
     expect(readdirSync(cwd)).not.toContain("got");
+  });
+});
+
+describe("Ctrl-C while a command watches work of the platform", () => {
+  const job = {
+    id: "j",
+    kind: "restore",
+    state: "running",
+    stage: "files",
+    stagesDone: 1,
+    stages: 9,
+    counts: { rows: 1, events: 0, files: 0 },
+    failures: 0,
+    error: "",
+  };
+
+  test.each([
+    ["platform job --follow", job, "The restore goes on. Watch it: npm run plat -- platform job --follow."],
+    ["platform verify b", job, "The restore goes on."],
+    ["tenant move acme --wait", { state: "copying" }, "The move goes on: npm run plat -- tenant move acme --wait"],
+    ["media-consistency start --wait", { id: "c", state: "running" }, "It goes on: npm run plat -- media-consistency"],
+  ])("says that it goes on: %s", async (line, body, said) => {
+    const { base, seen } = await play(Array.from({ length: 200 }, () => ({ status: 200, body })));
+    const env = { PATH: process.env["PATH"], OPERATOR_CLIENT_SECRET: "s" };
+    const child = spawn(process.execPath, ["scripts/plat.ts", ...line.split(" "), "--url", base], { cwd: ROOT, env });
+    let err = "";
+    child.stderr.setEncoding("utf8").on("data", (text: string) => (err += text));
+    await vi.waitUntil(() => seen.length > 1, { timeout: 30_000 });
+    child.kill("SIGINT");
+    const [code] = (await once(child, "close")) as [number | null];
+    expect(code, err).toBe(130);
+    expect(err).toContain(`✗ ${said}`);
   });
 });
 

@@ -82,6 +82,8 @@ export type Files = ReturnType<typeof createFiles>;
 const LINK_ATTEMPTS = 4;
 /** The longest pause. After a longer `Retry-After`, the error goes to the caller. */
 const MAX_WAIT_MS = 60_000;
+/** The longest time for which a failed upload tries to remove its file. */
+const ABANDON_MS = 2_000;
 /** The longest wait for variants. */
 const READY_MAX_MS = 60_000;
 
@@ -98,10 +100,15 @@ export function createFiles(
   const base = visibility === "public" ? "/media/v2/public/files" : "/media/v2/files";
   const at = (id: string): string => `${base}/${encodeURIComponent(id)}`;
 
+  /** Removes a file whose id nobody gets to know. If this fails, one that is not committed is removed after a day. */
+  const abandon = async (id: string): Promise<void> => {
+    await transport.send("DELETE", at(id), { signal: AbortSignal.timeout(ABANDON_MS) }).catch(() => undefined);
+  };
+
   const files = {
     /**
      * Stores bytes in three steps: create, send, commit. A step whose answer was lost is repeated and stores nothing
-     * twice.
+     * twice. An upload that fails or is aborted leaves no file, so that none takes up the tenant's quota.
      */
     async upload(content: Content, options: UploadOptions = {}): Promise<UploadedFile> {
       const { metadata = {}, tenant, shared, clip, crop, onProgress, signal } = options;
@@ -115,13 +122,18 @@ export function createFiles(
         signal,
       });
       const fileName = options.fileName ?? ("name" in blob && typeof blob.name === "string" ? blob.name : undefined);
-      await put(fetch, created.uploadLink, blob, headersOf(contentType, fileName), onProgress, signal);
-      return transport.json("POST", `${at(created.id)}/commit`, {
-        query: { tenant, shared },
-        json: metadata,
-        repeatable: true,
-        signal,
-      });
+      try {
+        await put(fetch, created.uploadLink, blob, headersOf(contentType, fileName), onProgress, signal);
+        return await transport.json<UploadedFile>("POST", `${at(created.id)}/commit`, {
+          query: { tenant, shared },
+          json: metadata,
+          repeatable: true,
+          signal,
+        });
+      } catch (thrown) {
+        await abandon(created.id);
+        throw thrown;
+      }
     },
 
     /** An address of the bytes or of a variant. A private one works for 15 minutes. */
