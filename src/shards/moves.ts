@@ -63,7 +63,7 @@ interface Way {
 /** The port to the media service, which does the steps of a move (src/media/moves/mover.ts). */
 export interface FileMover {
   /** Counts the tenant objects that a search asks for a file of the tenant's shard; 0 if this tenant has no files. */
-  departures(tenant: string, from: number): Promise<number>;
+  departures(tenant: string, from: number, moving: readonly Way[], own: number | undefined): Promise<number>;
   /** Moves to or from a shard that ended there, with greater ids than this. */
   endedAfter(move: string, shard: number): Promise<readonly EndedMove[]>;
   begin(run: Move, way: Way): Promise<{ readonly from: string; readonly to: string } | undefined>;
@@ -86,7 +86,7 @@ interface Copied {
 export interface MovesDeps {
   readonly shards: Shards;
   readonly objects: OwnObjects | undefined;
-  readonly objectStore: Pick<TenantObjectStore, "allot" | "renumber" | "find">;
+  readonly objectStore: Pick<TenantObjectStore, "allot" | "find" | "ofTenants" | "renumber">;
   readonly store: MoveStore;
   readonly places: Pick<PlacementStore, "find" | "copyOf">;
   readonly mover: FileMover;
@@ -288,8 +288,11 @@ export function createMoves(deps: MovesDeps): Moves {
       const from = place.shard;
       if (typeof target !== "number") {
         if (objects === undefined) return { kind: "no_objects" };
-        if (!isTenantObject(from) && (await mover.departures(tenant, from)) >= MOVE_LIMITS.departures)
-          return { kind: "crowded" };
+        if (!isTenantObject(from)) {
+          // An operator may begin many moves before the first of them ends.
+          const [moving, [own]] = await Promise.all([store.underWay(MOST_SHOWN), objectStore.ofTenants([tenant], 1)]);
+          if ((await mover.departures(tenant, from, moving, own)) >= MOVE_LIMITS.departures) return { kind: "crowded" };
+        }
       }
       if (await deps.isBackupRunning()) return { kind: "backup" };
       const to = typeof target === "number" ? target : await objectOf(tenant, from, target.near);

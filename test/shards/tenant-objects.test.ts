@@ -252,13 +252,34 @@ describe("an object of a tenant's own", () => {
     const expectCrowded = async () =>
       expect((await expectJson(await move(tenant, { shard: "own" }), 409)).details[0].type).toBe("crowded");
     await expectCrowded();
+    // A move that has not ended counts as one that has.
+    await shardDb(1).prepare("DELETE FROM departed_to WHERE shard = 100000").run();
+    await env.DB.prepare(
+      `INSERT INTO tenant_move (tenant, move, from_shard, to_shard, state, begun_at, due_at)
+        VALUES ('slow', 'm', 1, 100000, 'copying', 1, 9000000000000000)`,
+    ).run();
+    await expectCrowded();
+    await env.DB.prepare("DELETE FROM tenant_move WHERE tenant = 'slow'").run();
     // Files of shard 2 are looked for in shard 1 too, and in the objects of both.
     await shardDb(1).prepare("DELETE FROM departed_to WHERE shard > 100000").run();
     const more = shardDb(2).prepare("INSERT INTO departed_to (shard) SELECT value FROM json_each(?)");
     await more.bind(JSON.stringify([1, ...many.slice(1)])).run();
     await expectCrowded();
     await everywhere.prepare("DELETE FROM departed_to WHERE shard >= 100000 OR shard = 1").run();
-    await moveHome(tenant);
+    const home = await moveHome(tenant);
+    // A tenant that came back may return to its object, where files are looked for anyway.
+    const end = async () => {
+      await later();
+      await createDeps(env).moves.sweep();
+    };
+    await end();
+    await expectJson(await move(tenant, { shard: 1 }), 202);
+    await untilMoved(tenant);
+    await end();
+    await shardDb(1).prepare("DELETE FROM departed_to WHERE shard <> ?").bind(home).run();
+    await insert.bind(JSON.stringify(many.slice(1))).run();
+    expect(await moveHome(tenant)).toBe(home);
+    await everywhere.prepare("DELETE FROM departed_to WHERE shard >= 100000").run();
   });
 
   it("is refused where the deployment has none, and a place without it", async () => {

@@ -36,9 +36,10 @@ import { movedMark, type LeavingStore, type MovingFile, type Run } from "./leavi
 export interface Mover {
   /**
    * Counts the tenant objects that a search for a file may ask, if it comes past the shard that this tenant leaves: for
-   * the first shard of an id from which it asks most. 0 if this tenant has no files.
+   * the first shard of an id from which it asks most. `moving`: moves that have not ended, which count as if they had.
+   * `own`: the tenant's object if it has one, which does not count. 0 if this tenant has no files.
    */
-  departures(tenant: string, from: number): Promise<number>;
+  departures(tenant: string, from: number, moving: readonly Way[], own: number | undefined): Promise<number>;
   /** Moves to or from a shard that ended there, with greater ids than this, as many as one call reads. */
   endedAfter(move: string, shard: number): Promise<readonly Pick<Run, "tenant" | "move">[]>;
   begin(run: Run, way: Way): Promise<Begun | undefined>;
@@ -107,14 +108,18 @@ export function createMover(deps: MoverDeps): Mover {
   }
 
   return {
-    async departures(tenant, from) {
+    async departures(tenant, from, moving, own) {
       if (!(await leaving.at(from).hasFiles(tenant))) return 0;
-      const departed = await mapInParallel(leaving.listed, SHARDS_AT_ONCE, (store) => store.departedTo());
+      const ended = await mapInParallel(leaving.listed, SHARDS_AT_ONCE, (store) => store.departedTo());
+      const departed = ended.map((to, shard) => [
+        ...to,
+        ...moving.filter((way) => way.from === shard).map((way) => way.to),
+      ]);
       return Math.max(
         ...departed
           .map((_, shard) => reachedFrom(shard, departed))
           .filter((reached) => reached.has(from))
-          .map((reached) => [...reached].filter(isTenantObject).length),
+          .map((reached) => [...reached].filter((shard) => isTenantObject(shard) && shard !== own).length),
       );
     },
 
