@@ -22,7 +22,7 @@ export interface Admitted {
  * Checks a form of the account page. Returns its session, or a response that changes nothing.
  *
  *   sent from another site, or with a field twice (model/parameters.ts) ──▶ 400 page
- *   nobody is signed in any more ──▶ 303 to the page, to sign in
+ *   nobody is signed in any more ──▶ 303 to the page, to sign in, which says so
  *   the form is of another sign-in ──▶ 400, the page again
  */
 export async function admit(deps: AccountDeps, call: FormCall, action: string): Promise<Result<Admitted, Response>> {
@@ -32,7 +32,7 @@ export async function admit(deps: AccountDeps, call: FormCall, action: string): 
   const form = readParameters(call.body, deps.names);
   if (!form.ok) return refusePage(form.error.description, form.error.reason);
   const session = await findAccountSession(deps, call);
-  if (session === undefined) return err(redirectToAccount(deps, call, undefined));
+  if (session === undefined) return err(redirectToAccount(deps, call, "notSignedIn"));
   if (await verifyCsrfToken(deps, formKey(deps, call), form.value.get("csrf")))
     return ok({ session, form: form.value });
   const actor = `user ${session.user.email}`;

@@ -37,7 +37,8 @@ export async function enterAccountCode(deps: AccountDeps, call: FormCall): Promi
     return accountErrorPage(deps, call, ENTER, { detail, reason });
   }
   const session = await findSession(deps, call);
-  if (session === undefined || !lacksProof(session)) return redirectToAccount(deps, call, undefined);
+  if (session === undefined) return redirectToAccount(deps, call, "notSignedIn");
+  if (!lacksProof(session)) return redirectToAccount(deps, call, undefined);
   if (!(await verifyCsrfToken(deps, formKey(deps, call), form.value.get("csrf"))))
     return accountCodePage(deps, call, session, "stale");
   const key = formKey(deps, call);

@@ -333,6 +333,8 @@ export const de: Texts = {
         "Der Passkey meldet Sie nicht mehr an. Entfernen Sie ihn auch von Ihrem Gerät oder aus Ihrem Passwortmanager.",
       removed: "Die Anwendung hat keinen Zugriff mehr.",
       changed: "Ihr Passwort ist geändert. Alle anderen sind abgemeldet.",
+      notSignedIn:
+        "Sie waren inzwischen abgemeldet. Melden Sie sich an und prüfen Sie, ob Ihre letzte Änderung gespeichert ist.",
       notChanged:
         "Es wurde nichts geändert: Ihr Konto wurde im selben Moment anderswo geändert. Bitte versuchen Sie es noch einmal.",
       signedOut: "Sie sind in diesem Browser abgemeldet.",

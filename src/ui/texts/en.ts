@@ -318,6 +318,7 @@ export const en: Texts = {
       passkeyRemoved: "The passkey does not sign you in any more. Remove it from your device or password manager too.",
       removed: "The application has no access any more.",
       changed: "Your password is changed. Everybody else is signed out.",
+      notSignedIn: "You were signed out meanwhile. Sign in, and check whether your last change was made.",
       notChanged: "Nothing was changed: something else changed your account at the same moment. Please try again.",
       signedOut: "You are signed out of this browser.",
       ended: "You are signed out everywhere, and no application has access any more.",

@@ -336,6 +336,8 @@ export const fr: Texts = {
         "La clé d’accès ne vous connecte plus. Retirez-la aussi de votre appareil ou de votre gestionnaire de mots de passe.",
       removed: "L’application n’a plus accès.",
       changed: "Votre mot de passe est changé. Toutes les autres sessions sont terminées.",
+      notSignedIn:
+        "Vous étiez déconnecté entre-temps. Connectez-vous et vérifiez si votre dernière modification a été faite.",
       notChanged: "Rien n’a été modifié\u00a0: votre compte a été modifié ailleurs au même moment. Veuillez réessayer.",
       signedOut: "Vous êtes déconnecté de ce navigateur.",
       ended: "Vous êtes déconnecté partout et plus aucune application n’a accès.",

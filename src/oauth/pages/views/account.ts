@@ -98,12 +98,14 @@ export interface AccountApplication {
 /**
  * The result of the previous form.
  * - `notChanged`: the form changed nothing, because the account changed at the same moment.
+ * - `notSignedIn`: the sign-in had ended before the form came, which may have been sent twice.
  * - `sessionEndedPartly`: some grants of the session remain and still give access.
  */
 export const ACCOUNT_NOTICES = [
   "removed",
   "changed",
   "notChanged",
+  "notSignedIn",
   "signedOut",
   "ended",
   "sessionEnded",
