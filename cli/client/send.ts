@@ -74,7 +74,8 @@ export function fetchThatTellsLoss(inner: typeof globalThis.fetch): typeof globa
       return response;
     } catch (error) {
       const found = toUnreachable(error, unanswered(input instanceof Request ? input.url : String(input)));
-      if (found instanceof Unreachable && found.kind === "lost") lost = found;
+      if (!(found instanceof Unreachable)) throw found;
+      if (found.kind === "lost") lost = found;
       throw lost ?? found;
     }
   };

@@ -17,7 +17,7 @@ import { allCommands } from "../../cli/commands.ts";
 import { distanceOf, nearest } from "../../cli/terminal/nearest.ts";
 import { lacksBrowser } from "../../cli/session/open-browser.ts";
 import { createProgram, GLOBAL_OPTIONS } from "../../cli/command-line/program.ts";
-import { Unreachable } from "../../cli/client/send.ts";
+import { fetchThatTellsLoss, Unreachable } from "../../cli/client/send.ts";
 import { createTable, widthOf } from "../../cli/terminal/table.ts";
 import { columnsOf, type Io } from "../../cli/terminal/io.ts";
 import { findWho } from "../../cli/session/caller.ts";
@@ -457,6 +457,19 @@ describe("a failure with --json is one line of JSON, the last of the standard er
     ).toMatch(named);
     expect(await publish([refusal], "one\ntwo")).not.toMatch(named);
     expect(await publish([refusal], many, "--idempotency-key", "mine")).not.toMatch(named);
+  });
+
+  test("of an application counts as lost after a lost attempt, and a stop stays one", async () => {
+    const causes = { lost: { code: "ECONNRESET" }, refused: { code: "ECONNREFUSED" } };
+    const stop = new DOMException("Stopped.", "AbortError");
+    const fails = [causes.refused, causes.lost, causes.refused].map((cause) => new TypeError("failed", { cause }));
+    const left: Error[] = [...fails, stop];
+    const told = fetchThatTellsLoss(async () => {
+      throw left.shift() ?? new Error("no more");
+    });
+    for (const kind of ["refused", "lost", "lost"])
+      await expect(told("http://a.example")).rejects.toMatchObject({ kind });
+    await expect(told("http://a.example")).rejects.toBe(stop);
   });
 
   test("where nothing listens any more, an attempt before may have been carried out", async () => {
