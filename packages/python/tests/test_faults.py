@@ -17,6 +17,7 @@ from plinth import (
     ConflictError,
     ConsumedEvent,
     NewEvent,
+    NotFoundError,
     Plinth,
     PlinthError,
     Topic,
@@ -132,6 +133,53 @@ def test_an_upload_takes_nothing_but_bytes_and_texts(plinth: Plinth) -> None:
     kinds: list[Any] = [bytearray(b"bytes"), memoryview(b"bytes"), "bytes"]
     for content in kinds:
         assert plinth.files.download(plinth.files.upload(content)["id"]) == b"bytes"
+
+
+@pytest.mark.parametrize("refused", ["uploads", "commit"])
+def test_an_upload_that_is_refused_leaves_no_file(
+    refused: str, client: tuple[str, str], plinth: Plinth
+) -> None:
+    ids: list[str] = []
+
+    class Refusing(httpx.HTTPTransport):
+        def handle_request(self, request: httpx.Request) -> httpx.Response:
+            if request.url.path.endswith("/files"):
+                response = super().handle_request(request)
+                response.read()
+                ids.append(response.json()["id"])
+                return response
+            return httpx.Response(409) if refused in request.url.path else super().handle_request(request)
+
+    with httpx.Client(transport=Refusing()) as http:
+        own = Plinth(URL, client_id=client[0], client_secret=client[1], http=http)
+        with pytest.raises(ConflictError):
+            own.files.upload(b"bytes")
+    with pytest.raises(NotFoundError):
+        plinth.request("POST", f"/media/v2/files/{ids[0]}/commit", json={})
+
+
+def test_an_upload_that_is_cancelled_leaves_no_file(client: tuple[str, str], plinth: Plinth) -> None:
+    ids: list[str] = []
+
+    class Hanging(httpx.AsyncHTTPTransport):
+        async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+            response = await super().handle_async_request(request)
+            if request.url.path.endswith("/files"):
+                await response.aread()
+                ids.append(response.json()["id"])
+            if request.url.path.endswith("/commit"):
+                await asyncio.sleep(60)
+            return response
+
+    async def run() -> None:
+        async with httpx.AsyncClient(transport=Hanging()) as http:
+            own = AsyncPlinth(URL, client_id=client[0], client_secret=client[1], http=http)
+            await asyncio.wait_for(own.files.upload(b"bytes"), 1)
+
+    with pytest.raises(asyncio.TimeoutError):
+        asyncio.run(run())
+    with pytest.raises(NotFoundError):
+        plinth.files.link(ids[0])
 
 
 def test_a_download_without_an_answer_is_an_unavailable_error(client: tuple[str, str], plinth: Plinth) -> None:

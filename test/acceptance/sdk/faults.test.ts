@@ -5,6 +5,7 @@ import {
   ConflictError,
   createPlinth,
   InvalidRequestError,
+  NotFoundError,
   RateLimitError,
   UnavailableError,
   type Plinth,
@@ -299,6 +300,38 @@ describe("a publisher", () => {
     await expect(publishing[1_000]).rejects.toThrow(RateLimitError);
     const numbers = Array.from({ length: 2_500 }, (_, number) => String(number));
     expect(await storedIn(topic)).toEqual(numbers.filter((_, at) => ends[at] === "fulfilled"));
+  });
+});
+
+describe("an upload leaves no file", () => {
+  const refused = refusal(409, { type: "conflict_resource" });
+  const stop = new AbortController();
+  const endings: [string, Parameters<typeof poorNetwork>[0]][] = [
+    ["when its bytes are refused", (path, _, pass) => (path.includes("/uploads/") ? refused.clone() : pass())],
+    ["when its commit is refused", (path, _, pass) => (path.endsWith("/commit") ? refused.clone() : pass())],
+    [
+      "when it is aborted while its commit is on its way",
+      async (path, _, pass) => {
+        const answer = await pass();
+        if (!path.endsWith("/commit")) return answer;
+        stop.abort();
+        throw stop.signal.reason;
+      },
+    ],
+  ];
+
+  test.each(endings)("%s", async (_, change) => {
+    let id = "";
+    const { fetch } = poorNetwork(async (path, nth, pass) => {
+      const answer = await change(path, nth, pass);
+      if (path.endsWith("/files")) ({ id } = (await answer.clone().json()) as { id: string });
+      return answer;
+    });
+    const own = connect({ fetch });
+    await expect(own.files.upload("bytes", { signal: stop.signal })).rejects.toThrow();
+    // A second commit tells whether there is one.
+    const commit = plinth.request("POST", `/media/v2/files/${id}/commit`, { json: {} });
+    await expect(commit).rejects.toThrow(NotFoundError);
   });
 });
 

@@ -18,6 +18,8 @@ _LINK_ATTEMPTS = 4
 _MAX_WAIT = 60.0
 # Seconds in which an upload is answered after its last byte: a proxy may send all of it on only then.
 _ANSWER = 300.0
+# The longest time for which a failed upload tries to remove its file.
+_ABANDON = 2.0
 _PAGE_SIZE = 100
 # Seconds in which a queue makes the variants of an image, unless it is very busy.
 _READY_MAX = 60.0
@@ -61,7 +63,9 @@ class FileCalls:
         shared: Shared,
         clip: Names,
         crop: Names,
+        made: list[str],
     ) -> Flow[dict[str, Any]]:
+        """`made` gets the id of the file, so that it can be removed if this is broken off."""
         body = _bytes_of(content)
         created = yield from self._transport.json(
             "POST",
@@ -74,15 +78,28 @@ class FileCalls:
         headers = {"content-type": content_type}
         if file_name is not None:
             headers["content-disposition"] = f"attachment; filename*=UTF-8''{quote(file_name, safe='')}"
-        yield from self._put(created["uploadLink"], body, headers)
-        committed: dict[str, Any] = yield from self._transport.json(
-            "POST",
-            f"{self._at(created['id'])}/commit",
-            query={"tenant": tenant, "shared": shared},
-            json=dict(metadata or {}),
-            repeatable=True,
-        )
+        made.append(created["id"])
+        try:
+            yield from self._put(created["uploadLink"], body, headers)
+            committed: dict[str, Any] = yield from self._transport.json(
+                "POST",
+                f"{self._at(created['id'])}/commit",
+                query={"tenant": tenant, "shared": shared},
+                json=dict(metadata or {}),
+                repeatable=True,
+            )
+        except Exception:
+            yield from self.abandon(made)
+            raise
         return committed
+
+    def abandon(self, made: list[str]) -> Flow[None]:
+        """Removes a file whose id nobody gets to know. If this fails, one that is not committed goes after a day."""
+        for file_id in made:
+            try:
+                yield from self._transport.send("DELETE", self._at(file_id), attempts=1, timeout=_ABANDON)
+            except Exception:
+                pass
 
     def link(self, file_id: str, clip: str | None, crop: str | None, fallback: bool | None) -> Flow[str]:
         query = {"clip": clip, "crop": crop, "fallback": fallback}

@@ -33,11 +33,20 @@ class Files:
     ) -> dict[str, Any]:
         """Stores bytes in three steps: create, send, commit. A lost answer is repeated; nothing is stored twice.
 
-        `shared="tenant"` lets other clients of the tenant read the file, and change it with `media_admin`.
+        `shared="tenant"` lets other clients of the tenant read the file, and change it with `media_admin`. An upload
+        that fails leaves no file, so that none takes up the tenant's quota.
         """
-        return self._run(
-            self._calls.upload(content, content_type, file_name, metadata, tenant, shared, clip, crop)
-        )
+        made: list[str] = []
+        try:
+            return self._run(
+                self._calls.upload(content, content_type, file_name, metadata, tenant, shared, clip, crop, made)
+            )
+        except Exception:
+            raise
+        except BaseException:
+            # Ctrl-C, say.
+            self._run(self._calls.abandon(made))
+            raise
 
     def link(
         self,

@@ -43,6 +43,8 @@ class Transport:
         json: Any = None,
         repeatable: bool | None = None,
         extra: float = 0,
+        attempts: int | None = None,
+        timeout: float | None = None,
     ) -> Flow[httpx.Response]:
         """The answer, if it is a success or a redirect."""
         address = self._address(path)
@@ -55,7 +57,7 @@ class Transport:
                 "params": _params(query),
                 "headers": {**(headers or {}), "authorization": f"Bearer {token}"},
                 "json": json,
-                "timeout": self.timeout + extra,
+                "timeout": (timeout or self.timeout) + extra,
             }
             try:
                 response: httpx.Response = yield Send(method, address, options)
@@ -70,7 +72,7 @@ class Transport:
                 continue
             wait = max(error.retry_after or 0, backoff(attempt, 0.25, 10))
             passes = error.status == 429 or (may_repeat and error.status in (0, 502, 503, 504))
-            if not passes or attempt >= self._attempts or wait > _MAX_WAIT:
+            if not passes or attempt >= (attempts or self._attempts) or wait > _MAX_WAIT:
                 raise error
             attempt += 1
             yield Pause(wait)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from types import TracebackType
 from typing import Any
 
@@ -42,8 +43,12 @@ class AsyncPlinth(Configured[httpx.AsyncClient, "str | Awaitable[str]"]):
         self._runner = AsyncRunner(self._http, self._tokens)
         self._unfinished = Unfinished()
         # Private and public files of this client.
-        self.files = AsyncFiles(self._runner, FileCalls(self._transport, public=False), self.pages)
-        self.public_files = AsyncFiles(self._runner, FileCalls(self._transport, public=True), self.pages)
+        private, public = FileCalls(self._transport, public=False), FileCalls(self._transport, public=True)
+        self.files = AsyncFiles(self._runner, private, self.pages, self._beside)
+        self.public_files = AsyncFiles(self._runner, public, self.pages, self._beside)
+
+    def _beside(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        return self._unfinished.start(work)
 
     def _for(self, settings: Settings) -> AsyncPlinth:
         other = super()._for(settings)

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import asyncio
 import builtins
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
 from typing import Any
 
 from ..file_calls import FileCalls, Names, Shared
 from ..flow import AsyncRunner
 from ..transport import Query
 
+# Starts work that goes on when its caller is cancelled, until the client closes.
+Beside = Callable[[Coroutine[Any, Any, None]], "asyncio.Task[None]"]
 Pages = Callable[[str, Query | None], AsyncIterator[Any]]
 
 
 class AsyncFiles:
-    def __init__(self, runner: AsyncRunner, calls: FileCalls, pages: Pages) -> None:
+    def __init__(self, runner: AsyncRunner, calls: FileCalls, pages: Pages, beside: Beside) -> None:
         self._run = runner.run
+        self._beside = beside
         self._calls = calls
         self._pages = pages
 
@@ -33,11 +37,17 @@ class AsyncFiles:
     ) -> dict[str, Any]:
         """Stores bytes in three steps: create, send, commit. A lost answer is repeated; nothing is stored twice.
 
-        `shared="tenant"` lets other clients of the tenant read the file, and change it with `media_admin`.
+        `shared="tenant"` lets other clients of the tenant read the file, and change it with `media_admin`. An upload
+        that fails or is cancelled leaves no file, so that none takes up the tenant's quota.
         """
-        return await self._run(
-            self._calls.upload(content, content_type, file_name, metadata, tenant, shared, clip, crop)
-        )
+        made: list[str] = []
+        try:
+            return await self._run(
+                self._calls.upload(content, content_type, file_name, metadata, tenant, shared, clip, crop, made)
+            )
+        except asyncio.CancelledError:
+            await asyncio.wait([self._beside(self._run(self._calls.abandon(made)))])
+            raise
 
     async def link(
         self,
