@@ -7,6 +7,7 @@ import type { Command, Invocation, Option } from "../command-line/command.ts";
 import { confirm, printRecord, sayDone, YES_OPTION } from "../command-line/print.ts";
 import { UserError } from "../../scripts/lib/user-error.ts";
 import { UsageError } from "../terminal/usage-error.ts";
+import { watching } from "../terminal/stop.ts";
 import type { Column } from "../terminal/table.ts";
 
 const FIRST_POLL_MS = 200;
@@ -152,17 +153,21 @@ async function follow(invocation: Invocation, start: Start): Promise<number> {
 async function watch(invocation: Invocation, begun: api.BackupJob): Promise<number> {
   const { io } = invocation;
   const { opts } = await invocation.client();
-  let job = begun;
-  let said = "";
-  for (let pauseMs = FIRST_POLL_MS; job.state === "running"; pauseMs = Math.min(LONGEST_POLL_MS, pauseMs * 1.5)) {
-    const line = progress(job);
-    if (line !== said) io.err(`${clean(line)}\n`);
-    said = line;
-    await io.wait(pauseMs);
-    const now = await ok(api.getBackupJob(opts));
-    if (now.id !== begun.id) throw new UserError("Another job has begun since: platform job shows it.");
-    job = now;
-  }
+  const goesOn = `The ${begun.kind} goes on. Watch it: npm run plat -- platform job --follow. End it: platform job --cancel`;
+  const job = await watching(io, goesOn, async (wait) => {
+    let latest = begun;
+    let said = "";
+    for (let pauseMs = FIRST_POLL_MS; latest.state === "running"; pauseMs = Math.min(LONGEST_POLL_MS, pauseMs * 1.5)) {
+      const line = progress(latest);
+      if (line !== said) io.err(`${clean(line)}\n`);
+      said = line;
+      await wait(pauseMs);
+      const now = await ok(api.getBackupJob(opts));
+      if (now.id !== begun.id) throw new UserError("Another job has begun since: platform job shows it.");
+      latest = now;
+    }
+    return latest;
+  });
   await show(invocation, job);
   return job.state === "done" && job.findingsInAll === 0 ? 0 : 1;
 }

@@ -5,6 +5,7 @@ import { pagesOf, rowsOf, type AdminClient } from "../client/admin-client.ts";
 import { type Body, toJson } from "../terminal/values.ts";
 import type { Command, Invocation, Option } from "../command-line/command.ts";
 import { LIST_OPTIONS, readBounds } from "../command-line/listing.ts";
+import { watching } from "../terminal/stop.ts";
 import { type Column, createTable, recordLines } from "../terminal/table.ts";
 import { confirm, printRecord, sayDone, YES_OPTION } from "../command-line/print.ts";
 
@@ -96,11 +97,13 @@ async function begin(
 }
 
 async function waitFor(client: AdminClient, id: string, { io }: Invocation): Promise<void> {
-  for (let pauseMs = FIRST_POLL_MS; ; pauseMs = Math.min(LONGEST_POLL_MS, pauseMs * 1.5)) {
-    const { state } = await ok(api.getComparison(id, { pageSize: 1 }, client.opts));
-    if (state !== "running" && state !== "repairing") return;
-    await io.wait(pauseMs);
-  }
+  await watching(io, `It goes on: npm run plat -- media-consistency show ${id}`, async (wait) => {
+    for (let pauseMs = FIRST_POLL_MS; ; pauseMs = Math.min(LONGEST_POLL_MS, pauseMs * 1.5)) {
+      const { state } = await ok(api.getComparison(id, { pageSize: 1 }, client.opts));
+      if (state !== "running" && state !== "repairing") return;
+      await wait(pauseMs);
+    }
+  });
 }
 
 /** Follows the pages of the report, which carry the findings. */

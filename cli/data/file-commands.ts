@@ -79,7 +79,8 @@ const put: Command = {
       } finally {
         progress.end();
       }
-      sayDone(io, `${clean(path)} is stored: ${formatBytes(content.size)}, ${contentType}.`);
+      // The id too: with --json nothing is on the output if a later file fails.
+      sayDone(io, `${clean(path)} is stored as ${stored.at(-1)?.id}: ${formatBytes(content.size)}, ${contentType}.`);
       if (!options.has("json")) await io.out(`${stored.at(-1)?.id}\n`);
     }
     if (options.has("json")) await io.out(`${toJson(stored, 2)}\n`);

@@ -9,6 +9,7 @@ import { find, rowsOf } from "../client/admin-client.ts";
 import { printRows } from "../command-line/listing.ts";
 import { pagedListCommand } from "../command-line/patterns.ts";
 import { printRecord, sayDone } from "../command-line/print.ts";
+import { watching } from "../terminal/stop.ts";
 import type { Column } from "../terminal/table.ts";
 import { UsageError } from "../terminal/usage-error.ts";
 import { clean, formatBytes, readChoice, toJson } from "../terminal/values.ts";
@@ -167,11 +168,13 @@ const move: Command = {
       given === undefined
         ? await ok(api.readMove(tenant, opts))
         : await ok(api.moveTenant(tenant, given === "own" ? { shard: given, near } : { shard: Number(given) }, opts));
-    for (let pauseMs = FIRST_POLL_MS; options.has("wait") && !["cleaning", "done"].includes(now.state);) {
-      await io.wait(pauseMs);
-      pauseMs = Math.min(LONGEST_POLL_MS, pauseMs * 1.5);
-      now = await ok(api.readMove(tenant, opts));
-    }
+    await watching(io, `The move goes on: npm run plat -- tenant move ${clean(tenant)} --wait`, async (wait) => {
+      for (let pauseMs = FIRST_POLL_MS; options.has("wait") && !["cleaning", "done"].includes(now.state);) {
+        await wait(pauseMs);
+        pauseMs = Math.min(LONGEST_POLL_MS, pauseMs * 1.5);
+        now = await ok(api.readMove(tenant, opts));
+      }
+    });
     await printRecord(invocation, now);
   },
 };

@@ -1,4 +1,5 @@
 import { UserError } from "../../scripts/lib/user-error.ts";
+import type { Io } from "./io.ts";
 
 /** One Ctrl-C arrives several times: from the terminal, from npm, from npm's child. */
 const SAME_STOP_MS = 1_000;
@@ -40,4 +41,22 @@ export function stopOnSignal(onStop: () => void = () => {}): Stop {
       for (const name of SIGNALS) process.off(name, stop);
     },
   };
+}
+
+/** Watches work of the platform until Ctrl-C, which ends the watching alone: `goesOn` says so. */
+export async function watching<T>(
+  io: Pick<Io, "wait">,
+  goesOn: string,
+  watch: (wait: (ms: number) => Promise<void>) => Promise<T>,
+): Promise<T> {
+  const { signal, end } = stopOnSignal();
+  const stopped = new Promise<void>((done) => signal.addEventListener("abort", () => done(), { once: true }));
+  try {
+    return await watch(async (ms) => {
+      await Promise.race([io.wait(ms), stopped]);
+      if (signal.aborted) throw new Interrupted(goesOn);
+    });
+  } finally {
+    end();
+  }
 }
