@@ -90,14 +90,14 @@ describe("the operator's backups", () => {
 
   it("wait for what an object that was stopped may still delete, if its job was cancelled", async () => {
     const stub = env.BACKUP_JOB.getByName(unique("job"));
-    const asked = (id: string) => ({ id, kind: "verify", actor: "a", backup: "none", options: COPY }) as const;
+    const asked = (id: string) => ({ id, kind: "backup", actor: "a", backup: "none", options: COPY }) as const;
     const firstStepMs = async (id: string) => {
       const asking = Date.now();
       await stub.start(JSON.stringify(asked(id)));
       return ((await runInDurableObject(stub, (_, { storage }) => storage.getAlarm())) ?? asking) - asking;
     };
     await runInDurableObject(stub, (_, { storage }) =>
-      new JobTables(storage).begin(newJob(asked("stopped"), "check", Date.now())),
+      new JobTables(storage).begin(newJob(asked("stopped"), "index", Date.now())),
     );
     await evictDurableObject(stub);
     await stub.cancel();
@@ -108,6 +108,26 @@ describe("the operator's backups", () => {
     await firstStepMs("third");
     await stub.cancel();
     expect(await firstStepMs("fourth")).toBeLessThan(50_000);
+    await stub.cancel();
+  });
+
+  it("wait for what an object that was stopped may still delete, if the next one has ended its removal", async () => {
+    const stub = env.BACKUP_JOB.getByName(unique("job"));
+    const asked = (id: string, kind: "remove" | "verify") =>
+      ({ id, kind, actor: "a", backup: "none", options: COPY }) as const;
+    await runInDurableObject(stub, async (_, { storage }) => {
+      new JobTables(storage).begin(newJob(asked("stopped", "remove"), "manifests", Date.now()));
+      await storage.setAlarm(Date.now());
+    });
+    await evictDurableObject(stub);
+    await vi.waitFor(async () => expect(JSON.parse((await stub.read())!)).toMatchObject({ state: "done" }));
+    const firstStepMs = async (id: string) => {
+      const asking = Date.now();
+      await stub.start(JSON.stringify(asked(id, "verify")));
+      return ((await runInDurableObject(stub, (_, { storage }) => storage.getAlarm())) ?? asking) - asking;
+    };
+    expect(await firstStepMs("next")).toBeGreaterThan(50_000);
+    await runInDurableObject(stub, async (_, { storage }) => storage.deleteAll());
   });
 
   it("are recorded with the person who starts them, not with the person's application", async () => {

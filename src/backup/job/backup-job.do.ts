@@ -6,6 +6,10 @@ import { advance, pauseMs, type JobPorts } from "./run.ts";
 
 export type NewJob = Pick<JobRecord, "id" | "kind" | "actor" | "backup" | "options">;
 
+/** True if a late call of the job could delete a part of the next one's backup, or make a removed one seem whole. */
+const mayHarmLate = ({ kind, state, options }: JobRecord): boolean =>
+  kind === "remove" || (kind === "backup" && (options.keep !== null || state === "cancelled"));
+
 /**
  * The job of the backup service. There is one object, so one job runs at a time.
  *
@@ -18,14 +22,15 @@ export type NewJob = Pick<JobRecord, "id" | "kind" | "actor" | "backup" | "optio
  * step, for the case that the object is stopped. A step's result is stored with the job in one transaction; a step that
  * was not stored runs again, which does no harm (model/stage.ts). Steps do not overlap: the runtime runs one alarm at a
  * time, and the result of a step is dropped if the job has ended or is another one by then. Such a step deletes nothing
- * more (`stillRuns`). If the object was stopped during a step, a call of that step to R2 may still take effect. So if
- * the job is cancelled after that, the next one waits (`lateCallMs`).
+ * more (`stillRuns`). If the object was stopped during a step, a call of that step to R2 may still take effect. To a
+ * repeat of the step it does no harm, but it might delete what the next job writes. So after a job that deletes, and
+ * after a backup that was cancelled, the next one waits (`lateCallMs`).
  */
 export class BackupJob extends DurableObject {
   readonly #tables = new JobTables(this.ctx.storage);
   readonly #ports: JobPorts;
-  /** True if no earlier instance can have a step under way: a step ended in this one, or it began the job. */
-  #isAlone = false;
+  /** No call of an earlier instance takes effect from this time on. Undefined: this instance has run no job. */
+  #aloneFromMs: number | undefined;
 
   constructor(context: DurableObjectState, env: unknown, ports: JobPorts) {
     super(context, env as never);
@@ -42,9 +47,9 @@ export class BackupJob extends DurableObject {
     const nowMs = this.#ports.clock.nowMs();
     const job = newJob(wanted, this.#ports.stagesOf(wanted)[0]!.name, nowMs);
     this.#tables.begin(job);
-    const isLate = running?.state === "cancelled" && !this.#isAlone;
-    const firstMs = Math.max(nowMs, isLate ? (running.finishedAt ?? 0) + LIMITS.lateCallMs : 0);
-    this.#isAlone = firstMs === nowMs;
+    const aloneFromMs = this.#aloneFromMs ?? (running?.finishedAt ?? 0) + LIMITS.lateCallMs;
+    const firstMs = running !== undefined && mayHarmLate(running) ? Math.max(nowMs, aloneFromMs) : nowMs;
+    this.#aloneFromMs ??= firstMs;
     await this.ctx.storage.setAlarm(firstMs);
     return { started: true, job: JSON.stringify(job) };
   }
@@ -66,12 +71,13 @@ export class BackupJob extends DurableObject {
   override async alarm(): Promise<void> {
     const { clock, log, stagesOf } = this.#ports;
     const endMs = clock.nowMs() + LIMITS.runMs;
+    // A job that this instance has not begun was an earlier one's.
+    this.#aloneFromMs ??= clock.nowMs() + LIMITS.lateCallMs;
     await this.ctx.storage.setAlarm(clock.nowMs() + LIMITS.watchMs);
     for (;;) {
       const job = this.#tables.load();
       if (job?.state !== "running") return this.ctx.storage.deleteAlarm();
       const advanced = await advance(job, stagesOf(job), this.#tables, clock.nowMs(), log);
-      this.#isAlone = true;
       const now = this.#tables.load();
       // The job was cancelled meanwhile, and perhaps another one has begun.
       if (now?.id !== job.id || now.state !== "running") continue;
