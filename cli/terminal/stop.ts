@@ -12,6 +12,11 @@ export class Interrupted extends UserError {
   readonly exitCode = EXIT_CODE;
 }
 
+/** The terminal is gone. A failed write would end the program before its work is in order. */
+function ignoreFailedWrites(): void {
+  for (const stream of [process.stdout, process.stderr]) stream.removeAllListeners("error").on("error", () => {});
+}
+
 export interface Stop {
   /** Aborted by the first Ctrl-C. */
   readonly signal: AbortSignal;
@@ -20,19 +25,22 @@ export interface Stop {
 }
 
 /**
- * The first Ctrl-C, SIGTERM or end of the terminal aborts the signal, so that the work ends in order. A second one ends
- * the program at once.
+ * The first Ctrl-C, SIGTERM or end of the terminal aborts the signal, so that the work ends in order. A second Ctrl-C
+ * ends the program at once.
  */
 export function stopOnSignal(onStop: () => void = () => {}): Stop {
   const controller = new AbortController();
   let firstMs = 0;
   const stop = (name: NodeJS.Signals): void => {
-    if (controller.signal.aborted && performance.now() - firstMs > SAME_STOP_MS) process.exit(EXIT_CODE);
-    if (controller.signal.aborted) return;
+    if (controller.signal.aborted) {
+      // The script below npm repeats SIGTERM as long as npm is gone.
+      if (name === "SIGINT" && performance.now() - firstMs > SAME_STOP_MS) process.exit(EXIT_CODE);
+      return;
+    }
     firstMs = performance.now();
     controller.abort();
-    // Nobody reads on, and a failed write would end the program.
-    if (name !== "SIGHUP") onStop();
+    if (name === "SIGHUP") ignoreFailedWrites();
+    else onStop();
   };
   for (const name of SIGNALS) process.on(name, stop);
   return {

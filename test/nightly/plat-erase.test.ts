@@ -1,10 +1,14 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { rmSync } from "node:fs";
+import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { startMeddling, type Meddling } from "../acceptance/support/parties/meddling-proxy.ts";
 import { listEverything, listTopics } from "../acceptance/support/platform-lists.ts";
 import { plat, type Done } from "../acceptance/support/plat-command.ts";
 import { startPlatform, type Platform } from "../acceptance/support/process/platform.ts";
-import { npm, stopGroup } from "../acceptance/support/process/program.ts";
+import { npm, SHELL, stopGroup } from "../acceptance/support/process/program.ts";
+import { ROOT } from "../../scripts/lib/root.ts";
 import { newStateDir } from "../acceptance/support/process/state.ts";
 
 /** Uses other names, because the command must not assume the platform's name or path. */
@@ -319,6 +323,35 @@ describe("plat tenant erase", () => {
     expect((await done("tenant show sixth --json")).json()).toMatchObject({ disabled: true });
     expect((await run("client show sixth.app")).code).toBe(1);
     await done("tenant erase sixth --yes");
+  });
+
+  test("disables the tenant again where the terminal is gone", async () => {
+    await done("organization set seventh --name Seventh");
+    await done("tenant set seventh --organization seventh --name Seventh");
+    await done("tenant subscribe seventh platform");
+    await makeClient("seventh.app", "seventh", ["pubsub_publish", "pubsub.topic=*"]);
+    await call("POST", "/pubsub/v1/topics", await token("seventh.app"), { eventType: "orders" });
+    await done("tenant set seventh --disabled");
+    let isDeleted = false;
+    const proxy = await startMeddling(platform.url, (method, path) => {
+      if (isDeleted && !erase.killed) {
+        // What is said about the topic finds no reader.
+        for (const stream of [erase.stdout, erase.stderr]) stream.destroy();
+        erase.kill("SIGHUP");
+        // As below an npm that is gone, for longer than one Ctrl-C takes to arrive.
+        return sleep(1_500).then(() => void erase.kill("SIGTERM"));
+      }
+      isDeleted ||= method === "DELETE" && path.includes("/topics/seventh.app/");
+      return undefined;
+    });
+    const variables = { ...SHELL, ...NAMES, PLINTH_URL: `${proxy.url}/base` };
+    const args = ["scripts/plat.ts", "tenant", "erase", "seventh", "--yes"];
+    const erase = spawn(process.execPath, args, { cwd: ROOT, env: variables });
+    await once(erase, "close");
+    proxy.close();
+    expect(isDeleted).toBe(true);
+    expect((await done("tenant show seventh --json")).json()).toMatchObject({ disabled: true });
+    await done("tenant erase seventh --yes");
   });
 
   test("prints no secret", async () => {
