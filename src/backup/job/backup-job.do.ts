@@ -6,6 +6,9 @@ import { advance, pauseMs, type JobPorts } from "./run.ts";
 
 export type NewJob = Pick<JobRecord, "id" | "kind" | "actor" | "backup" | "options">;
 
+/** The key of the time from which on no call of an earlier instance takes effect. */
+const ALONE_FROM = "alone from";
+
 /** True if a late call of the job could delete a part of the next one's backup, or make a removed one seem whole. */
 const mayHarmLate = ({ kind, state, options }: JobRecord): boolean =>
   kind === "remove" || (kind === "backup" && (options.keep !== null || state === "cancelled"));
@@ -29,8 +32,8 @@ const mayHarmLate = ({ kind, state, options }: JobRecord): boolean =>
 export class BackupJob extends DurableObject {
   readonly #tables = new JobTables(this.ctx.storage);
   readonly #ports: JobPorts;
-  /** No call of an earlier instance takes effect from this time on. Undefined: this instance has run no job. */
-  #aloneFromMs: number | undefined;
+  /** True if this instance began the job, or has noted that an earlier one may have had a step under way. */
+  #isNoted = false;
 
   constructor(context: DurableObjectState, env: unknown, ports: JobPorts) {
     super(context, env as never);
@@ -47,10 +50,10 @@ export class BackupJob extends DurableObject {
     const nowMs = this.#ports.clock.nowMs();
     const job = newJob(wanted, this.#ports.stagesOf(wanted)[0]!.name, nowMs);
     this.#tables.begin(job);
-    const aloneFromMs = this.#aloneFromMs ?? (running?.finishedAt ?? 0) + LIMITS.lateCallMs;
-    const firstMs = running !== undefined && mayHarmLate(running) ? Math.max(nowMs, aloneFromMs) : nowMs;
-    this.#aloneFromMs ??= firstMs;
-    await this.ctx.storage.setAlarm(firstMs);
+    this.#isNoted = true;
+    const aloneFromMs = this.ctx.storage.kv.get<number>(ALONE_FROM) ?? 0;
+    const isLate = running !== undefined && mayHarmLate(running);
+    await this.ctx.storage.setAlarm(isLate ? Math.max(nowMs, aloneFromMs) : nowMs);
     return { started: true, job: JSON.stringify(job) };
   }
 
@@ -62,6 +65,7 @@ export class BackupJob extends DurableObject {
   async cancel(): Promise<string | undefined> {
     const job = this.#tables.load();
     if (job?.state !== "running") return job && JSON.stringify(job);
+    this.#noteEarlier();
     const cancelled: JobRecord = { ...job, state: "cancelled", finishedAt: this.#ports.clock.nowMs() };
     this.#tables.store(cancelled, {});
     await this.ctx.storage.deleteAlarm();
@@ -71,8 +75,7 @@ export class BackupJob extends DurableObject {
   override async alarm(): Promise<void> {
     const { clock, log, stagesOf } = this.#ports;
     const endMs = clock.nowMs() + LIMITS.runMs;
-    // A job that this instance has not begun was an earlier one's.
-    this.#aloneFromMs ??= clock.nowMs() + LIMITS.lateCallMs;
+    this.#noteEarlier();
     await this.ctx.storage.setAlarm(clock.nowMs() + LIMITS.watchMs);
     for (;;) {
       const job = this.#tables.load();
@@ -86,5 +89,11 @@ export class BackupJob extends DurableObject {
       const waitMs = pauseMs(advanced.job);
       if (waitMs > 0 || clock.nowMs() > endMs) return this.ctx.storage.setAlarm(clock.nowMs() + waitMs);
     }
+  }
+
+  /** Notes until when calls of an earlier instance may take effect, if the job was its. */
+  #noteEarlier(): void {
+    if (!this.#isNoted) this.ctx.storage.kv.put(ALONE_FROM, this.#ports.clock.nowMs() + LIMITS.lateCallMs);
+    this.#isNoted = true;
   }
 }
