@@ -164,8 +164,9 @@ export default function Palette({ close }: { readonly close: () => void }) {
                     {found.map(({ href, name, id }) => (
                       <ListBoxItem key={href} id={href} textValue={`${name} ${id}`}>
                         <Icon aria-hidden size={16} />
-                        {name}
-                        {id !== name && <code className="muted">{id}</code>}
+                        <span>
+                          <bdi>{name}</bdi> {id !== name && <code className="muted">{id}</code>}
+                        </span>
                       </ListBoxItem>
                     ))}
                   </ListBoxSection>

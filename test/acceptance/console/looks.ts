@@ -129,6 +129,19 @@ export function everyPageSuite(stage: () => Stage): void {
       }
     });
 
+    test("shows a very long name with its icon and id in the palette", async () => {
+      const long = { organization: "demo", name: "Donaudampfschiff".repeat(7) };
+      expect((await stage().operate("PUT", "tenants/donau", long)).status).toBe(201);
+      const page = await stage().open({ viewport: { width: 360, height: 740 } });
+      await page.getByRole("button", { name: "Find anything" }).click();
+      await page.getByRole("searchbox").fill("donau");
+      const found = page.getByRole("option", { name: /^Donaudampfschiff/ });
+      await found.waitFor();
+      expect((await found.locator("svg").boundingBox())?.width).toBe(16);
+      const [name, id] = [await found.locator("bdi").boundingBox(), await found.locator("code").boundingBox()];
+      expect(id?.height).toBeLessThan((name?.height ?? 0) / 2);
+    });
+
     test("fits a screen of 360 pixels, where the navigation is a drawer", async () => {
       const page = await stage().open({ viewport: { width: 360, height: 740 } });
       for (const name of PAGES) {

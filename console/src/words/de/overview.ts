@@ -3,12 +3,12 @@ import type * as en from "../en/overview.ts";
 
 export const overview: Same<typeof en.overview> = {
   title: "Übersicht",
-  lead: "Was die Plattform tut, und was Sie braucht.",
+  lead: "Was die Plattform tut, und was Ihre Aufmerksamkeit braucht.",
   leadOfTenant: "Was dieser Mandant tut.",
   span: "Zeitraum",
   spans: { hour: "Eine Stunde", day: "Ein Tag", month: "Ein Monat" },
   attention: "Braucht Sie",
-  allWell: "Nichts braucht Sie. Alle Prüfungen der Plattform sind in Ordnung.",
+  allWell: "Nichts braucht Ihre Aufmerksamkeit. Alle Prüfungen der Plattform sind in Ordnung.",
   accountBlocked: (until) =>
     `Zu viele falsche Passwörter: das Konto ist bis ${until} gesperrt. Entsperren Sie es, wenn die Person fragt.`,
   quotaFull: (percent) =>
