@@ -536,6 +536,8 @@ export const SCHEMAS: Readonly<Record<string, Named>> = {
   },
 };
 
+export const ENDED_LIMIT =
+  "An organization's administrators end the tokens of at most 5,000 clients and members an hour; the next one is 429.";
 const roles = { roles: "Names of roles; the user gets their scopes." };
 
 const invitationsOf = (owner: string): Readonly<Record<string, Entry>> => {
@@ -646,7 +648,7 @@ export const RESOURCES: Readonly<Record<string, Entry>> = {
     ids: ["TenantMember", "TenantMembers"],
     tag: TAGS.users,
     what: "A member is a user who gets tokens for the tenant. Roles say with which scopes.",
-    removal: "The user's tokens for the tenant are revoked.",
+    removal: `The user's tokens for the tenant are revoked. ${ENDED_LIMIT}`,
     fields: roles,
     example: { roles: ["editor"] },
     parent: "There is no such tenant, or no such user.",
@@ -658,7 +660,7 @@ export const RESOURCES: Readonly<Record<string, Entry>> = {
     ids: ["OrganizationMember", "OrganizationMembers"],
     tag: TAGS.users,
     what: "A member is a user who gets tokens for the organization. Roles say with which scopes.",
-    removal: "The user's tokens for the organization are revoked.",
+    removal: `The user's tokens for the organization are revoked. ${ENDED_LIMIT}`,
     fields: roles,
     example: { roles: ["editor"] },
     parent: "There is no such organization, or no such user.",
@@ -691,8 +693,8 @@ export const RESOURCES: Readonly<Record<string, Entry>> = {
     what: "A client is an application that gets tokens. It owns the topics and files that it creates.",
     about:
       "A confidential client without a secret gets one, shown only in this answer. Changing the name, " +
-      "tenant or secret, or disabling it, revokes its tokens.",
-    removal: "Its push subscriptions and tokens are removed too. Only a client without topics and files.",
+      `tenant or secret, or disabling it, revokes its tokens. ${ENDED_LIMIT}`,
+    removal: `Its push subscriptions and tokens are removed too. Only a client without topics and files. ${ENDED_LIMIT}`,
     fields: {
       name: "Owns topics and files, `<project>.<app>`; default: the id. No other client may have it.",
       displayName: "Its name on pages for people; default: `name`.",

@@ -4,7 +4,7 @@ import { bool, int, list, obj, oneOf, orNull, ref, str, time, uri, type Schema }
 import { BACKUP_ENTRIES, BACKUP_SCHEMAS } from "./admin-backups.ts";
 import { RESTORE_ENTRIES, RESTORE_SCHEMAS } from "./admin-restore.ts";
 import { METRICS_ENTRIES, METRICS_SCHEMAS } from "./admin-metrics.ts";
-import { RESOURCES, SCHEMAS, TAGS } from "./admin-resources.ts";
+import { ENDED_LIMIT, RESOURCES, SCHEMAS, TAGS } from "./admin-resources.ts";
 import { FILE_ENTRIES, FILE_PARAMETERS, FILE_SCHEMAS } from "./admin-files.ts";
 import { TOPIC_ENTRIES, TOPIC_SCHEMAS } from "./admin-topics.ts";
 
@@ -717,7 +717,7 @@ export const admin: ServiceEntries = {
     },
     "POST /clients/{clientId}/revoke": revoke(
       "revokeClient",
-      "The client stays registered and gets new tokens at once.",
+      `The client stays registered and gets new tokens at once. ${ENDED_LIMIT}`,
       true,
     ),
     "POST /users/{email}/revoke": revoke(

@@ -33,13 +33,20 @@ export function createOperated(deps: OAuthDeps & Parts) {
   return {
     /**
      * Revokes all that a client, tenant, user or session got by its records until now, in the caller's transaction.
-     * `if changed`: only if the statement before it changed a row.
+     * `if changed`: only if the statement before it changed a row. `organization`: the one whose administrator does it.
      */
-    revokeStatement: (kind: OwnerKind, key: string, nowMs: number, when: "always" | "if changed") =>
-      stores.trust.revokeStatement(kind, key, allExpiredSec(nowMs), when),
+    revokeStatement: (
+      kind: OwnerKind,
+      key: string,
+      nowMs: number,
+      when: "always" | "if changed",
+      organization?: string,
+    ) => stores.trust.revokeStatement(kind, key, allExpiredSec(nowMs), when, organization),
+    endedGuard: stores.trust.endedGuard,
+    hasEndedMost: stores.trust.hasEndedMost,
     /** Revokes a user's tokens for one tenant or organization, if the statement before it changed a row. */
-    revokeInPlaceStatement: (email: string, kind: PlaceKind, id: string, nowMs: number) =>
-      stores.trust.revokeInPlaceStatement(email, kind, id, allExpiredSec(nowMs)),
+    revokeInPlaceStatement: (email: string, kind: PlaceKind, id: string, nowMs: number, organization?: string) =>
+      stores.trust.revokeInPlaceStatement(email, kind, id, allExpiredSec(nowMs), organization),
     /** Revokes the tokens for an organization of its members, in the transaction that removes it. */
     revokeClientsStatement: (tenant: string, nowMs: number) =>
       stores.trust.revokeClientsStatement(tenant, allExpiredSec(nowMs)),

@@ -8,9 +8,19 @@ export type OwnerKind = "client" | "tenant" | "user" | "session";
 export interface OAuthPort {
   /**
    * Revokes everything that a client, tenant, user or session got until now. `if changed`: only if the statement before
-   * it changed a row.
+   * it changed a row. `organization`: the one whose administrator does it, for `endedGuard`.
    */
-  revokeStatement(kind: OwnerKind, key: string, nowMs: number, when: "always" | "if changed"): D1PreparedStatement;
+  revokeStatement(
+    kind: OwnerKind,
+    key: string,
+    nowMs: number,
+    when: "always" | "if changed",
+    organization?: string,
+  ): D1PreparedStatement;
+  /** Fails the transaction if an organization's administrators have revoked more within an hour than they may. */
+  endedGuard(organization: string): D1PreparedStatement;
+  /** True if they have revoked as much as they may. */
+  hasEndedMost(organization: string): Promise<boolean>;
   /**
    * Revokes what a user got until now for one tenant or organization, if the statement before it changed a row. Tokens
    * for other places stay.
@@ -20,6 +30,7 @@ export interface OAuthPort {
     kind: "tenant" | "organization",
     id: string,
     nowMs: number,
+    organization?: string,
   ): D1PreparedStatement;
   /** Revokes everything that the clients of a tenant got until now, for whatever tenant. */
   revokeClientsStatement(tenant: string, nowMs: number): D1PreparedStatement;
@@ -45,7 +56,13 @@ export interface OAuthPort {
    * Revokes everything in transactions of its own; the first one writes the audit row. `more`: everything is revoked,
    * but one request could not remove all grants.
    */
-  revokeAll(kind: OwnerKind, id: string, nowMs: number, record: AuditRecord | undefined): Promise<"ended" | "more">;
+  revokeAll(
+    kind: OwnerKind,
+    id: string,
+    nowMs: number,
+    record: AuditRecord | undefined,
+    by?: { readonly organization?: string | undefined },
+  ): Promise<"ended" | "more">;
   /** Removes grants in other databases, of a user who was signed out. On a platform of one database it does nothing. */
   endElsewhere(email: string): Promise<unknown>;
   /** Removes the rest of a user who was signed out, in every database. */

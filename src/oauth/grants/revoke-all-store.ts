@@ -16,6 +16,14 @@ export interface CleanupStep {
   readonly exceeds: D1PreparedStatement;
 }
 
+/** The limits that a revocation counts for. */
+export interface RevokedBy {
+  /** The user of a session, if known. */
+  readonly email?: string | undefined;
+  /** The organization whose administrator revokes. */
+  readonly organization?: string | undefined;
+}
+
 /** Transactions of one request. */
 const MAX_STEPS = 20;
 
@@ -70,7 +78,7 @@ export type RevokeAllStore = ReturnType<typeof createRevokeAllStore>;
  */
 export function createRevokeAllStore(
   db: D1Database,
-  trust: Pick<TrustStore, "revokeStatement" | "revokeSessionStatement" | "addStatement">,
+  trust: Pick<TrustStore, "revokeStatement" | "revokeSessionStatement" | "addStatement" | "endedGuard">,
   audit: AuditTrail,
 ) {
   const signOutStatement = (email: string, nowMs: number): D1PreparedStatement =>
@@ -112,15 +120,14 @@ export function createRevokeAllStore(
     cleanupStep,
     /**
      * `more`: access tokens are revoked, but grants remain. They are invalid if a user was signed out; else they give
-     * new tokens until a repeated call removes them. `email`: the user of a session, if known. `grants`: of a session,
-     * elsewhere; they are revoked here.
+     * new tokens until a repeated call removes them. `grants`: of a session, elsewhere; they are revoked here.
      */
     revokeAll: (
       kind: OwnerKind,
       key: string,
       nowMs: number,
       record: AuditRecord | undefined,
-      email?: string,
+      { email, organization }: RevokedBy = {},
       grants: readonly RevokedGrant[] = [],
     ): Promise<"ended" | "more"> => {
       const revoked = grants.map((grant) => grantRevocation(grant, nowMs));
@@ -128,10 +135,11 @@ export function createRevokeAllStore(
       const revoke =
         kind === "session"
           ? trust.revokeSessionStatement(key, email, expiresSec)
-          : trust.revokeStatement(kind, key, expiresSec, "always");
+          : trust.revokeStatement(kind, key, expiresSec, "always", organization);
       const beside = (step: number): readonly D1PreparedStatement[] => [
         ...(step === 0 && kind === "user" ? [signOutStatement(key, nowMs)] : []),
         ...(step === 0 || kind !== "user" ? [revoke] : []),
+        ...(step === 0 && organization !== undefined ? [trust.endedGuard(organization)] : []),
         ...(step === 0 && record !== undefined ? [audit.statement("always", record)] : []),
         ...(step === 0 && revoked.length > 0 ? [trust.addStatement(revoked)] : []),
       ];

@@ -2,7 +2,7 @@ import type { AuditRecord } from "../../platform/ports/audit.ts";
 import { describeError, type Log } from "../../platform/runtime/log.ts";
 import type { OwnerKind } from "../tokens/trust-store.ts";
 import type { Elsewhere } from "../homes/elsewhere.ts";
-import { MOST_ENDED_SESSIONS, type RevokeAllStore } from "./revoke-all-store.ts";
+import { MOST_ENDED_SESSIONS, type RevokeAllStore, type RevokedBy } from "./revoke-all-store.ts";
 
 const MANY = `over ${MOST_ENDED_SESSIONS} sessions of the person ended within an hour: all of them end`;
 
@@ -21,7 +21,7 @@ export function createRevokeAll(store: RevokeAllStore, elsewhere: Elsewhere, log
         return "ended";
       }
       const first = step === 0 ? record : undefined;
-      const ended = await store.revokeAll("session", sid, nowMs, first, email, grants);
+      const ended = await store.revokeAll("session", sid, nowMs, first, { email }, grants);
       if (ended === "more") return ended;
       await elsewhere.removeOfSession(sid, grants);
     }
@@ -60,18 +60,19 @@ export function createRevokeAll(store: RevokeAllStore, elsewhere: Elsewhere, log
       key: string,
       nowMs: number,
       record: AuditRecord | undefined,
-      email?: string,
+      by: RevokedBy = {},
     ): Promise<"ended" | "more"> {
+      const { email } = by;
       if (kind === "session")
         return email !== undefined && (await store.hasEndedMany(email))
           ? revokeUser(email, nowMs, record && { ...record, reason: MANY })
           : revokeSession(key, nowMs, record, email);
       if (kind === "user") return revokeUser(key, nowMs, record);
       await elsewhere.end(kind, key);
-      let ended = await store.revokeAll(kind, key, nowMs, record);
+      let ended = await store.revokeAll(kind, key, nowMs, record, by);
       let left = await elsewhere.end(kind, key);
       for (let step = 0; step < MAX_STEPS && left.removed > 0; step++) {
-        ended = await store.revokeAll(kind, key, nowMs, undefined);
+        ended = await store.revokeAll(kind, key, nowMs, undefined, by);
         left = await elsewhere.end(kind, key);
       }
       return left.mayHaveMore ? "more" : ended;

@@ -20,6 +20,9 @@ import { ACCESS_TOKEN_LIFETIME_SEC } from "./lifetimes.ts";
  * end very many of their sessions end nothing of others. Each costs a sign-in and lives for an hour, and a person has
  * 1,000 of them at most (grants/revoke-all.ts).
  *
+ * The rows that an organization's administrators make are 5,000 at most (trust-store.ts), since no cut-off but the last
+ * includes them.
+ *
  * Counting reads every row. So one row remembers a count and the newest number at that time: numbers only grow, so the
  * difference to the newest one bounds the number of rows since. It counts milliseconds too, so a count of fewer rows
  * than the bound is made again after some seconds to minutes, by the next revocation.
@@ -66,7 +69,7 @@ const SQL = {
       FROM revocation_bound AS bound CROSS JOIN revocation AS row
       WHERE bound.id = 1 AND bound.living > ?1 AND row.expires_sec > ${NOW_SEC}
         AND row.expires_sec <= ${NOW_SEC} + ${ACCESS_TOKEN_LIFETIME_SEC} AND row.client IS NOT NULL
-        AND row.kind <> 'session'
+        AND row.kind IN ('token', 'grant')
       GROUP BY name HAVING count(*) > ?2)`,
   cutOffClients: `
     INSERT OR REPLACE INTO revocation (seq, kind, key, until_ms, expires_sec)

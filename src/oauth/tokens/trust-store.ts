@@ -54,6 +54,10 @@ export interface TrustUpdate {
 export const accessKey = (email: string, clientId: string): string => `${clientId} of ${email}`;
 /** Names the rows of a person's sessions that ended, in the column `client`. No client has such an id. */
 export const endedSessionsKey = (email: string): string => `~session of ${email}`;
+/** Names the rows that an organization's administrators made, likewise. */
+export const endedByKey = (organization: string): string => `~organization of ${organization}`;
+/** Our choice: it takes access from a whole department, and twenty organizations are far from the platform's bound. */
+export const MOST_ENDED_BY_ORGANIZATION = 5_000;
 /** The column of a membership, and the word for it in a key. */
 const PLACE = { tenant: "tenant", organization: "org" } as const;
 export type PlaceKind = keyof typeof PLACE;
@@ -81,8 +85,11 @@ const REVOKE = `
   FROM json_each(?1)
   RETURNING seq, kind, key, until_ms AS untilMs, expires_sec AS expiresSec`;
 const REVOKE_OWNER = `
-  INSERT OR REPLACE INTO revocation (seq, kind, key, until_ms, expires_sec)
-  SELECT ${NEXT_REVOCATION}, ?1, ?2, ${DATABASE_NOW_MS}, ?3`;
+  INSERT OR REPLACE INTO revocation (seq, kind, key, until_ms, expires_sec, client)
+  SELECT ${NEXT_REVOCATION}, ?1, ?2, ${DATABASE_NOW_MS}, ?3, ?4`;
+const ENDED_BY = `
+  (SELECT count(*) FROM (SELECT 1 FROM revocation
+    WHERE client = ?1 AND expires_sec > unixepoch() LIMIT ${MOST_ENDED_BY_ORGANIZATION + 1}))`;
 const REVOKE_SESSION = `
   INSERT OR REPLACE INTO revocation (seq, kind, key, until_ms, expires_sec, client)
   SELECT ${NEXT_REVOCATION}, 'session', ?1, ${DATABASE_NOW_MS}, ?2, ?3`;
@@ -109,6 +116,9 @@ export type TrustStore = ReturnType<typeof createTrustStore>;
 
 const addStatement = (db: D1Database, revocations: readonly NewRevocation[]): D1PreparedStatement =>
   db.prepare(REVOKE).bind(JSON.stringify(revocations));
+
+const familyOf = (organization?: string): string | null =>
+  organization === undefined ? null : endedByKey(organization);
 
 /** Signing keys and revocations: they decide whether a token is the platform's own and still valid. */
 export const createTrustStore = (db: D1Database, bound = createRevocationCollapseStore(db)) => ({
@@ -141,15 +151,32 @@ export const createTrustStore = (db: D1Database, bound = createRevocationCollaps
   },
   /**
    * Revokes every token issued from the owner's records up to now, in the transaction that changes the records. `if
-   * changed`: only if the statement before it changed a row.
+   * changed`: only if the statement before it changed a row. `organization`: the one whose administrator does it.
    */
   revokeStatement: (
     kind: OwnerKind,
     key: string,
     expiresSec: number,
     when: "always" | "if changed",
+    organization?: string,
   ): D1PreparedStatement =>
-    db.prepare(when === "always" ? REVOKE_OWNER : `${REVOKE_OWNER} WHERE changes() > 0`).bind(kind, key, expiresSec),
+    db
+      .prepare(when === "always" ? REVOKE_OWNER : `${REVOKE_OWNER} WHERE changes() > 0`)
+      .bind(kind, key, expiresSec, familyOf(organization)),
+  /**
+   * Fails, and so rolls its transaction back, if an organization's administrators have made more living rows than they
+   * may. They write clients and members as often as they like, and must not end the tokens of others by that.
+   */
+  endedGuard: (organization: string): D1PreparedStatement =>
+    db
+      .prepare(`SELECT json(iif(${ENDED_BY} <= ${MOST_ENDED_BY_ORGANIZATION}, '1', 'too many'))`)
+      .bind(endedByKey(organization)),
+  /** True if they have made as many as they may. */
+  hasEndedMost: async (organization: string): Promise<boolean> =>
+    (await db
+      .prepare(`SELECT 1 WHERE ${ENDED_BY} >= ${MOST_ENDED_BY_ORGANIZATION}`)
+      .bind(endedByKey(organization))
+      .first()) !== null,
   /** The same for a session. `email`: its person, if known, so that the person's can be counted. */
   revokeSessionStatement: (sid: string, email: string | undefined, expiresSec: number): D1PreparedStatement =>
     db.prepare(REVOKE_SESSION).bind(sid, expiresSec, email === undefined ? null : endedSessionsKey(email)),
@@ -160,8 +187,16 @@ export const createTrustStore = (db: D1Database, bound = createRevocationCollaps
    * Revokes the user's tokens for one tenant or organization, if the statement before it changed a row. Roles count
    * only there, and whoever gives and takes them there must not end what others gave elsewhere.
    */
-  revokeInPlaceStatement: (email: string, kind: PlaceKind, id: string, expiresSec: number): D1PreparedStatement =>
-    db.prepare(`${REVOKE_OWNER} WHERE changes() > 0`).bind("user", placeKey(email, kind, id), expiresSec),
+  revokeInPlaceStatement: (
+    email: string,
+    kind: PlaceKind,
+    id: string,
+    expiresSec: number,
+    organization?: string,
+  ): D1PreparedStatement =>
+    db
+      .prepare(`${REVOKE_OWNER} WHERE changes() > 0`)
+      .bind("user", placeKey(email, kind, id), expiresSec, familyOf(organization)),
   /** Revokes every token of the tenant's clients, whichever tenant it is for. */
   revokeClientsStatement: (tenant: string, expiresSec: number): D1PreparedStatement =>
     db.prepare(REVOKE_CLIENTS).bind(tenant, expiresSec),

@@ -11,7 +11,7 @@ import {
 import { grantFamily, tokenRevocation } from "../../../src/oauth/tokens/revoked-tokens-store.ts";
 import { RevocationTable } from "../../../src/oauth/tokens/revocation-table.ts";
 import { makeKey } from "../../../src/oauth/tokens/signing-key.ts";
-import { accessKey, createTrustStore } from "../../../src/oauth/tokens/trust-store.ts";
+import { accessKey, createTrustStore, endedByKey } from "../../../src/oauth/tokens/trust-store.ts";
 import { createTrust } from "../../../src/oauth/tokens/trust.ts";
 import { systemClock } from "../../../src/platform/runtime/clock.ts";
 import { halfSipHash } from "../../../src/platform/secrets/half-sip-hash.ts";
@@ -156,6 +156,16 @@ describe("Too many revocations of the platform", () => {
     expect(await isRevoked({ ...ada, grantId: "another", userAsOfMs: Date.now() + 1_000 })).toBe(false);
     expect(await isRevoked({ clientId: "large", user: "zoe@a.example" })).toBe(false);
     expect(await isRevoked({ clientId: "small", user: "ada@a.example" })).toBe(false);
+  });
+
+  it("leave the rows of an organization's administrators, which have a family of another meaning", async () => {
+    await insert([...some(20, { kind: "client" }, "gone"), ...some(3, { kind: "client" }, "left")]);
+    await env.DB.prepare("UPDATE revocation SET client = ?1 WHERE key LIKE 'gone%'").bind(endedByKey("acme")).run();
+    await insert(some(20, { issuedTo: "large" }));
+    expect(await collapse()).toEqual({ people: 0, clients: ["large"], all: false });
+    expect(await isRevoked({ clientId: "gone-3" })).toBe(true);
+    expect((await names("kind = 'client'")).length).toBe(24);
+    expect(await names("kind = 'grant'")).toEqual([]);
   });
 
   it("keep the rows of a person's grants whose tokens may still be being issued", async () => {

@@ -7,7 +7,14 @@ import type { BuiltIn } from "../../../platform/model/built-in.ts";
 import type { Names } from "../../../platform/model/names.ts";
 import { SESSION_ID, SESSION_ID_RULE } from "../../../platform/model/session-id.ts";
 import { email, clientIdentifier, tenantId } from "../../model/fields.ts";
-import { holds, ownsClient, ownsTenant, tenantOperator, type TenantOperator } from "../shared/within-organization.ts";
+import {
+  holds,
+  ownsClient,
+  ownsTenant,
+  refuseManyEnded,
+  tenantOperator,
+  type TenantOperator,
+} from "../shared/within-organization.ts";
 import type { OAuthPort, OwnerKind } from "../../model/ports.ts";
 import type { Params } from "../shared/resource.ts";
 
@@ -65,7 +72,7 @@ interface Deps {
   readonly db: D1Database;
   readonly builtIn: BuiltIn;
   readonly names: Names;
-  readonly oauth: Pick<OAuthPort, "revokeAll" | "sessionsEnded">;
+  readonly oauth: Pick<OAuthPort, "revokeAll" | "sessionsEnded" | "hasEndedMost">;
   recordsChanged(): void;
 }
 
@@ -83,11 +90,20 @@ export const revocationRoutes = (deps: Deps): readonly Route[] =>
         const by = tenantOperator(call.principal, deps.names, "run");
         if (by !== undefined && !(await isOwn(kind, id, by, deps.db))) return noSuch(kind);
         if (exists !== undefined && !(await isThere(exists, id, kind, deps))) return noSuch(kind);
+        // Tenants are few: only the platform's operators make them.
+        const counted = kind === "client" ? by : undefined;
+        const refuse = async () => counted && refuseManyEnded(counted, deps.oauth);
+        const refused = await refuse();
+        if (refused !== undefined) return refused;
         const { nowMs, requestId, principal } = call;
         const made = { atMs: nowMs, requestId, actor: actorOf(principal), subject: `${collection}/${id}` };
         try {
           const record = { ...made, action: "revoke", outcome: "done", reason: "" } as const;
-          return (await revokeAll(kind, id, nowMs, record, deps.oauth)) ?? empty(204);
+          return (await revokeAll(kind, id, nowMs, record, deps.oauth, counted)) ?? empty(204);
+        } catch (thrown) {
+          const cause = await refuse();
+          if (cause !== undefined) return cause;
+          throw thrown;
         } finally {
           // A revocation that failed may have been stored.
           deps.recordsChanged();
@@ -123,8 +139,9 @@ export async function revokeAll(
   nowMs: number,
   record: AuditRecord,
   oauth: Pick<OAuthPort, "revokeAll">,
+  by?: TenantOperator,
 ): Promise<Problem | undefined> {
-  if ((await oauth.revokeAll(kind, id, nowMs, record)) === "ended") return undefined;
+  if ((await oauth.revokeAll(kind, id, nowMs, record, by)) === "ended") return undefined;
   const message =
     "Access tokens are revoked, but one request cannot remove all refresh tokens. Repeat it to remove the rest.";
   return problem("service_temporarily_unavailable", message, { headers: { "retry-after": "1" } });
@@ -137,7 +154,8 @@ export async function revokeManyFirst(
   nowMs: number,
   record: AuditRecord,
   oauth: Pick<OAuthPort, "revokeAll" | "cleanupStep">,
+  by?: TenantOperator,
 ): Promise<Problem | undefined> {
   const isMany = (await oauth.cleanupStep(kind, id, nowMs).exceeds.first()) !== null;
-  return isMany ? revokeAll(kind, id, nowMs, { ...record, action: "revoke" }, oauth) : undefined;
+  return isMany ? revokeAll(kind, id, nowMs, { ...record, action: "revoke" }, oauth, by) : undefined;
 }

@@ -150,18 +150,18 @@ export function members(owner: OwnerNoun, deps: Deps): Resource<z.output<typeof 
     logged: { roles: { list: "roles" } },
     validate: ({ params: { id, email: address }, body: { roles } }) =>
       refuseFaults(db.prepare(sql.faults).bind(id, address, JSON.stringify(roles))),
-    put({ params: { id = "", email: address = "" }, body, nowMs }, write) {
+    put({ params: { id = "", email: address = "" }, body, nowMs, by }, write) {
       const roles = JSON.stringify(body.roles);
       return write([
         db.prepare(sql.upsert).bind(id, address, nowMs),
         db.prepare(sql.dropOtherRoles).bind(id, address, roles),
-        oauth.revokeInPlaceStatement(address, owner, id, nowMs),
+        oauth.revokeInPlaceStatement(address, owner, id, nowMs, by?.organization),
         db.prepare(sql.addRoles).bind(id, address, roles),
       ]);
     },
-    remove: ({ params: { id = "", email: address = "" }, nowMs }, remove) =>
+    remove: ({ params: { id = "", email: address = "" }, nowMs, by }, remove) =>
       remove(db.prepare(sql.delete).bind(id, address), {
-        after: oauth.revokeInPlaceStatement(address, owner, id, nowMs),
+        after: oauth.revokeInPlaceStatement(address, owner, id, nowMs, by?.organization),
       }),
     within: {
       owns: ({ id = "" }, organization) => (isTenant ? ownsTenant(id, organization) : isOrganization(id, organization)),

@@ -16,7 +16,14 @@ import type { Schema } from "../../../http/input/validate.ts";
 import { searchText, tenantId } from "../../model/fields.ts";
 import { rowStatement } from "../../audit/change-store.ts";
 import { listRecordOf, recordOf } from "../../audit/record.ts";
-import { beyondOrganization, guard, holds, tenantOperator, type TenantOperator } from "./within-organization.ts";
+import {
+  beyondOrganization,
+  guard,
+  holds,
+  refuseManyEnded,
+  tenantOperator,
+  type TenantOperator,
+} from "./within-organization.ts";
 import type { Change, PageRequest, Params, Resource, ResourceDeps, Row, WriteWithAudit, Written } from "./resource.ts";
 
 const NO_PARAMS: Schema<Params> = z.object({});
@@ -119,15 +126,18 @@ async function list<B>(
 
 async function put<B>(call: AdminCall<B | undefined>, resource: Resource<B>, deps: ResourceDeps): Promise<Answer> {
   const { params, body, nowMs, url } = call;
-  const change: Change<B> = { params, body: body ?? ({} as B), nowMs, origin: url.origin, call };
   const by = tenantOperator(call.principal, deps.names, "run");
+  const change: Change<B> = { params, body: body ?? ({} as B), nowMs, origin: url.origin, call, by };
   const permitted = by && resource.within?.change?.permits(change, by.organization);
   const validate = async () => (by && (await refuseWithin(change, by, resource, deps))) ?? resource.validate?.(change);
   const refused = await validate();
   if (refused !== undefined) return refused;
-  return writeOrExplain(call, resource, deps, validate, async () => {
-    const first = permitted === undefined ? [] : [guard(deps.db, permitted)];
-    const write: WriteWithAudit = (statements) => writeWithAudit(call, resource, deps, first, statements);
+  return writeOrExplain(call, resource, deps, by, validate, async () => {
+    const guards = {
+      first: permitted === undefined ? [] : [guard(deps.db, permitted)],
+      last: guardEnded(by, deps),
+    };
+    const write: WriteWithAudit = (statements) => writeWithAudit(call, resource, deps, guards, statements);
     const written = await resource.put(change, write);
     const { isNew, row, shownOnce } = written;
     const headers: Record<string, string> = shownOnce === undefined ? {} : { "cache-control": "no-store" };
@@ -154,13 +164,14 @@ async function writeWithAudit<B>(
   call: AdminCall<unknown>,
   resource: Resource<B>,
   { db, audit }: ResourceDeps,
-  first: readonly D1PreparedStatement[],
+  { first, last }: Readonly<Record<"first" | "last", readonly D1PreparedStatement[]>>,
   statements: readonly D1PreparedStatement[],
 ): Promise<Written> {
   const query = resource.row(call.params);
   const found = rowStatement(db, query);
   const { before, row, end } = audit.change("put", recordOf(call, "put", resource), query, resource.logged);
-  const results = (await db.batch<Row>([...first, found, before, ...statements, row, end, found])).slice(first.length);
+  const batch = [...first, found, before, ...statements, row, end, ...last, found];
+  const results = (await db.batch<Row>(batch)).slice(first.length);
   const after = results.at(-1)?.results[0];
   if (after === undefined) throw new Error(`${resource.noun} is missing after it was written`);
   const changes = results.slice(2, 2 + statements.length).map(({ meta }) => meta.changes);
@@ -182,13 +193,22 @@ async function remove<B>(call: AdminCall<unknown>, resource: Resource<B>, deps: 
   const refused = await validate();
   if (refused !== undefined) return refused;
   const record = recordOf(call, "delete", resource);
-  return writeOrExplain(call, resource, deps, validate, async () => {
+  return writeOrExplain(call, resource, deps, by, validate, async () => {
     const removed = await resource.remove(
-      { params, nowMs, record, call },
+      { params, nowMs, record, call, by },
       async (removal, { before = [], after } = {}) => {
         const audit = deps.audit.change("delete", record, resource.row(params), resource.logged);
         const behind = after === undefined ? [] : [after];
-        const statements = [...first, audit.before, ...before, removal, audit.row, ...behind, audit.end];
+        const statements = [
+          ...first,
+          audit.before,
+          ...before,
+          removal,
+          audit.row,
+          ...behind,
+          audit.end,
+          ...guardEnded(by, deps),
+        ];
         const results = await deps.db.batch(statements);
         return results[statements.indexOf(removal)]?.meta.changes !== 0;
       },
@@ -200,18 +220,23 @@ async function remove<B>(call: AdminCall<unknown>, resource: Resource<B>, deps: 
   });
 }
 
+/** Rolls back a change with which the organization's administrators would revoke more than they may. */
+const guardEnded = (by: TenantOperator | undefined, { oauth }: ResourceDeps): readonly D1PreparedStatement[] =>
+  by === undefined ? [] : [oauth.endedGuard(by.organization)];
+
 /** Writes. If the database refuses the write because of a concurrent change, `validate` finds the cause. */
 async function writeOrExplain<B>(
   call: AdminCall<unknown>,
   resource: Resource<B>,
   deps: ResourceDeps,
+  by: TenantOperator | undefined,
   validate: () => Promise<Problem | undefined>,
   write: () => Promise<Answer>,
 ): Promise<Answer> {
   try {
     return await write();
   } catch (thrown) {
-    const cause = await validate();
+    const cause = (await validate()) ?? (by && (await refuseManyEnded(by, deps.oauth)));
     if (cause !== undefined) return cause;
     throw thrown;
   } finally {

@@ -5,7 +5,7 @@ import type { AuditRecord } from "../../../platform/ports/audit.ts";
 import type { Names } from "../../../platform/model/names.ts";
 import type { AuditLog } from "../../audit/audit-log.ts";
 import type { LoggedField, LoggedFields, RowQuery } from "../../audit/change-store.ts";
-import type { TellingCall } from "../../model/ports.ts";
+import type { OAuthPort, TellingCall } from "../../model/ports.ts";
 import type { Condition, TenantOperator } from "./within-organization.ts";
 
 /**
@@ -96,6 +96,8 @@ export interface Change<B> {
   readonly origin: string;
   /** The call, for work that continues after the answer. */
   readonly call: TellingCall;
+  /** Undefined: an operator of the platform makes the change. */
+  readonly by: TenantOperator | undefined;
 }
 
 export interface Removal {
@@ -105,6 +107,8 @@ export interface Removal {
   readonly record: AuditRecord;
   /** The call, for work that continues after the answer. */
   readonly call: TellingCall;
+  /** Undefined: an operator of the platform removes the record. */
+  readonly by: TenantOperator | undefined;
 }
 
 /** Runs statements and the audit row of a change as one transaction. */
@@ -135,6 +139,7 @@ export interface ResourceDeps {
   readonly db: D1Database;
   readonly names: Names;
   readonly audit: AuditLog;
+  readonly oauth: Pick<OAuthPort, "endedGuard" | "hasEndedMost">;
   /** Drops this isolate's cached records. Every change calls it. */
   recordsChanged(): void;
 }

@@ -1,6 +1,7 @@
 import type { Principal } from "../../../http/callers/auth.ts";
 import { problem, type Problem } from "../../../http/errors/errors.ts";
 import type { Names } from "../../../platform/model/names.ts";
+import type { OAuthPort } from "../../model/ports.ts";
 import type { RowQuery } from "../../audit/change-store.ts";
 
 /**
@@ -71,6 +72,18 @@ export const holds = async (db: D1Database, { sql, values }: Condition): Promise
 /** A statement that fails, and so rolls its transaction back, unless the condition holds. */
 export const guard = (db: D1Database, { sql, values }: Condition): D1PreparedStatement =>
   db.prepare(`SELECT json(iif(${sql}, '1', 'does not hold'))`).bind(...values);
+
+/** Refuses a change that may revoke tokens, if the organization's administrators have revoked as much as they may. */
+export async function refuseManyEnded(
+  { organization }: TenantOperator,
+  oauth: Pick<OAuthPort, "hasEndedMost">,
+): Promise<Problem | undefined> {
+  if (!(await oauth.hasEndedMost(organization))) return undefined;
+  const message =
+    `The administrators of the organization ${organization} have removed or changed so many clients and members within ` +
+    "an hour that the next one must wait, or be done by an operator of the platform.";
+  return problem("insufficient_resources", message, { headers: { "retry-after": "3600" } });
+}
 
 /** Refuses a request that only the platform's operators may make, or that concerns records of others. */
 export const beyondOrganization = ({ organization }: TenantOperator, what: string): Problem =>

@@ -24,7 +24,7 @@ const ADD = `
   FROM client WHERE id = ?1 AND confidential = 1 AND auth_method IN ('', 'client_secret_jwt')`;
 const EXISTS = `SELECT 1 FROM client WHERE id = ?1`;
 
-interface Deps extends ResourceDeps {
+interface Deps extends Omit<ResourceDeps, "oauth"> {
   readonly random: Random;
   readonly oauth: Pick<OAuthPort, "sealClientSecret">;
 }

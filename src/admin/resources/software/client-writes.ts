@@ -82,7 +82,7 @@ interface Deps {
 
 /** Returns the statements of a PUT. If the last statement stores a generated secret, `generated` is that secret. */
 export async function clientWrites(
-  { params: { clientId: id = "" }, body: client, nowMs }: Pick<Change<Body>, "params" | "body" | "nowMs">,
+  { params: { clientId: id = "" }, body: client, nowMs, by }: Pick<Change<Body>, "params" | "body" | "nowMs" | "by">,
   { db, random, oauth }: Deps,
 ): Promise<{ readonly statements: readonly D1PreparedStatement[]; readonly generated?: string }> {
   const { name = id, tenant, redirectUris: uris, postLogoutRedirectUris, grantTypes } = client;
@@ -91,7 +91,7 @@ export async function clientWrites(
   const identity = [id, name, tenant, Number(client.confidential)];
   const { authMethod, jwks = null, jwksUri = null } = proofOf(client);
   const proof = [emptyFor("client_secret", authMethod), jwks, jwksUri];
-  const revoke = (when: "always" | "if changed") => oauth.revokeStatement("client", id, nowMs, when);
+  const revoke = (when: "always" | "if changed") => oauth.revokeStatement("client", id, nowMs, when, by?.organization);
   const statements = [
     db.prepare(CHANGE_IDENTITY).bind(...identity, scopes, ...proof),
     revoke("if changed"),

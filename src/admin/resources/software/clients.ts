@@ -1,7 +1,7 @@
 import { problem, type Problem } from "../../../http/errors/errors.ts";
 import type { Random } from "../../../platform/runtime/random.ts";
 import { toBrand } from "../../model/brand.ts";
-import { guard, ownsClient } from "../shared/within-organization.ts";
+import { guard, ownsClient, refuseManyEnded } from "../shared/within-organization.ts";
 import type { ClientBefore, EventsPort, MediaPort, OAuthPort } from "../../model/ports.ts";
 import { builtInRefusal, refusal } from "../../model/rules.ts";
 import { DEPENDENTS_LIMIT, findDependents, refuseDependents, refuseFaults } from "../shared/refusals.ts";
@@ -56,7 +56,13 @@ interface Deps extends Rules {
   readonly random: Random;
   readonly oauth: Pick<
     OAuthPort,
-    "revokeStatement" | "revokeAll" | "cleanupStep" | "forgetElsewhere" | "forgetRemoved" | "sealClientSecret"
+    | "revokeStatement"
+    | "revokeAll"
+    | "cleanupStep"
+    | "hasEndedMost"
+    | "forgetElsewhere"
+    | "forgetRemoved"
+    | "sealClientSecret"
   >;
   readonly events: EventsPort;
   readonly media: Pick<MediaPort, "filesOfClient" | "ownerChanges">;
@@ -150,15 +156,15 @@ export const clients = (deps: Deps): Resource<Body> => {
       const topics = events.topicsOf(name, DEPENDENTS_LIMIT);
       return refuseDependents(db, "client", [topics], media.filesOfClient(name, DEPENDENTS_LIMIT));
     },
-    async remove({ params: { clientId = "" }, nowMs, record }, remove) {
-      const unfinished = await revokeManyFirst("client", clientId, nowMs, record, oauth);
+    async remove({ params: { clientId = "" }, nowMs, record, by }, remove) {
+      const unfinished = await revokeManyFirst("client", clientId, nowMs, record, oauth, by);
       if (unfinished !== undefined) return unfinished;
       const before = await events.endSubscriptions(clientId, record);
       await oauth.forgetElsewhere("client", clientId);
       const removed = await media.ownerChanges.changeClient({ id: clientId, after: undefined }, (seen) =>
         remove(db.prepare(DELETE).bind(clientId), {
           before: [...unchanged(db, clientId, seen), ...before],
-          after: oauth.revokeStatement("client", clientId, nowMs, "if changed"),
+          after: oauth.revokeStatement("client", clientId, nowMs, "if changed", by?.organization),
         }),
       );
       await oauth.forgetRemoved("client", clientId);
@@ -178,6 +184,8 @@ export const clients = (deps: Deps): Resource<Body> => {
         }),
         refuse: ({ params: { clientId = "" }, body }, by) => refuseForeign(clientId, body, by, deps),
         validate: ({ body }, by) => refuseScopes(body, by, deps),
+        // Before the removal ends grants in other databases.
+        validateRemoval: (_, by) => refuseManyEnded(by, oauth),
       },
     },
   };
