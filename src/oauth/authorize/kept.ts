@@ -13,7 +13,8 @@ import { MAX_CARRIED_CHARS } from "./request.ts";
  *   a request                     15 KiB, as a sign-in can carry no more. Sealed, its row takes 24 KB at most
  *   strangers of one network      300 a minute. With the sweep, a row lives for 25 minutes (a device), 22 (a pushed
  *                                 request) or 15 (at a provider). So it is at most 160 MB of the directory's 10 GB
- *   a client that proves itself   10,000 rows at once, so 240 MB at most. An expired row counts until the sweep
+ *   a client that proves itself   10,000 rows at once, so 240 MB at most. Each new row removes 20 that expired, so
+ *                                 these do not keep the client full until the sweep
  *
  * A client that only names itself has no limit of its own: strangers could use it up.
  */

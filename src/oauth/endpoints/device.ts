@@ -99,7 +99,7 @@ async function makeDevice(
     const userCode = newUserCode(deps.random);
     const intervalMs = POLL_INTERVAL_SEC * 1000;
     const device = { ...begun, userCode, expiresAtMs, intervalMs, most: most.value };
-    if (await deps.devices.add(device)) return ok({ deviceCode, userCode });
+    if (await deps.devices.add(device, call.nowMs)) return ok({ deviceCode, userCode });
   }
   const [text, reason] =
     most.value === undefined

@@ -49,19 +49,24 @@ const EXPIRED_KEPT_MS = 600_000;
 const DELETE_EXPIRED = `
   DELETE FROM device_code WHERE device_hash IN (
     SELECT device_hash FROM device_code WHERE expires_at <= ?1 ORDER BY expires_at LIMIT ?2)`;
+/** More than one, so that a client whose rows have all expired is not full until the sweep. */
+const DELETED_BY_ADD = 20;
 
 export type DeviceStore = ReturnType<typeof createDeviceStore>;
 
 export const createDeviceStore = (db: D1Database) => ({
-  /** Returns false if another device has the user code, or the client has too many devices or is gone. */
-  async add(device: NewDevice): Promise<boolean> {
+  /**
+   * Returns false if another device has the user code, or the client has too many devices or is gone. Some that expired
+   * make room.
+   */
+  async add(device: NewDevice, nowMs: number): Promise<boolean> {
     const { deviceHash, userCode, clientId, scope, expiresAtMs, intervalMs, resource, most } = device;
     const values = [deviceHash, userCode, clientId, scope, expiresAtMs, intervalMs, resource, most ?? null];
-    const added = await db
-      .prepare(ADD)
-      .bind(...values)
-      .run();
-    return added.meta.changes > 0;
+    const [, added] = await db.batch([
+      db.prepare(DELETE_EXPIRED).bind(nowMs - EXPIRED_KEPT_MS, DELETED_BY_ADD),
+      db.prepare(ADD).bind(...values),
+    ]);
+    return added?.meta.changes === 1;
   },
   /** The device that shows this code and waits for a decision. */
   async find(userCode: string, nowMs: number): Promise<FoundDevice | undefined> {

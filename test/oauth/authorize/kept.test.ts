@@ -177,4 +177,23 @@ describe("The kept requests of a client that authenticates", () => {
     );
     expect([(await push(secret)).status, (await begin(secret)).status]).toEqual([201, 200]);
   });
+
+  // shows: oauth/devices/kept
+  // shows: oauth/pushed-authorization-requests/kept
+  it("make room as they expire, before the sweep", async () => {
+    const full = await makeApp({ tenant, grantTypes: GRANTS });
+    const fill = (insert: string, endedMs: number) =>
+      env.DB.prepare(`WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 10000) ${insert}`)
+        .bind(full.clientId, Date.now() - endedMs)
+        .run();
+    await fill("INSERT INTO pushed_request SELECT ?1 || i, ?1, '', ?2, 0 FROM n", 1);
+    await fill(
+      `INSERT INTO device_code (device_hash, user_code, client, scope, expires_at, interval_ms)
+       SELECT ?1 || i, ?1 || i, ?1, '', ?2, 5000 FROM n`,
+      600_001,
+    );
+    for (let n = 0; n < 2; n++) expect([(await push(full)).status, (await begin(full)).status]).toEqual([201, 200]);
+    expect(await rows("pushed_request", full)).toBe(9_962);
+    expect(await rows("device_code", full)).toBe(9_962);
+  });
 });

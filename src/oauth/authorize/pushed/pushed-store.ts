@@ -14,6 +14,8 @@ const TAKE = `DELETE FROM pushed_request WHERE request_hash = ?1 AND expires_at 
 const DELETE_EXPIRED = `
   DELETE FROM pushed_request WHERE request_hash IN (
     SELECT request_hash FROM pushed_request WHERE expires_at <= ?1 ORDER BY expires_at LIMIT ?2)`;
+/** More than one, so that a client whose rows have all expired is not full until the sweep. */
+const DELETED_BY_ADD = 20;
 
 export interface PushedRecord {
   /** SHA-256 in hex. */
@@ -29,17 +31,13 @@ export type PushedStore = ReturnType<typeof createPushedStore>;
 
 /** Authorization requests that clients pushed, until their answer. */
 export const createPushedStore = (db: D1Database) => ({
-  /** Returns false if the client has too many, or has just been removed. */
-  async add({ requestHash, clientId, sealed, expiresAtMs, most }: PushedRecord): Promise<boolean> {
-    const values = [requestHash, clientId, sealed, expiresAtMs, most ?? null];
-    return (
-      (
-        await db
-          .prepare(ADD)
-          .bind(...values)
-          .run()
-      ).meta.changes > 0
-    );
+  /** Returns false if the client has too many, or has just been removed. Some that expired make room. */
+  async add({ requestHash, clientId, sealed, expiresAtMs, most }: PushedRecord, nowMs: number): Promise<boolean> {
+    const [, added] = await db.batch([
+      db.prepare(DELETE_EXPIRED).bind(nowMs, DELETED_BY_ADD),
+      db.prepare(ADD).bind(requestHash, clientId, sealed, expiresAtMs, most ?? null),
+    ]);
+    return added?.meta.changes === 1;
   },
   /** The sealed parameters. From the first time on the request lives until `untilMs`. */
   async begin(requestHash: string, clientId: string, nowMs: number, untilMs: number): Promise<string | undefined> {

@@ -57,7 +57,7 @@ export async function keepPushed(
 ): Promise<boolean> {
   const expiresAtMs = nowMs + PUSHED_LIFETIME_SEC * 1000;
   const sealed = await sealer.seal(form.toString(), sealContext(hash));
-  return pushedRequests.add({ requestHash: hash, clientId, sealed, expiresAtMs, most });
+  return pushedRequests.add({ requestHash: hash, clientId, sealed, expiresAtMs, most }, nowMs);
 }
 
 /** The parameters behind the reference, or those that were sent if there is none. The error says what is wrong. */
