@@ -14,8 +14,8 @@ import { inParallel } from "../src/platform/runtime/parallel.ts";
 
 /**
  * `npm test`: every check that a change must pass. The quick stages run at the same time, beside the start of the first
- * tests, which takes 20 s and hardly more than one core. Stops at the first failing stage and shows its output. The
- * last line is `N passed, N failed`; a stage without tests counts as one.
+ * tests, which takes 20 s and hardly more than one core; the second tests follow them. Stops at the first failing stage
+ * and shows its output. The last line is `N passed, N failed`; a stage without tests counts as one.
  *
  * `npm test -- lint worker` runs only these stages. `npm test -- --changed [commit]` runs the quick stages and the
  * tests beside the files that differ from a commit (default HEAD), lints these files alone, and names the nightly
@@ -70,7 +70,7 @@ const stages: Readonly<Record<string, () => Promise<Outcome>>> = {
 
 /** Stages that run only if they are named. */
 const NIGHTLY = ["nightly", "searches", "objects", "own"];
-/** Stages that run one after the other. */
+/** The second starts when the quick stages have ended. It waits for half of its time, so it runs beside the first. */
 const TESTS = ["worker", "acceptance"];
 /** The tests that try random cases or every case of many; test/support/model-runs.ts says how many. */
 const SEARCHES = filesThat(/support\/model-runs\.ts"/);
@@ -121,10 +121,16 @@ async function test(args: readonly string[]): Promise<boolean> {
     if (outcome.failed > 0) stop.abort();
   };
   const quick = Object.keys(stages).filter((one) => isWanted(one) && ![...TESTS, ...NIGHTLY].includes(one));
-  const tests = [...TESTS, ...NIGHTLY].filter(isWanted);
-  // Most quick stages use one core, or wait for a registry.
-  await Promise.all([inParallel(quick, availableParallelism(), perform), ...tests.slice(0, 1).map(perform)]);
-  for (const name of tests.slice(1)) await perform(name);
+  const [beside, ...behind] = TESTS.filter(isWanted);
+  // Vitest caches globs of sources, so a new file would escape the tests that read the sources.
+  rmSync(join(ROOT, "node_modules", ".vitest-cache"), { recursive: true, force: true });
+  const checkQuickly = async (): Promise<void> => {
+    // Most quick stages use one core, or wait for a registry.
+    await inParallel(quick, availableParallelism(), perform);
+    for (const name of behind) await perform(name);
+  };
+  await Promise.all([checkQuickly(), beside === undefined ? undefined : perform(beside)]);
+  for (const name of NIGHTLY.filter(isWanted)) await perform(name);
   if (first === "--changed" && chosen.nightly.length > 0)
     console.log(`Not run, since it takes minutes: npx vitest run --project nightly ${chosen.nightly.join(" ")}`);
   console.log(`${counts.passed} passed, ${counts.failed} failed`);
@@ -159,8 +165,6 @@ async function vitest(
   { env = {}, timeoutMs = STAGE_TIMEOUT_MS }: Settings,
 ): Promise<Outcome> {
   const report = join(scratch, `${vitestRuns++}.json`);
-  // Vitest caches globs of sources, so a new file would escape the tests that read the sources.
-  rmSync(join(ROOT, "node_modules", ".vitest-cache"), { recursive: true, force: true });
   const reporters = ["--reporter=default", "--reporter=json", `--outputFile.json=${report}`];
   const { code, output } = await run("vitest", ["run", "--project", project, ...args, ...reporters], {
     env: { ...environment, ...env },
