@@ -2,6 +2,7 @@ import { err, ok, type Result } from "../../platform/model/result.ts";
 import { isRecent } from "../factors/factors.ts";
 import { revokeAccess } from "../grants/revoke-grants.ts";
 import { readParameters, type Parameters } from "../model/parameters.ts";
+import type { AccountNotice } from "../pages/views/account.ts";
 import { sendLink } from "../recovery/link.ts";
 import type { RecoveryDeps } from "../recovery/recovery.ts";
 import { isCrossSite, recognizeBrowser, verifyCsrfToken, withCookie, CROSS_SITE_FORM } from "../sign-in/browser.ts";
@@ -22,17 +23,22 @@ export interface Admitted {
  * Checks a form of the account page. Returns its session, or a response that changes nothing.
  *
  *   sent from another site, or with a field twice (model/parameters.ts) ──▶ 400 page
- *   nobody is signed in any more ──▶ 303 to the page, to sign in, which says so
+ *   nobody is signed in any more ──▶ 303 to the page, to sign in, which says so (`isOver`)
  *   the form is of another sign-in ──▶ 400, the page again
  */
-export async function admit(deps: AccountDeps, call: FormCall, action: string): Promise<Result<Admitted, Response>> {
+export async function admit(
+  deps: AccountDeps,
+  call: FormCall,
+  action: string,
+  isOver: AccountNotice = "notSignedIn",
+): Promise<Result<Admitted, Response>> {
   const refusePage = (detail: string, reason = detail): Result<never, Response> =>
     err(accountErrorPage(deps, call, action, { detail, reason }));
   if (isCrossSite(call)) return refusePage(CROSS_SITE_FORM);
   const form = readParameters(call.body, deps.names);
   if (!form.ok) return refusePage(form.error.description, form.error.reason);
   const session = await findAccountSession(deps, call);
-  if (session === undefined) return err(redirectToAccount(deps, call, "notSignedIn"));
+  if (session === undefined) return err(redirectToAccount(deps, call, isOver));
   if (await verifyCsrfToken(deps, formKey(deps, call), form.value.get("csrf")))
     return ok({ session, form: form.value });
   const actor = `user ${session.user.email}`;
@@ -74,7 +80,8 @@ export async function askToVerify(deps: AccountDeps, recovery: RecoveryDeps, cal
 
 /** `POST /account/sign-out`: ends this browser's session. Tokens stay valid by their own rules. */
 export async function signOut(deps: AccountDeps, call: FormCall): Promise<Response> {
-  const admitted = await admit(deps, call, "sign out");
+  // If it has just ended, the person has their wish.
+  const admitted = await admit(deps, call, "sign out", "signedOut");
   if (!admitted.ok) return admitted.error;
   const cookie = await endBrowserSession(deps, call);
   deps.log.info("session ended", { requestId: call.requestId, user: admitted.value.session.user.email });
