@@ -61,7 +61,7 @@ const stages: Readonly<Record<string, () => Promise<Outcome>>> = {
   audit,
   bundle,
   worker: () => inRuntime(chosen.worker),
-  acceptance: () => againstPlatforms("acceptance", chosen.acceptance, 2),
+  acceptance: () => againstPlatforms("acceptance", chosen.acceptance, isBeside ? 0 : 2),
   nightly: () => againstPlatforms("nightly", [], 1, NIGHTLY_TIMEOUT_MS),
   searches: () => inRuntime(SEARCHES, { env: { RUNS: "10" }, timeoutMs: NIGHTLY_TIMEOUT_MS }),
   objects: () => inRuntime(ON_SHARDS, { env: { SHARDS: "objects" }, timeoutMs: NIGHTLY_TIMEOUT_MS }),
@@ -72,6 +72,8 @@ const stages: Readonly<Record<string, () => Promise<Outcome>>> = {
 const NIGHTLY = ["nightly", "searches", "objects", "own"];
 /** The second starts when the quick stages have ended. It waits for half of its time, so it runs beside the first. */
 const TESTS = ["worker", "acceptance"];
+/** Both run. */
+let isBeside = false;
 /** The tests that try random cases or every case of many; test/support/model-runs.ts says how many. */
 const SEARCHES = filesThat(/support\/model-runs\.ts"/);
 
@@ -122,14 +124,15 @@ async function test(args: readonly string[]): Promise<boolean> {
   };
   const quick = Object.keys(stages).filter((one) => isWanted(one) && ![...TESTS, ...NIGHTLY].includes(one));
   const [beside, ...behind] = TESTS.filter(isWanted);
+  isBeside = behind.length > 0;
   // Vitest caches globs of sources, so a new file would escape the tests that read the sources.
   rmSync(join(ROOT, "node_modules", ".vitest-cache"), { recursive: true, force: true });
-  const checkQuickly = async (): Promise<void> => {
+  const inTurn = async (): Promise<void> => {
     // Most quick stages use one core, or wait for a registry.
     await inParallel(quick, availableParallelism(), perform);
     for (const name of behind) await perform(name);
   };
-  await Promise.all([checkQuickly(), beside === undefined ? undefined : perform(beside)]);
+  await Promise.all([inTurn(), beside === undefined ? undefined : perform(beside)]);
   for (const name of NIGHTLY.filter(isWanted)) await perform(name);
   if (first === "--changed" && chosen.nightly.length > 0)
     console.log(`Not run, since it takes minutes: npx vitest run --project nightly ${chosen.nightly.join(" ")}`);
