@@ -13,7 +13,7 @@ import { ROOT } from "../../scripts/lib/root.ts";
 import { launchChromium } from "../acceptance/support/chromium.ts";
 import { npmAnswers, pythonWith } from "./support/registry.ts";
 import { startPlatform, type Platform } from "../acceptance/support/process/platform.ts";
-import { stopGroup } from "../acceptance/support/process/program.ts";
+import { living, stopGroup } from "../acceptance/support/process/program.ts";
 import { newStateDir } from "../acceptance/support/process/state.ts";
 
 /**
@@ -63,14 +63,16 @@ beforeAll(async () => {
   };
 });
 afterAll(async () => {
-  for (const child of children) child.kill("SIGKILL");
+  // npm and a shell stand before some of them, so each has a group.
+  for (const { pid = 0 } of children) if (living(pid).length > 0) process.kill(-pid, "SIGKILL");
   await stopGroup(platform, "SIGKILL");
   for (const path of [stateDir, folder]) rmSync(path, { recursive: true, force: true });
 });
 
 /** Starts a program and waits for words of its output. */
 function start(program: string, args: readonly string[], cwd: string, more: Record<string, string> = {}) {
-  const child = spawn(program, args, { cwd, env: { ...env, ...more }, stdio: ["ignore", "pipe", "pipe"] });
+  const options = { cwd, env: { ...env, ...more }, detached: true } as const;
+  const child = spawn(program, args, { ...options, stdio: ["ignore", "pipe", "pipe"] });
   children.push(child);
   let output = "";
   for (const stream of [child.stdout, child.stderr]) stream.on("data", (part: Buffer) => (output += part.toString()));
