@@ -18,15 +18,15 @@ import { redirect, withParameters } from "../model/redirect.ts";
 import { refusedPage, type PageRefusal } from "../pages/page.ts";
 import { readCookie, fetchSite } from "../sign-in/browser.ts";
 import { findSession } from "../sign-in/sessions.ts";
-import { checkRequest } from "./checks.ts";
-import type { AuthorizeDeps } from "./deps.ts";
+import { checkRequest } from "./protocol/checks.ts";
+import type { AuthorizeDeps } from "./protocol/deps.ts";
 import { finish } from "./finish.ts";
 import { readHint, identify } from "./identify.ts";
-import { parseRequest } from "./parse.ts";
+import { parseRequest } from "./protocol/parse.ts";
 import { promptSignIn } from "./prompt.ts";
 import { openPushed } from "./pushed/pushed.ts";
-import { MAX_CARRIED_CHARS, toParametersWithoutHint, type AuthorizationRequest } from "./request.ts";
-import { refusedAnswer } from "./response.ts";
+import { MAX_CARRIED_CHARS, toParametersWithoutHint, type AuthorizationRequest } from "./protocol/request.ts";
+import { refusedAnswer } from "./protocol/response.ts";
 import { readForm, type FormCall } from "../sign-in/form.ts";
 
 /** `parameters`: the query of a GET, the form of a POST. */

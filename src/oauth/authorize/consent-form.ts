@@ -4,12 +4,12 @@ import type { AnyCall } from "../model/call.ts";
 import { verifyCsrfToken } from "../sign-in/browser.ts";
 import { findSession } from "../sign-in/sessions.ts";
 import { consentFormKey, parseConsent } from "./consent.ts";
-import type { AuthorizeDeps } from "./deps.ts";
-import { refused } from "./failure.ts";
+import type { AuthorizeDeps } from "./protocol/deps.ts";
+import { refused } from "./protocol/failure.ts";
 import { finish } from "./finish.ts";
 import { identify } from "./identify.ts";
 import { promptSignIn } from "./prompt.ts";
-import { refusedAnswer } from "./response.ts";
+import { refusedAnswer } from "./protocol/response.ts";
 import { readCarriedForm, refuseForm } from "./authorize.ts";
 import type { FormCall } from "../sign-in/form.ts";
 

@@ -9,12 +9,12 @@ import type { ScopeView } from "../pages/views/consent.ts";
 import { csrfToken } from "../sign-in/browser.ts";
 import type { Granted } from "../tokens/issue.ts";
 import type { UserRecord } from "../users/user-store.ts";
-import type { AuthorizeDeps } from "./deps.ts";
-import { refused } from "./failure.ts";
+import type { AuthorizeDeps } from "./protocol/deps.ts";
+import { refused } from "./protocol/failure.ts";
 import { prefilledEmail, type Identity } from "./identify.ts";
 import { promptSignIn } from "./prompt.ts";
-import { formTargets, toTextAfterSignIn, type AuthorizationRequest } from "./request.ts";
-import { refusedAnswer } from "./response.ts";
+import { formTargets, toTextAfterSignIn, type AuthorizationRequest } from "./protocol/request.ts";
+import { refusedAnswer } from "./protocol/response.ts";
 
 /**
  * The page on which a user allows or denies the scopes that a client requests (consent/consent.ts). Undefined if no

@@ -9,17 +9,17 @@ import type { AnyCall } from "../model/call.ts";
 import type { ScopeRequest } from "../model/granted-scopes.ts";
 import { restrict } from "../model/resource.ts";
 import { type Granted, issueIdTokenAlone, issueTokens } from "../tokens/issue.ts";
-import { asksTwoFactors, isUnmet, reachedAcr } from "./acr.ts";
+import { asksTwoFactors, isUnmet, reachedAcr } from "./protocol/acr.ts";
 import { promptConsent, type Decided } from "./consent.ts";
-import type { AuthorizeDeps } from "./deps.ts";
+import type { AuthorizeDeps } from "./protocol/deps.ts";
 import { promptSecondFactor } from "./second-factor.ts";
-import { refused, scopeRefused } from "./failure.ts";
+import { refused, scopeRefused } from "./protocol/failure.ts";
 import { prefilledEmail, type Identity } from "./identify.ts";
 import { outsideProviderPage } from "./outside-provider.ts";
-import { FLOWS } from "./parse.ts";
+import { FLOWS } from "./protocol/parse.ts";
 import { promptSignIn } from "./prompt.ts";
-import type { AuthorizationRequest } from "./request.ts";
-import { grantedAnswer, refusedAnswer } from "./response.ts";
+import type { AuthorizationRequest } from "./protocol/request.ts";
+import { grantedAnswer, refusedAnswer } from "./protocol/response.ts";
 import { chooseTenant } from "./tenant-chooser.ts";
 
 /** The user is known. Grants scopes for a tenant, asks for consent if needed, and redirects to the client. */

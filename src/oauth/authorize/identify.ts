@@ -5,8 +5,8 @@ import type { AnyCall } from "../model/call.ts";
 import { type PreparedSession, type Session, findSessionById } from "../sign-in/sessions.ts";
 import { isSignedFor, readIdTokenHint, type HintBasis, type IdTokenHint } from "../tokens/id-token.ts";
 import type { UserRecord } from "../users/user-store.ts";
-import type { AuthorizeDeps } from "./deps.ts";
-import { isExpectedUser, type AuthorizationRequest, type ExpectedUser } from "./request.ts";
+import type { AuthorizeDeps } from "./protocol/deps.ts";
+import { isExpectedUser, type AuthorizationRequest, type ExpectedUser } from "./protocol/request.ts";
 
 /** The user and the source of that knowledge. */
 export interface Identity extends SignInTimes {

@@ -3,8 +3,8 @@ import { networkOf } from "../../platform/outside/ip-range.ts";
 import type { Caller } from "../clients/authentication.ts";
 import type { AnyCall } from "../model/call.ts";
 import { failure, type OAuthFailure } from "../model/failure.ts";
-import type { AuthorizeDeps } from "./deps.ts";
-import { MAX_CARRIED_CHARS } from "./request.ts";
+import type { AuthorizeDeps } from "./protocol/deps.ts";
+import { MAX_CARRIED_CHARS } from "./protocol/request.ts";
 
 /**
  * Sign-ins that a row of the directory keeps before a person is known: devices, pushed requests, and those at a

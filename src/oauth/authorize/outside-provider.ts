@@ -10,8 +10,8 @@ import { DEFAULT_PROVIDER } from "../../platform/model/names.ts";
 import type { AnyCall } from "../model/call.ts";
 import { pageContext, shownName } from "../pages/page.ts";
 import type { OutsideProviderView } from "../pages/views/sign-in.ts";
-import type { AuthorizeDeps } from "./deps.ts";
-import { toParametersWithoutHint, type AuthorizationRequest } from "./request.ts";
+import type { AuthorizeDeps } from "./protocol/deps.ts";
+import { toParametersWithoutHint, type AuthorizationRequest } from "./protocol/request.ts";
 
 /** The page. `answer`: the answer to the client, which the page holds back. */
 export async function outsideProviderPage(

@@ -3,10 +3,10 @@ import type { AnyCall } from "../model/call.ts";
 import { BY_PASSKEY } from "../model/methods.ts";
 import { checkPasskey, type Answered } from "../passkeys/check.ts";
 import { readCookie } from "../sign-in/browser.ts";
-import type { AuthorizeDeps } from "./deps.ts";
+import type { AuthorizeDeps } from "./protocol/deps.ts";
 import { prefilledEmail } from "./identify.ts";
 import { signInPage } from "./prompt.ts";
-import type { AuthorizationRequest } from "./request.ts";
+import type { AuthorizationRequest } from "./protocol/request.ts";
 import { startSessionAndFinish } from "./resume.ts";
 
 const ACTION = "sign in by passkey";

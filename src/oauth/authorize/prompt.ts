@@ -11,14 +11,19 @@ import { redirect, redirectStatus } from "../model/redirect.ts";
 import { pageContext, shownName } from "../pages/page.ts";
 import type { SignInFault } from "../pages/views/sign-in.ts";
 import { csrfToken, recognizeBrowser, withCookie } from "../sign-in/browser.ts";
-import { isUnmet } from "./acr.ts";
-import type { AuthorizeDeps } from "./deps.ts";
-import { refused } from "./failure.ts";
+import { isUnmet } from "./protocol/acr.ts";
+import type { AuthorizeDeps } from "./protocol/deps.ts";
+import { refused } from "./protocol/failure.ts";
 import type { Unidentified } from "./identify.ts";
 import { admitsStranger, TOO_MANY_OF_NETWORK } from "./kept.ts";
 import { addressWithProvider } from "./outside-provider.ts";
-import { formTargets, MAX_CARRIED_CHARS, toParametersWithoutHint, type AuthorizationRequest } from "./request.ts";
-import { refusedAnswer } from "./response.ts";
+import {
+  formTargets,
+  MAX_CARRIED_CHARS,
+  toParametersWithoutHint,
+  type AuthorizationRequest,
+} from "./protocol/request.ts";
+import { refusedAnswer } from "./protocol/response.ts";
 
 /**
  * Asks the user to sign in, here or at the provider that the client named. With `prompt=none` the client gets an error.

@@ -10,13 +10,13 @@ import { rememberWithoutPassword } from "../sign-in/device.ts";
 import { prepareSession, type NewSignIn } from "../sign-in/sessions.ts";
 import type { UserRecord } from "../users/user-store.ts";
 import { readRequest } from "./authorize.ts";
-import type { AuthorizeDeps } from "./deps.ts";
-import { refused } from "./failure.ts";
+import type { AuthorizeDeps } from "./protocol/deps.ts";
+import { refused } from "./protocol/failure.ts";
 import { finish } from "./finish.ts";
 import type { Identity } from "./identify.ts";
 import { outsideProviderPage } from "./outside-provider.ts";
-import { isExpectedUser, type AuthorizationRequest } from "./request.ts";
-import { refusedAnswer } from "./response.ts";
+import { isExpectedUser, type AuthorizationRequest } from "./protocol/request.ts";
+import { refusedAnswer } from "./protocol/response.ts";
 
 /** A provider vouched for the user: starts a session and continues the request. */
 export async function resumeSignIn(

@@ -5,12 +5,12 @@ import { askForPasskey } from "../passkeys/check.ts";
 import { pageContext, shownName } from "../pages/page.ts";
 import type { CodeFault } from "../pages/views/factors.ts";
 import { csrfToken } from "../sign-in/browser.ts";
-import type { AuthorizeDeps } from "./deps.ts";
-import { refused } from "./failure.ts";
+import type { AuthorizeDeps } from "./protocol/deps.ts";
+import { refused } from "./protocol/failure.ts";
 import { prefilledEmail, type Identity } from "./identify.ts";
 import { promptSignIn } from "./prompt.ts";
-import { formTargets, toTextAfterSignIn, type AuthorizationRequest } from "./request.ts";
-import { refusedAnswer } from "./response.ts";
+import { formTargets, toTextAfterSignIn, type AuthorizationRequest } from "./protocol/request.ts";
+import { refusedAnswer } from "./protocol/response.ts";
 
 /** The result of the form before. `offer`: the secret that it showed. */
 export interface Shown {

@@ -4,7 +4,7 @@ import { isLocal } from "../model/binding.ts";
 import { BY_PASSWORD } from "../model/methods.ts";
 import { verifyCsrfToken, readCookie } from "../sign-in/browser.ts";
 import { rememberDevice, signInByPassword } from "../sign-in/device.ts";
-import type { AuthorizeDeps } from "./deps.ts";
+import type { AuthorizeDeps } from "./protocol/deps.ts";
 import { signInByPasskey } from "./passkey.ts";
 import { discoverProvider, providersByDomain, signInPage } from "./prompt.ts";
 import { startSessionAndFinish } from "./resume.ts";

@@ -1,11 +1,11 @@
 import type { AnyCall } from "../model/call.ts";
 import { pageContext, shownName } from "../pages/page.ts";
 import type { Membership } from "../users/user-store.ts";
-import type { AuthorizeDeps } from "./deps.ts";
-import { refused } from "./failure.ts";
+import type { AuthorizeDeps } from "./protocol/deps.ts";
+import { refused } from "./protocol/failure.ts";
 import type { Identity } from "./identify.ts";
-import { toParametersAfterSignIn, formTargets, type AuthorizationRequest } from "./request.ts";
-import { refusedAnswer } from "./response.ts";
+import { toParametersAfterSignIn, formTargets, type AuthorizationRequest } from "./protocol/request.ts";
+import { refusedAnswer } from "./protocol/response.ts";
 
 /** HTML and forms do not carry these characters unchanged (HTML 4.10.21.4). */
 const CHANGED_BY_FORMS = /[\0\r\n]/;

@@ -1,7 +1,7 @@
 import type { TokenVerifier } from "../../http/callers/auth.ts";
 import type { Problem } from "../../http/errors/errors.ts";
 import type { AccountDeps } from "../account/deps.ts";
-import type { AuthorizeDeps } from "../authorize/deps.ts";
+import type { AuthorizeDeps } from "../authorize/protocol/deps.ts";
 import type { GrantDeps } from "../grants/grant-step.ts";
 import type { RevokeAccessDeps } from "../grants/revoke-grants.ts";
 import type { Refusals } from "../model/call.ts";

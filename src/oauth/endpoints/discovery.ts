@@ -1,6 +1,6 @@
 import { PROOF_ALGS } from "../../http/callers/proof.ts";
-import { PROMPTS } from "../authorize/checks.ts";
-import { FLOWS, FORM_POST } from "../authorize/parse.ts";
+import { PROMPTS } from "../authorize/protocol/checks.ts";
+import { FLOWS, FORM_POST } from "../authorize/protocol/parse.ts";
 import { ASSERTION_ALGS, MAC_ALGS } from "../clients/assertion.ts";
 import { ACR_VALUES } from "../model/claims.ts";
 import { FAPI_ID_TOKEN_ALG, ID_TOKEN_ALG } from "../tokens/signing-key.ts";

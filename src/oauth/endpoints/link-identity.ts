@@ -1,7 +1,7 @@
 import { sha256Hex } from "../../platform/secrets/hash.ts";
 import { enterAccount, refuseAccountSignIn } from "../account/sign-in.ts";
 import { readRequest } from "../authorize/authorize.ts";
-import { formTargets, isExpectedUser } from "../authorize/request.ts";
+import { formTargets, isExpectedUser } from "../authorize/protocol/request.ts";
 import { refuseUnexpectedUser, resumeSignIn, refuseSignIn } from "../authorize/resume.ts";
 import { readClientRequest } from "../federation/begin.ts";
 import { link, type Unlinked } from "../federation/linking.ts";

@@ -1,9 +1,9 @@
 import type { Proof } from "../../http/callers/proof.ts";
 import { json } from "../../http/route.ts";
 import { err, ok, type Result } from "../../platform/model/result.ts";
-import { checkRequest } from "../authorize/checks.ts";
+import { checkRequest } from "../authorize/protocol/checks.ts";
 import { lengthFault, mostKept, TOO_MANY_OF_CLIENT } from "../authorize/kept.ts";
-import { parseRequest } from "../authorize/parse.ts";
+import { parseRequest } from "../authorize/protocol/parse.ts";
 import { keepPushed, newReference, PUSHED_LIFETIME_SEC } from "../authorize/pushed/pushed.ts";
 import { identifyClient, noCredentials, readCredentials } from "../clients/authentication.ts";
 import type { TokenCall } from "../grants/grant-step.ts";

@@ -110,7 +110,7 @@ export interface AuthorizationParameters extends Parameters {
   entries(): readonly (readonly [name: string, value: string])[];
 }
 
-/** Replaces the ID token hint on a trip through the browser: the sealed expected user (`authorize/request.ts`). */
+/** Replaces the ID token hint on a trip through the browser: the sealed user (`authorize/protocol/request.ts`). */
 export const expectedUserParameter = (names: Names): string => names.parameter("expected_user");
 
 /** Marks a pushed request whose person has signed in as it requires (`authorize/pushed/pushed.ts`). */

@@ -1,6 +1,6 @@
 import { EMAIL_MAX_CHARS, normalizeEmail } from "../../platform/text/email.ts";
 import { readRequest } from "../authorize/authorize.ts";
-import { MAX_CARRIED_CHARS } from "../authorize/request.ts";
+import { MAX_CARRIED_CHARS } from "../authorize/protocol/request.ts";
 import type { AnyCall } from "../model/call.ts";
 import { type Parameters } from "../model/parameters.ts";
 import { brandOfRequest } from "../pages/brand.ts";

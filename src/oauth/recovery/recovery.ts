@@ -19,7 +19,7 @@
  */
 import type { CommonPasswords } from "../../platform/secrets/common-passwords.ts";
 import type { SendMail } from "../../platform/ports/mail.ts";
-import type { AuthorizeDeps } from "../authorize/deps.ts";
+import type { AuthorizeDeps } from "../authorize/protocol/deps.ts";
 import type { RevokeAll } from "../grants/revoke-all.ts";
 import type { Mails } from "../pages/port.ts";
 import type { TrustStore } from "../tokens/trust-store.ts";

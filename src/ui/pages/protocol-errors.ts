@@ -1,4 +1,4 @@
-import type { AuthorizeError } from "../../oauth/authorize/failure.ts";
+import type { AuthorizeError } from "../../oauth/authorize/protocol/failure.ts";
 import type { OAuthErrorCode } from "../../oauth/model/failure.ts";
 
 /** Each `error` of the OAuth endpoints (RFC 6749 4.1.2.1 and 5.2, OIDC Core 3.1.2.6) with advice for developers. */

@@ -1,20 +1,20 @@
-import type { Brand } from "../../platform/model/brand.ts";
-import { DEFAULT_PROVIDER, type Names } from "../../platform/model/names.ts";
-import type { ClientRecord } from "../clients/directory-store.ts";
+import type { Brand } from "../../../platform/model/brand.ts";
+import { DEFAULT_PROVIDER, type Names } from "../../../platform/model/names.ts";
+import type { ClientRecord } from "../../clients/directory-store.ts";
 import {
   continuedParameter,
   expectedUserParameter,
   type AuthorizationParameters,
   type RequestedDevice,
-} from "../model/parameters.ts";
-import type { ClaimsRequest } from "../model/claims.ts";
-import type { CodeChallenge } from "../model/pkce.ts";
-import type { ScopeRequest } from "../model/granted-scopes.ts";
-import type { Resource } from "../model/resource.ts";
-import type { BrowserDeps } from "../sign-in/browser.ts";
+} from "../../model/parameters.ts";
+import type { ClaimsRequest } from "../../model/claims.ts";
+import type { CodeChallenge } from "../../model/pkce.ts";
+import type { ScopeRequest } from "../../model/granted-scopes.ts";
+import type { Resource } from "../../model/resource.ts";
+import type { BrowserDeps } from "../../sign-in/browser.ts";
 import type { AuthorizeDeps } from "./deps.ts";
 import type { Flow } from "./parse.ts";
-import { continuedMarker } from "./pushed/pushed.ts";
+import { continuedMarker } from "../pushed/pushed.ts";
 
 /**
  * The user whom the client expects by `id_token_hint`. Nobody else gets an answer (OIDC Core 3.1.2.2). `unknown`: the

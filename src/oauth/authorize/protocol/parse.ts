@@ -1,12 +1,12 @@
-import { err, ok, type Result } from "../../platform/model/result.ts";
-import type { ClientRecord } from "../clients/directory-store.ts";
-import type { AnyCall } from "../model/call.ts";
-import { parseClaims, type ClaimsRefusal, type ClaimsRequest } from "../model/claims.ts";
-import { deviceOf, type AuthorizationParameters, type RequestedDevice } from "../model/parameters.ts";
-import { isRegisteredRedirectUri, onlyRedirectUri } from "../model/redirect.ts";
-import { parseScopes, type ScopeRefusal, type ScopeRequest, type TenantRights } from "../model/granted-scopes.ts";
-import { findResources, type Resource } from "../model/resource.ts";
-import type { PageRefusal } from "../pages/page.ts";
+import { err, ok, type Result } from "../../../platform/model/result.ts";
+import type { ClientRecord } from "../../clients/directory-store.ts";
+import type { AnyCall } from "../../model/call.ts";
+import { parseClaims, type ClaimsRefusal, type ClaimsRequest } from "../../model/claims.ts";
+import { deviceOf, type AuthorizationParameters, type RequestedDevice } from "../../model/parameters.ts";
+import { isRegisteredRedirectUri, onlyRedirectUri } from "../../model/redirect.ts";
+import { parseScopes, type ScopeRefusal, type ScopeRequest, type TenantRights } from "../../model/granted-scopes.ts";
+import { findResources, type Resource } from "../../model/resource.ts";
+import type { PageRefusal } from "../../pages/page.ts";
 import type { AuthorizeDeps } from "./deps.ts";
 
 /** The response types, the grant that a client needs for each, and where the response goes. */

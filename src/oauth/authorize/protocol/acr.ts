@@ -1,7 +1,7 @@
-import type { SignInTimes } from "../model/authorization.ts";
-import { isLocal } from "../model/binding.ts";
-import { PASSWORD_SIGN_IN, TWO_FACTOR_SIGN_IN, type AcrRequest } from "../model/claims.ts";
-import { hasPassword, hasTwoFactors } from "../model/methods.ts";
+import type { SignInTimes } from "../../model/authorization.ts";
+import { isLocal } from "../../model/binding.ts";
+import { PASSWORD_SIGN_IN, TWO_FACTOR_SIGN_IN, type AcrRequest } from "../../model/claims.ts";
+import { hasPassword, hasTwoFactors } from "../../model/methods.ts";
 
 /** The kinds of a sign-in, the strongest first. A sign-in at another provider has no name. */
 function kindsOf({ provider, methods }: SignInTimes): readonly string[] {

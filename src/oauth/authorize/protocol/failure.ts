@@ -1,6 +1,6 @@
-import { refusedScope } from "../grants/grant-step.ts";
-import type { SilentFailure } from "../model/provider-failure.ts";
-import type { ScopeRefusal } from "../model/granted-scopes.ts";
+import { refusedScope } from "../../grants/grant-step.ts";
+import type { SilentFailure } from "../../model/provider-failure.ts";
+import type { ScopeRefusal } from "../../model/granted-scopes.ts";
 
 /**
  * An authorization request that failed. The browser takes it to the client (RFC 6749 4.1.2.1 and 4.2.2.1, OIDC Core

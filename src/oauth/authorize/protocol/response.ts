@@ -1,8 +1,8 @@
 import { decodeJwt } from "jose";
-import type { AnyCall } from "../model/call.ts";
-import { SILENT_FAILURES } from "../model/provider-failure.ts";
-import { redirect, redirectStatus, takesForms, withParameters } from "../model/redirect.ts";
-import { pageContext, shownName } from "../pages/page.ts";
+import type { AnyCall } from "../../model/call.ts";
+import { SILENT_FAILURES } from "../../model/provider-failure.ts";
+import { redirect, redirectStatus, takesForms, withParameters } from "../../model/redirect.ts";
+import { pageContext, shownName } from "../../pages/page.ts";
 import type { AuthorizeDeps } from "./deps.ts";
 import type { AuthorizeFailure } from "./failure.ts";
 import { FLOWS, FORM_POST, type ParsedRequest, type Flow } from "./parse.ts";
