@@ -90,9 +90,6 @@ const REVOKE_OWNER = `
 const ENDED_BY = `
   (SELECT count(*) FROM (SELECT 1 FROM revocation
     WHERE client = ?1 AND expires_sec > unixepoch() LIMIT ${MOST_ENDED_BY_ORGANIZATION + 1}))`;
-const REVOKE_SESSION = `
-  INSERT OR REPLACE INTO revocation (seq, kind, key, until_ms, expires_sec, client)
-  SELECT ${NEXT_REVOCATION}, 'session', ?1, ${DATABASE_NOW_MS}, ?2, ?3`;
 const REVOKE_ACCESS = `
   INSERT OR REPLACE INTO revocation (seq, kind, key, until_ms, expires_sec, issued_to)
   SELECT ${NEXT_REVOCATION}, ?1, ?2, ${DATABASE_NOW_MS}, ?3, id FROM client WHERE id = ?4`;
@@ -163,6 +160,9 @@ export const createTrustStore = (db: D1Database, bound = createRevocationCollaps
     db
       .prepare(when === "always" ? REVOKE_OWNER : `${REVOKE_OWNER} WHERE changes() > 0`)
       .bind(kind, key, expiresSec, familyOf(organization)),
+  /** The same for a session. `email`: its person, if known, so that the person's can be counted. */
+  revokeSessionStatement: (sid: string, email: string | undefined, expiresSec: number): D1PreparedStatement =>
+    db.prepare(REVOKE_OWNER).bind("session", sid, expiresSec, email === undefined ? null : endedSessionsKey(email)),
   /**
    * Fails, and so rolls its transaction back, if an organization's administrators have made more living rows than they
    * may. They write clients and members as often as they like, and must not end the tokens of others by that.
@@ -177,9 +177,6 @@ export const createTrustStore = (db: D1Database, bound = createRevocationCollaps
       .prepare(`SELECT 1 WHERE ${ENDED_BY} >= ${MOST_ENDED_BY_ORGANIZATION}`)
       .bind(endedByKey(organization))
       .first()) !== null,
-  /** The same for a session. `email`: its person, if known, so that the person's can be counted. */
-  revokeSessionStatement: (sid: string, email: string | undefined, expiresSec: number): D1PreparedStatement =>
-    db.prepare(REVOKE_SESSION).bind(sid, expiresSec, email === undefined ? null : endedSessionsKey(email)),
   /** Revokes every token that the client has of the user, under any grant. Does nothing if there is no such client. */
   revokeAccessStatement: (email: string, clientId: string, expiresSec: number): D1PreparedStatement =>
     db.prepare(REVOKE_ACCESS).bind("grant", accessKey(email, clientId), expiresSec, clientId),
