@@ -455,14 +455,19 @@ describe("An outdated document", () => {
     const begun = (count: number) => vi.waitFor(() => expect(fetches).toHaveLength(count));
     return { fetches, find, begun };
   }
+  /** Has a copy of the document `a`, from `nowMs`. */
+  async function withCopy() {
+    const made = make();
+    const nowMs = Date.now();
+    const first = made.find("a", nowMs);
+    await made.begun(1);
+    made.fetches[0]!.land();
+    await first;
+    return { ...made, nowMs };
+  }
 
   it("is fetched once for all who ask for it at the same time", async () => {
-    const { fetches, find, begun } = make();
-    const nowMs = Date.now();
-    const first = find("a", nowMs);
-    await begun(1);
-    fetches[0]!.land();
-    await first;
+    const { fetches, find, begun, nowMs } = await withCopy();
     const asking = Array.from({ length: 30 }, () => find("a", nowMs + 61_000));
     await begun(2);
     fetches[1]!.land();
@@ -471,12 +476,7 @@ describe("An outdated document", () => {
   });
 
   it("does not make the isolate forget another one that is being fetched meanwhile", async () => {
-    const { fetches, find, begun } = make();
-    const nowMs = Date.now();
-    const first = find("a", nowMs);
-    await begun(1);
-    fetches[0]!.land();
-    await first;
+    const { fetches, find, begun, nowMs } = await withCopy();
     const other = find("b", nowMs + 61_000);
     await begun(2);
     const again = find("a", nowMs + 61_000);
