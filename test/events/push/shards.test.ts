@@ -231,6 +231,17 @@ describe("push records of a topic", () => {
     expect(await cost(() => own.forDelivery(inDirectory!.id, nowMs))).toBe("1 0 0 0");
     expect(await cost(() => own.remove(inDirectory!.id, row("delete")))).toBe("1 0 0 0");
     expect(await cost(() => own.insert(inDirectory!, SUBSCRIPTION, row("create")))).toBe("1 0 0 0");
+    // Each of three clients has one subscription: the directory is asked as often as if it had the records. So moving
+    // the records of an old topic out of it would spare it nothing (docs/decisions/0018).
+    const readers = await Promise.all(Array.from({ length: 3 }, () => makeClient({ tenant: owner.tenant })));
+    const readBy = async ({ path: at, topic: on }: typeof first) => {
+      for (const reader of readers)
+        await expectJson(await (await clientAt(here(), reader))(`${at}/subscriptions`, "POST", body()), 201);
+      const all = (await recordsOf(on)).filter(({ client }) => client !== owner.clientId);
+      return cost(async () => Promise.all(all.map(({ id }) => own.forDelivery(id, nowMs))));
+    };
+    expect(await readBy(await topicIn(1))).toBe("3 3 0 0");
+    expect(await readBy(first)).toBe("3 0 0 0");
   });
 });
 

@@ -330,6 +330,53 @@ describe("password and signing secret", () => {
   });
 });
 
+describe("a topic in place of an older one", () => {
+  /** Publishes to the topic and returns the ids. */
+  const publish = async (there: Awaited<ReturnType<typeof setUp>>, ...payloads: readonly string[]) => {
+    const json = payloads.map((payload) => ({ payload }));
+    const { ids } = await expectJson<{ ids: string[] }>(await there.send("/publish", { json }), 201);
+    await events.wakeSubscriptions(Date.now());
+    return ids;
+  };
+  const standing = async (there: Awaited<ReturnType<typeof setUp>>) => {
+    const { lag, deadLetters } = await expectJson(await there.one(), 200);
+    return { lag, deadLetters };
+  };
+
+  // As docs/operate/shards.md tells the operator of a topic that is older than the shards.
+  it("takes over its subscribers without the loss of an event", async () => {
+    const address = await endpoint();
+    const [old, next] = [await setUp({ shards: 2 }), await setUp({ shards: 2 })];
+    expect((await old.create(address)).status).toBe(201);
+    const sent = [...(await publish(old, "first", "second"))];
+    expect((await next.create(address)).status).toBe(201);
+    // One publisher uses the new topic, another still the old one, whose last event is refused at first.
+    sent.push(...(await publish(next, "third")));
+    const received = new Set<string>();
+    const collect = async () => {
+      for (const { headers } of await requestsTo(address)) received.add(headers["webhook-id"]!);
+    };
+    await until(async () => (await collect(), received.size === 3 ? true : undefined));
+    await answerAt(address, [{ status: 503 }, { status: 200 }]);
+    const [late] = await publish(old, "late");
+    sent.push(late!);
+    await nextRequest(address);
+    // It is still counted, so the old topic stays.
+    expect(await until(async () => ((await standing(old)).lag === 1 ? standing(old) : undefined))).toEqual({
+      lag: 1,
+      deadLetters: 0,
+    });
+    expect((await old.one(`/deliveries/${late}/redeliver`, { method: "POST" })).status).toBe(202);
+    await until(async () => ((await standing(old)).lag === 0 ? true : undefined));
+    await collect();
+    expect(await standing(old)).toEqual({ lag: 0, deadLetters: 0 });
+    expect((await old.send("", { method: "DELETE" })).status).toBe(202);
+    sent.push(...(await publish(next, "fifth")));
+    await until(async () => (await collect(), received.has(sent.at(-1)!) ? true : undefined));
+    expect([...received].toSorted()).toEqual(sent.toSorted());
+  });
+});
+
 describe("rotation of the seal keys", () => {
   it("keeps passwords readable: a new key in front, everything resealed, the old key taken away", async () => {
     const newKey = `t2:${btoa(String.fromCodePoint(...new Uint8Array(32).fill(9)))}`;
