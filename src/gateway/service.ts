@@ -52,7 +52,7 @@ export interface GatewayDeps extends Omit<ForwardDeps, "registry" | "breakers">,
   readonly db: D1Database;
   readonly allowLoopback: boolean;
   readonly isolate: Isolate;
-  readonly location?: LocationCache;
+  readonly location: LocationCache;
 }
 
 export interface Gateway {

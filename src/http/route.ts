@@ -94,8 +94,8 @@ const JSON_MAX_BYTES = 64 * 1024;
 
 export const jsonBody = <T>(schema: Schema<T>, maxBytes: number = JSON_MAX_BYTES) =>
   ({ kind: "json", schema, maxBytes, optional: false }) as const;
-export const optionalJsonBody = <T>(schema: Schema<T>, maxBytes: number = JSON_MAX_BYTES) =>
-  ({ kind: "json", schema, maxBytes, optional: true }) as const;
+export const optionalJsonBody = <T>(schema: Schema<T>) =>
+  ({ kind: "json", schema, maxBytes: JSON_MAX_BYTES, optional: true }) as const;
 export const jsonOrBytes = <T>(schema: Schema<T>, formMaxBytes: number) =>
   ({ kind: "json-or-bytes", schema, maxBytes: JSON_MAX_BYTES, formMaxBytes }) as const;
 export const jsonObjectBody = <const O extends boolean>(maxBytes: number, optional: O) =>
@@ -164,7 +164,7 @@ export const json = (status: number, value: unknown, headers: Record<string, str
   jsonText(status, JSON.stringify(value), headers);
 
 /** A JSON response with a text that is JSON already. */
-export const jsonText = (status: number, text: string, headers: Record<string, string> = {}): Response =>
+export const jsonText = (status: number, text: string, headers: Record<string, string>): Response =>
   withSize(
     new Response(text, { status, headers: { "content-type": "application/json", ...headers } }),
     Buffer.byteLength(text),
@@ -174,4 +174,4 @@ export const jsonText = (status: number, text: string, headers: Record<string, s
 export const empty = (status: number, headers: Record<string, string> = {}): Response =>
   new Response(null, { status, headers });
 
-export type { Page, Paging };
+export type { Page };

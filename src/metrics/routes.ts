@@ -72,74 +72,74 @@ export interface MetricsRoutesDeps extends StoredNowDeps {
   readonly reader: MetricsReader;
 }
 
-export const metricsRoutes = (
-  { reader, clock, ...counting }: MetricsRoutesDeps,
-  withStoredNow = createStoredNow({ clock, ...counting }),
-): readonly Route[] => [
-  defineRoute({
-    method: "GET",
-    path: "/metrics",
-    summary: "Show what the platform or a tenant did, by minute, hour or day",
-    operation: "readMetrics",
-    query,
-    async handle({ nowMs, query: { tenant, service, metric, ...given } }) {
-      const to = given.to ?? nowMs;
-      const from = given.from ?? to - STEPS.hour.ms;
-      if (from >= to) return invalid("invalid_query_parameter", "from", "from must be before to.");
-      const step = given.step ?? USUAL_STEPS.find(({ upToMs }) => to - from <= upToMs)?.step ?? "day";
-      const fromMs = startOf(step, from);
-      const points = pointsOf(step, from, to);
-      if (points > LIMITS.points)
-        return invalid(
-          "invalid_query_parameter",
-          "from",
-          `So many steps of a ${step} are ${points} points, more than ${LIMITS.points}: name a shorter time or a longer step.`,
-        );
-      const toMs = fromMs + points * STEPS[step].ms;
-      const asked = { step, fromMs, toMs, metrics: metric };
-      const rows = await withStoredNow(await reader.rows(tenant, step, fromMs, toMs), { ...asked, tenant });
-      const series = seriesOf(rows, { ...asked, service });
-      if (series.length * points > LIMITS.values)
-        return invalid("invalid_query_parameter", "metric", "These are too many series: name a metric or a service.");
-      return json(200, { from: fromMs, to: toMs, step, stepMs: STEPS[step].ms, tenant: tenant ?? null, series });
-    },
-  }),
-  defineRoute({
-    method: "GET",
-    path: "/metrics/tenants",
-    summary: "Show the busiest tenants",
-    operation: "listBusiestTenants",
-    query: topQuery,
-    async handle({ nowMs, query: { metric = "requests", service, top = 10, ...given } }) {
-      const to = given.to ?? nowMs;
-      const from = given.from ?? to - STEPS.hour.ms;
-      if (from >= to) return invalid("invalid_query_parameter", "from", "from must be before to.");
-      const isKept = (name: Step): boolean => from >= nowMs - STEPS[name].keptMs;
-      const step = STEP_NAMES.find((name) => isKept(name) && pointsOf(name, from, to) <= LIMITS.topSteps);
-      if (step === undefined)
-        return invalid(
-          "invalid_query_parameter",
-          "from",
-          `Name a time of at most ${LIMITS.topSteps} days, in the last two years.`,
-        );
-      const fromMs = startOf(step, from);
-      const toMs = fromMs + pointsOf(step, from, to) * STEPS[step].ms;
-      const tenants = await reader.top({ metric, service, step, fromMs, toMs, limit: top });
-      const { kind, unit } = METRICS[metric];
-      return json(200, { from: fromMs, to: toMs, metric, service: service ?? null, kind, unit, tenants });
-    },
-  }),
-  defineRoute({
-    method: "GET",
-    path: "/metrics/prometheus",
-    summary: "Show the sums since the beginning, for Prometheus",
-    operation: "scrapeMetrics",
-    produces: "any",
-    async handle() {
-      const nowMs = clock.nowMs();
-      const totals = await reader.totals();
-      const minutes = await reader.rows(undefined, "minute", nowMs - LIMITS.peakMs.hourly, nowMs + 1);
-      return new Response(toPrometheus(totals, minutes, nowMs), { headers: { "content-type": PROMETHEUS_TYPE } });
-    },
-  }),
-];
+export function metricsRoutes({ reader, clock, ...counting }: MetricsRoutesDeps): readonly Route[] {
+  const withStoredNow = createStoredNow({ clock, ...counting });
+  return [
+    defineRoute({
+      method: "GET",
+      path: "/metrics",
+      summary: "Show what the platform or a tenant did, by minute, hour or day",
+      operation: "readMetrics",
+      query,
+      async handle({ nowMs, query: { tenant, service, metric, ...given } }) {
+        const to = given.to ?? nowMs;
+        const from = given.from ?? to - STEPS.hour.ms;
+        if (from >= to) return invalid("invalid_query_parameter", "from", "from must be before to.");
+        const step = given.step ?? USUAL_STEPS.find(({ upToMs }) => to - from <= upToMs)?.step ?? "day";
+        const fromMs = startOf(step, from);
+        const points = pointsOf(step, from, to);
+        if (points > LIMITS.points)
+          return invalid(
+            "invalid_query_parameter",
+            "from",
+            `So many steps of a ${step} are ${points} points, more than ${LIMITS.points}: name a shorter time or a longer step.`,
+          );
+        const toMs = fromMs + points * STEPS[step].ms;
+        const asked = { step, fromMs, toMs, metrics: metric };
+        const rows = await withStoredNow(await reader.rows(tenant, step, fromMs, toMs), { ...asked, tenant });
+        const series = seriesOf(rows, { ...asked, service });
+        if (series.length * points > LIMITS.values)
+          return invalid("invalid_query_parameter", "metric", "These are too many series: name a metric or a service.");
+        return json(200, { from: fromMs, to: toMs, step, stepMs: STEPS[step].ms, tenant: tenant ?? null, series });
+      },
+    }),
+    defineRoute({
+      method: "GET",
+      path: "/metrics/tenants",
+      summary: "Show the busiest tenants",
+      operation: "listBusiestTenants",
+      query: topQuery,
+      async handle({ nowMs, query: { metric = "requests", service, top = 10, ...given } }) {
+        const to = given.to ?? nowMs;
+        const from = given.from ?? to - STEPS.hour.ms;
+        if (from >= to) return invalid("invalid_query_parameter", "from", "from must be before to.");
+        const isKept = (name: Step): boolean => from >= nowMs - STEPS[name].keptMs;
+        const step = STEP_NAMES.find((name) => isKept(name) && pointsOf(name, from, to) <= LIMITS.topSteps);
+        if (step === undefined)
+          return invalid(
+            "invalid_query_parameter",
+            "from",
+            `Name a time of at most ${LIMITS.topSteps} days, in the last two years.`,
+          );
+        const fromMs = startOf(step, from);
+        const toMs = fromMs + pointsOf(step, from, to) * STEPS[step].ms;
+        const tenants = await reader.top({ metric, service, step, fromMs, toMs, limit: top });
+        const { kind, unit } = METRICS[metric];
+        return json(200, { from: fromMs, to: toMs, metric, service: service ?? null, kind, unit, tenants });
+      },
+    }),
+    defineRoute({
+      method: "GET",
+      path: "/metrics/prometheus",
+      summary: "Show the sums since the beginning, for Prometheus",
+      operation: "scrapeMetrics",
+      produces: "any",
+      async handle() {
+        const nowMs = clock.nowMs();
+        const totals = await reader.totals();
+        const minutes = await reader.rows(undefined, "minute", nowMs - LIMITS.peakMs.hourly, nowMs + 1);
+        return new Response(toPrometheus(totals, minutes, nowMs), { headers: { "content-type": PROMETHEUS_TYPE } });
+      },
+    }),
+  ];
+}

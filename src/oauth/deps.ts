@@ -35,7 +35,7 @@ export interface OAuthDeps {
   readonly keptLimit: RateLimit;
   readonly sealer: Sealer;
   readonly isolate: Isolate;
-  readonly location?: LocationCache;
+  readonly location: LocationCache;
   readonly random: Random;
   readonly log: Log;
   readonly meter: Meter;

@@ -5,7 +5,7 @@ import { sha256Hex } from "../platform/secrets/hash.ts";
  * api/openapi.json with the addresses, path prefix and platform name of this deployment. `npm run openapi` writes the
  * file. The first request for it loads it, so that isolates without such a request do not spend memory on it.
  */
-export interface InterfaceDocument {
+interface InterfaceDocument {
   readonly "x-platform": string;
   readonly paths: Readonly<Record<string, { readonly servers?: unknown }>>;
 }

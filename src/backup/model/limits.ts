@@ -16,7 +16,6 @@ export const LIMITS = {
   /** Parts that one index part lists. */
   indexLines: 500,
   objectsAStep: 20,
-  eventChars: 1_000_000,
   listedObjects: 500,
   copiesAStep: 50,
   copyBytesAStep: 64 * 1024 * 1024,

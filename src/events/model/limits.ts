@@ -140,7 +140,6 @@ export const OPERATED = {
   /** A search reads this many events a page, and at most this many pages until some match. */
   searchedAtOnce: 500,
   pagesASearch: 10,
-  maxContainsChars: 200,
   /** Events that the preview of a moved cursor shows. */
   previewed: 5,
   /** Subscriptions in trouble that are read of each kind and shard, and objects that are asked. */

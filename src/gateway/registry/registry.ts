@@ -1,6 +1,6 @@
 import { FreshCache } from "../../platform/copies/fresh-cache.ts";
 import type { Isolate } from "../../platform/copies/isolate.ts";
-import { noLocationCache, throughLocation, type LocationCache } from "../../platform/copies/location-cache.ts";
+import { throughLocation, type LocationCache } from "../../platform/copies/location-cache.ts";
 import { parseOutboundUrl } from "../../platform/outside/outbound-url.ts";
 import { ok, type Result } from "../../platform/model/result.ts";
 import { createRewriter, type Rewriter } from "../rewrite/rewriter.ts";
@@ -36,7 +36,7 @@ export function createRegistry(
   store: RegistryStore,
   allowLoopback: boolean,
   isolate: Isolate,
-  location: LocationCache = noLocationCache,
+  location: LocationCache,
 ): Registry {
   const cache = new FreshCache<typeof ALL, ReadonlyMap<string, RegisteredService>>(CACHE, isolate);
   const valueOf = (rows: readonly ServiceRow[]) =>

@@ -73,7 +73,7 @@ function pathHere(value: string, origin: string): string | undefined {
   return url?.origin === origin && url.username + url.password === "" ? url.pathname : undefined;
 }
 
-export const invalidTarget = (reason: string, clientId = ""): OAuthFailure =>
+export const invalidTarget = (reason: string, clientId: string): OAuthFailure =>
   failure("invalid_target", WRONG_TARGET, reason, clientId);
 
 /**

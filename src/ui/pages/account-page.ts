@@ -118,8 +118,8 @@ export function accountPage(view: AccountView, texts: Texts, lang: Language): Pa
           : html`<p>${fill(secondFactor.on, { left: html`<strong>${view.secondFactor.recoveryCodes}</strong>` })}</p>
               ${form(
                 actions.renewCodes,
-                html`${codeField("code", secondFactor.change, fault === "wrongCode", fault === "wrongCode")}
-                  ${recoveryField("recovery-code", secondFactor)}
+                html`${codeField(secondFactor.change, fault === "wrongCode", fault === "wrongCode")}
+                  ${recoveryField(secondFactor)}
                   <p>
                     <button type="submit">${secondFactor.renew}</button>
                     <button class="danger" type="submit" formaction="${actions.removeFactor}">

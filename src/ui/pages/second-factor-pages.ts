@@ -9,10 +9,10 @@ import { logo } from "./sign-in-pages.ts";
 import type { Texts } from "../texts/texts.ts";
 
 /** The field for a code. Its attributes make phones show digits and offer a code that they received. */
-export const codeField = (id: string, label: string, isWrong: boolean, hasFocus: boolean): Markup =>
-  html`<label for="${id}">${label}</label>
+export const codeField = (label: string, isWrong: boolean, hasFocus: boolean): Markup =>
+  html`<label for="code">${label}</label>
     <input
-      id="${id}"
+      id="code"
       name="code"
       type="text"
       inputmode="numeric"
@@ -23,12 +23,12 @@ export const codeField = (id: string, label: string, isWrong: boolean, hasFocus:
     />`;
 
 /** The field for a recovery code, after a phone was lost. It is collapsed, because that is rare. */
-export const recoveryField = (id: string, { recoveryCode, lostApp }: Texts["secondFactor"]): Markup =>
+export const recoveryField = ({ recoveryCode, lostApp }: Texts["secondFactor"]): Markup =>
   html`<details>
     <summary>${lostApp}</summary>
-    <label for="${id}">${recoveryCode}</label>
+    <label for="recovery-code">${recoveryCode}</label>
     <input
-      id="${id}"
+      id="recovery-code"
       name="recovery_code"
       type="text"
       autocomplete="off"
@@ -52,8 +52,7 @@ export function secondFactorPage(view: SecondFactorView, texts: Texts): Page {
       ${hiddenFields(hidden)}
       ${
         asksCode
-          ? html`${codeField("code", secondFactor.code, isWrong, fault === undefined || isWrong)}
-              ${recoveryField("recovery-code", secondFactor)}
+          ? html`${codeField(secondFactor.code, isWrong, fault === undefined || isWrong)} ${recoveryField(secondFactor)}
               <button class="submit" type="submit">${secondFactor.submit}</button>`
           : undefined
       }
@@ -89,7 +88,7 @@ export function setUpPage(view: SetUpView, texts: Texts): Page {
               ${passwordField({ label: signIn.password }, isPassword ? html`${INVALID} autofocus` : undefined)}`
           : undefined
       }
-      ${codeField("code", secondFactor.firstCode, isCode, isCode)}
+      ${codeField(secondFactor.firstCode, isCode, isCode)}
       <button class="submit" type="submit">${secondFactor.turnOn}</button>
     </form>`;
   const footer = html`<p>${fill(chooseTenant.user, { user: given(user) })}</p>`;

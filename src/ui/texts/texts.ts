@@ -8,7 +8,7 @@ import type { Mails } from "../../oauth/pages/port.ts";
 import type { SignInFault } from "../../oauth/pages/views/sign-in.ts";
 
 /** The platform's own scopes that people can give. */
-export type OwnScope =
+type OwnScope =
   | "pubsub.topic="
   | "pubsub.own_tenant_topic="
   | "pubsub_publish"
@@ -287,7 +287,7 @@ interface Door {
 }
 
 /** A mail with a link: `{user}`, `{host}`; `{place}` for an invitation; `{details}` of a notice. */
-export interface LinkMailTexts {
+interface LinkMailTexts {
   readonly subject: string;
   readonly lead: string;
   readonly button: string;

@@ -183,7 +183,7 @@ export function fileRoutes(files: OperatedFiles, deps: Deps): readonly Route[] {
       },
     }),
     {
-      ...look("GET", OF_OWNER, "List the files of a client, or search their metadata", "listOperatedFiles"),
+      ...look(OF_OWNER, "List the files of a client, or search their metadata", "listOperatedFiles"),
       params: ownerParams,
       query: files.listQuery,
       paged: true,
@@ -236,7 +236,7 @@ export function fileRoutes(files: OperatedFiles, deps: Deps): readonly Route[] {
       },
     }),
     {
-      ...look("GET", ONE, "Show a file, its metadata and its variants, with links to them", "readOperatedFile"),
+      ...look(ONE, "Show a file, its metadata and its variants, with links to them", "readOperatedFile"),
       params: fileParams,
       handle: (async (call: AnyCall) => {
         const { fileId } = call.params as z.output<typeof fileParams>;
@@ -308,9 +308,9 @@ const route = <O extends Operation>(method: Route["method"], path: string, opera
   operation,
 });
 
-const look = (method: "GET", path: string, summary: string, operation: Operation) =>
+const look = (path: string, summary: string, operation: Operation) =>
   ({
-    ...route(method, path, operation),
+    ...route("GET", path, operation),
     summary,
     access: RIGHTS[operation].access,
     query: undefined,
