@@ -67,18 +67,18 @@ export interface Config {
   readonly sealKeys: readonly SealKey[];
 }
 
-export interface OtlpEndpoint {
+interface OtlpEndpoint {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
 }
 
 const SUBJECTS = ["email", "opaque"] as const;
-export type Subject = (typeof SUBJECTS)[number];
+type Subject = (typeof SUBJECTS)[number];
 
 const UNREGISTERED_CLIENTS = ["none", "documents", "registration"] as const;
-export type UnregisteredClients = (typeof UNREGISTERED_CLIENTS)[number];
+type UnregisteredClients = (typeof UNREGISTERED_CLIENTS)[number];
 
-export type PasswordGrant = "nobody" | "clients" | "everybody";
+type PasswordGrant = "nobody" | "clients" | "everybody";
 
 /** The places where objects are created and kept. */
 export interface Place {

@@ -16,7 +16,7 @@ export interface ServiceEntries {
   readonly entries: Readonly<Record<string, Entry>>;
 }
 
-export interface Tag {
+interface Tag {
   readonly name: string;
   readonly description: string;
 }

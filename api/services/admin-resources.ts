@@ -3,7 +3,7 @@ import type { Entry, Named, Parameter } from "../model/entry.ts";
 import { bool, int, list, map, obj, oneOf, ref, str, time, uri, type Schema } from "../model/schema.ts";
 
 /** The operator's resources: list, make or replace, show and remove. */
-export interface ResourceWords {
+interface ResourceWords {
   readonly path: string;
   readonly key: string;
   /** The component of one record. */
@@ -39,7 +39,7 @@ const TRUSTED = "Its pages and cookies share the platform's origin; otherwise a 
 
 const PUT_TEXT = "Makes it, or replaces what is there.";
 
-export function resource(words: ResourceWords): Readonly<Record<string, Entry>> {
+function resource(words: ResourceWords): Readonly<Record<string, Entry>> {
   const { path, key, shown, ids, tag, what, about, parent } = words;
   const [one, many] = ids;
   const errors = (status: number, text: string | undefined): Readonly<Record<number, string>> =>

@@ -15,13 +15,13 @@ export interface Entry {
   readonly value: Tree;
 }
 
-export interface Sequence {
+interface Sequence {
   readonly type: "sequence";
   readonly place: Place;
   readonly items: readonly Tree[];
 }
 
-export interface Leaf {
+interface Leaf {
   readonly type: "leaf";
   readonly place: Place;
   readonly value: string | number | boolean | null;

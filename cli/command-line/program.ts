@@ -46,7 +46,7 @@ interface Ports {
   printHelp(text: string): void;
 }
 
-export interface GivenArguments {
+interface GivenArguments {
   readonly named: Readonly<Record<string, string>>;
   /** The values of the last argument, if it takes several. */
   readonly rest: readonly string[];

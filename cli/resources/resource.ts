@@ -39,14 +39,14 @@ export interface Resource {
   remove(client: AdminClient, values: readonly string[]): Promise<void>;
 }
 
-export interface Searched {
+interface Searched {
   readonly pageSize: number;
   /** Only rows whose id or name begins with this text. */
   readonly q?: string | undefined;
   readonly tenant?: string | undefined;
 }
 
-export interface Verbs {
+interface Verbs {
   readonly list: string;
   readonly show: string;
   readonly set: string;

@@ -134,7 +134,7 @@ function titled(column: Column): Titled {
 }
 
 /** Paths to the fields of a type; a dot leads into an object, `quota.files`. */
-export type PathOf<T> = {
+type PathOf<T> = {
   [K in keyof T & string]-?: NonNullable<T[K]> extends string | number | boolean | readonly unknown[]
     ? K
     : `${K}.${PathOf<NonNullable<T[K]>>}`;

@@ -2,7 +2,7 @@
  * The rules for third-party packages, decided by package.json and package-lock.json alone. `runtime`: in the Worker's
  * bundle. `direct`: tools and tests that package.json names. `indirect`: what those bring along.
  */
-export type Use = "runtime" | "direct" | "indirect";
+type Use = "runtime" | "direct" | "indirect";
 
 export interface Manifest {
   readonly dependencies?: Readonly<Record<string, string>>;
@@ -10,7 +10,7 @@ export interface Manifest {
   readonly optionalDependencies?: Readonly<Record<string, string>>;
 }
 
-export interface Locked {
+interface Locked {
   /** Present if it differs from the folder's name. */
   readonly name?: string;
   readonly version?: string;

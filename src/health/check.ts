@@ -5,7 +5,7 @@ const STATUSES = ["ok", "warn", "fail"] as const;
 export type Status = (typeof STATUSES)[number];
 
 /** A number, text or list for operators. */
-export type Fact = number | string | null | readonly object[];
+type Fact = number | string | null | readonly object[];
 
 export interface Verdict {
   readonly status: Status;

@@ -4,12 +4,12 @@ import { LIMITS } from "./limits.ts";
 import { SWEEPS } from "./sweeps.ts";
 
 /** Waiting rows: their number, or a lower bound of it, and the time of the oldest one. */
-export interface Waiting {
+interface Waiting {
   readonly rows: number;
   readonly sinceMs: number | null;
 }
 
-export interface QueueState {
+interface QueueState {
   readonly messages: number;
   readonly oldestMs: number | null;
 }

@@ -3,7 +3,7 @@ import type { Operation } from "./callers/rights.ts";
 import type { ProblemType } from "./errors/errors.ts";
 
 /** A request after its response. */
-export interface AnsweredRequest {
+interface AnsweredRequest {
   readonly service: MeteredService;
   /** Undefined if no route matched. */
   readonly operation: Operation | undefined;

@@ -55,7 +55,7 @@ export interface Service {
 export type ProblemRenderer = (given: Problem, docsUrl: string, requestId: string, asked: RenderContext) => Response;
 
 /** The request, for a renderer that answers people. */
-export interface RenderContext {
+interface RenderContext {
   readonly request: Request;
   readonly publicBase: string;
 }

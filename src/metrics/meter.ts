@@ -18,7 +18,7 @@ import { LIMITS, startOf } from "./model/limits.ts";
 const NOBODY = "";
 
 /** Sends a batch of one isolate. A repeat with the same number counts once. */
-export type Send = (number: number, counts: ByMinute) => Promise<void>;
+type Send = (number: number, counts: ByMinute) => Promise<void>;
 
 export interface MeterDeps {
   readonly clock: Clock;

@@ -12,7 +12,7 @@ export interface StorePage {
   readonly next: PackKey | undefined;
 }
 
-export interface StoredPack extends Record<string, SqlStorageValue> {
+interface StoredPack extends Record<string, SqlStorageValue> {
   step: string;
   grp: number;
   at: number;

@@ -4,7 +4,7 @@ import { STEPS } from "./model/limits.ts";
 import type { MetricsReader } from "./reader.ts";
 
 /** The use of a tenant in a period, as on a bill. */
-export interface Used {
+interface Used {
   readonly requests: number;
   readonly tokens: number;
   readonly eventsPublished: number;

@@ -19,7 +19,7 @@ export interface ReplayDeps {
 }
 
 /** `made_since`: the record was made after the restore. `other`: the subject cannot be erased by its name. */
-export type EraseOutcome = "erased" | "absent" | "made_since" | "other" | { readonly refused: string };
+type EraseOutcome = "erased" | "absent" | "made_since" | "other" | { readonly refused: string };
 
 export interface ReplayReport {
   readonly done: boolean;

@@ -1,7 +1,7 @@
 /** The table of moves of tenants between shards, in the directory (moves.ts). */
 export type MoveStore = ReturnType<typeof createMoveStore>;
 
-export const MOVE_STATES = ["copying", "switching", "opening", "cleaning", "done"] as const;
+const MOVE_STATES = ["copying", "switching", "opening", "cleaning", "done"] as const;
 export type MoveState = (typeof MOVE_STATES)[number];
 
 export interface Move {

@@ -49,7 +49,7 @@ export type Target = number | { readonly near: LocationHint | undefined };
  * `no_objects`: the deployment has no tenant objects, or all numbers are used. `crowded`: a
  * file of the shard would be looked for in too many objects (`MOVE_LIMITS`).
  */
-export type Begun =
+type Begun =
   | { readonly kind: "begun"; readonly move: Move }
   /** `isAsked`: the move that is under way does what was asked. */
   | { readonly kind: "under_way"; readonly move: Move; readonly isAsked: boolean }

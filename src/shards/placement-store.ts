@@ -16,7 +16,7 @@ export interface DueCopy extends Place {
 }
 
 /** A tenant's shard. `near`: the location of a tenant object; null: no object, or one where the deployment is. */
-export interface Place {
+interface Place {
   readonly shard: number;
   readonly near: LocationHint | null;
 }

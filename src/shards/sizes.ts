@@ -13,13 +13,13 @@ const PAGE = 64;
 const PATIENCE_MS = 3_000;
 
 /** The committed files of a shard and their bytes, from the media service. */
-export interface StoredFiles {
+interface StoredFiles {
   readonly files: number;
   readonly bytes: number;
 }
 
 /** The status of a shard for operators. */
-export interface ShardStatus {
+interface ShardStatus {
   readonly shard: number;
   readonly tenants: number;
   /** Committed files, and their bytes in the bucket; null: the shard does not answer. */
@@ -39,7 +39,7 @@ export interface ShardStatus {
 }
 
 /** Ports to the services that count files, push subscriptions and round trips. */
-export interface StatusPorts {
+interface StatusPorts {
   stored(shard: number): Promise<StoredFiles>;
   /** Counts records of push subscriptions as `n`. The result also has the size of the shard. */
   countPushSubscriptions(shard: number): D1PreparedStatement;

@@ -22,7 +22,7 @@ export const COPY: JobOptions = { bytes: "copy", eventsSince: null, keep: null }
 /** A deployment over the test's bindings, as far as backups go. It is in maintenance, so that it may restore. */
 export const deployment = (changed: Partial<Env> = {}) =>
   createDeps({ ...env, MAINTENANCE: "true", ...changed }).backups;
-export type Deployment = ReturnType<typeof deployment>;
+type Deployment = ReturnType<typeof deployment>;
 
 export interface RunOptions {
   readonly options?: JobOptions;
@@ -142,7 +142,7 @@ export async function destroy(): Promise<void> {
   await empty(env.MEDIA);
 }
 
-export async function empty(bucket: R2Bucket): Promise<void> {
+async function empty(bucket: R2Bucket): Promise<void> {
   for (;;) {
     const { objects } = await bucket.list();
     if (objects.length === 0) return;

@@ -17,7 +17,7 @@ export const WARNINGS: Readonly<Record<string, string>> = {
 };
 
 /** A module that the suite skips, by the words of its name, and why. */
-export const SKIPS: readonly (readonly [name: RegExp, why: string])[] = [
+const SKIPS: readonly (readonly [name: RegExp, why: string])[] = [
   [/scope-(address|phone|all)$/, "The platform has no scopes `address` and `phone`."],
   [/unsigned-request-object|request-uri-unsigned/, "Request objects are refused with `request_not_supported`."],
   [/idtoken-unsigned$/, "ID tokens are always signed."],

@@ -3,7 +3,7 @@ import type { IncomingMessage } from "node:http";
 import { request } from "node:https";
 
 /** The words that the suite has for the end of a module, the best first. */
-export const RESULTS = ["PASSED", "REVIEW", "SKIPPED", "WARNING", "FAILED"] as const;
+const RESULTS = ["PASSED", "REVIEW", "SKIPPED", "WARNING", "FAILED"] as const;
 export type Result = (typeof RESULTS)[number];
 
 export interface Finding {

@@ -2,7 +2,7 @@
  * Addresses by which an attacker could try to make the platform call a forbidden host, each with the reason for its
  * refusal, and addresses that must be accepted. Tests try them with every input that takes an address from outside.
  */
-export type Reason = keyof typeof REASONS;
+type Reason = keyof typeof REASONS;
 
 /** The text of the refusal after the field's name. */
 export const REASONS = {

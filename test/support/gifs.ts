@@ -51,7 +51,7 @@ export interface DecodedGif {
   readonly frames: readonly DecodedFrame[];
 }
 
-export interface DecodedFrame extends Picture {
+interface DecodedFrame extends Picture {
   readonly delay: number;
   /** 0 or 255 for each pixel of the screen after this frame. */
   readonly alpha: Uint8Array;

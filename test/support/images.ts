@@ -14,7 +14,7 @@ export const GREEN: Colour = [20, 180, 20];
 export const BLUE: Colour = [20, 20, 220];
 export const YELLOW: Colour = [230, 220, 20];
 
-export function paint(width: number, height: number, colourAt: (x: number, y: number) => Colour): Picture {
+function paint(width: number, height: number, colourAt: (x: number, y: number) => Colour): Picture {
   const pixels = new Uint8Array(width * height * 3);
   for (let y = 0; y < height; y++) for (let x = 0; x < width; x++) pixels.set(colourAt(x, y), (y * width + x) * 3);
   return { width, height, pixels };
@@ -68,7 +68,7 @@ export function pngChunk(type: string, data: Uint8Array = new Uint8Array(0)): Ui
 }
 
 /** Reads a png as `encodePng` and the Images binding write it: 8 bits, RGB or RGBA, not interlaced. */
-export async function decodePng(png: Uint8Array): Promise<Picture> {
+async function decodePng(png: Uint8Array): Promise<Picture> {
   const view = new DataView(png.buffer, png.byteOffset, png.byteLength);
   const [width, height] = [view.getUint32(16), view.getUint32(20)];
   const channels = { 2: 3, 6: 4 }[view.getUint8(25)];

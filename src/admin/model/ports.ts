@@ -99,7 +99,7 @@ export interface OAuthPort {
 }
 
 /** A browser in which a user is signed in. Texts that are not known are empty. */
-export interface OperatedSession {
+interface OperatedSession {
   readonly sid: string;
   readonly provider: string;
   readonly browser: string;
@@ -111,7 +111,7 @@ export interface OperatedSession {
   readonly seenAtMs: number;
 }
 
-export interface OperatedPasskey {
+interface OperatedPasskey {
   readonly id: string;
   readonly name: string;
   readonly createdAtMs: number;

@@ -14,7 +14,7 @@ export interface ShardList {
 }
 
 /** The port to the moves of tenants between shards. */
-export interface TenantMoves {
+interface TenantMoves {
   begin(
     tenant: string,
     to: number | { readonly near: LocationHint | undefined },
@@ -31,7 +31,7 @@ export interface TenantMoves {
   run(tenant: string): Promise<void>;
 }
 
-export interface TenantMove {
+interface TenantMove {
   readonly tenant: string;
   readonly move: string;
   readonly from: number;

@@ -18,7 +18,7 @@ export interface Manifest extends Facts {
 }
 
 /** Proof of a seal key: an HMAC made with it. It shows whether a deployment has the same key, and nothing else. */
-export interface SealKeyProof {
+interface SealKeyProof {
   readonly id: string;
   readonly proof: string;
   /** True if something in the backup is sealed with it. */

@@ -4,7 +4,7 @@ import { LIMITS } from "../model/limits.ts";
 import { JobTables } from "./job-tables.ts";
 import { advance, pauseMs, type JobPorts } from "./run.ts";
 
-export type NewJob = Pick<JobRecord, "id" | "kind" | "actor" | "backup" | "options">;
+type NewJob = Pick<JobRecord, "id" | "kind" | "actor" | "backup" | "options">;
 
 /** The key of the time from which on no call of an earlier instance takes effect. */
 const ALONE_FROM = "alone from";

@@ -2,7 +2,7 @@
  * A job of the backup service: what it does, how far it is, what it found. The record is stored as JSON in one row.
  */
 export type JobKind = "backup" | "verify" | "restore" | "remove";
-export type JobState = "running" | "done" | "failed" | "cancelled";
+type JobState = "running" | "done" | "failed" | "cancelled";
 
 /** `copy`: the backup copies the bytes of files. `reference`: it only lists them. */
 export type BytesMode = "copy" | "reference";

@@ -80,14 +80,14 @@ export interface StorePage {
 }
 
 /** Port to the metrics service. */
-export interface MetricsObjects {
+interface MetricsObjects {
   readonly storeNames: readonly string[];
   exportStore(name: string, after?: unknown): Promise<StorePage>;
   importStore(name: string, place: ImportPlace, page: StorePage): Promise<ImportOutcome>;
 }
 
 /** Port to the seal keys. Secrets in a backup stay sealed, so they open only where the same keys are configured. */
-export interface SealProofs {
+interface SealProofs {
   /** An HMAC by each configured key. */
   proofs(): Promise<readonly { readonly id: string; readonly proof: string }[]>;
   /** Ids of the keys that something is sealed with. */
@@ -95,12 +95,12 @@ export interface SealProofs {
 }
 
 /** Port to the record of restores. */
-export interface RestorePoint {
+interface RestorePoint {
   generation(): Promise<string>;
   /** Notes that the platform was restored to a time. Isolates drop their copies; repairs keep later objects. */
   mark(restored: Restored): Promise<void>;
 }
-export interface Restored {
+interface Restored {
   readonly generation: string;
   readonly toMs: number;
   readonly atMs: number;
@@ -114,7 +114,7 @@ export interface ListedObject {
 }
 
 /** Port to the copies of tenants in their shards and objects. */
-export interface CopyTenants {
+interface CopyTenants {
   /** Makes every copy due. */
   begin(nowMs: number): Promise<void>;
   /** Writes some copies that are due. False: none is left. */
@@ -157,7 +157,7 @@ export interface BackupDeps {
 }
 
 /** The job's object, as the Worker calls it; records travel as JSON. */
-export interface JobStub {
+interface JobStub {
   start(asked: string): Promise<{ readonly started: boolean; readonly job: string }>;
   read(): Promise<string | undefined>;
   cancel(): Promise<string | undefined>;

@@ -220,5 +220,3 @@ async function putLines(store: PartStore, section: string, lines: readonly strin
   const written = await store.put(section, lines);
   return { parts: [written.part], counts: countsOf([written]) };
 }
-
-export type { EventsPage };

@@ -20,7 +20,7 @@ export interface CheckPorts extends EventNamespaces {
   readonly push: Pick<PushPorts, "store">;
 }
 
-export type CheckKind =
+type CheckKind =
   /** The topic's record names a log that does not exist: nobody can publish or read. */
   | "topic_without_log"
   /** A consumer's cursor lies beyond the end of the log. */
@@ -29,7 +29,7 @@ export type CheckKind =
   /** The record names an object that does not exist: nothing is pushed. */
   | "push_without_object";
 
-export interface CheckFinding {
+interface CheckFinding {
   readonly kind: CheckKind;
   readonly topic: string;
   readonly shard: number | null;

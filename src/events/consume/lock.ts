@@ -29,7 +29,7 @@ export interface ConsumerState {
   readonly outcomes: readonly Outcome[];
 }
 
-export interface Lock {
+interface Lock {
   readonly token: string;
   readonly expiresAtMs: number;
   /** Duration at the last acquire or extend. More remaining time than this means that the clock was set back. */

@@ -53,7 +53,7 @@ interface LogHead {
   readonly resets?: readonly Reset[] | undefined;
 }
 
-export interface StoredKey extends Record<string, SqlStorageValue> {
+interface StoredKey extends Record<string, SqlStorageValue> {
   key: string;
   digest: string;
   ids: string;

@@ -15,7 +15,7 @@ export interface TopicId {
   readonly eventType: string;
 }
 
-export type TopicState = "active" | "deleting";
+type TopicState = "active" | "deleting";
 
 /** `<owner>.<eventType>`: an owner has exactly one dot, so two topics never share a name. */
 export const nameOf = (topic: TopicId): string => `${topic.owner}.${topic.eventType}`;

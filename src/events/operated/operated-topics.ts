@@ -40,7 +40,7 @@ export interface OperatedTopics {
   move(topic: TopicId, consumer: string, to: Place, nowMs: number): Promise<Answer>;
 }
 
-export interface ByHand {
+interface ByHand {
   /** The client whose name owns the topic. */
   readonly owner: { readonly clientId: string; readonly tenant: string };
   readonly body: unknown;
@@ -50,7 +50,7 @@ export interface ByHand {
 
 type OperatedPorts = RequestPorts & TopicPorts & PublishPorts;
 
-export interface LookQuery {
+interface LookQuery {
   /** The id of the event to start after. */
   readonly after?: string | undefined;
   readonly limit?: string | undefined;

@@ -27,7 +27,7 @@ export interface PublishPorts extends StoringPorts {
 }
 
 /** The owner of the topic. Its tenant is that of events that name none. */
-export type Publisher = Pick<Principal, "clientId" | "user" | "tenant">;
+type Publisher = Pick<Principal, "clientId" | "user" | "tenant">;
 
 export interface PublishRequest {
   readonly topic: TopicId;

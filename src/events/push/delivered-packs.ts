@@ -140,7 +140,7 @@ const PACK_TABLE = `CREATE TABLE IF NOT EXISTS delivered (
 ) STRICT`;
 
 /** Statements that scan all rows run only when an instance starts or a client asks; the table is bounded. */
-export const PACK_SQL = {
+const PACK_SQL = {
   begin: `INSERT INTO delivered (at, size, last_place, items) VALUES (?1, ?2, ?3, ?4) RETURNING id`,
   append: `UPDATE delivered SET at = ?2, size = size + ?3, last_place = ?4, items = items || char(10) || ?5
     WHERE id = ?1`,

@@ -32,7 +32,7 @@ export interface PushPage {
   readonly next: number | undefined;
 }
 
-export interface ExportedDelivery extends Record<string, SqlStorageValue> {
+interface ExportedDelivery extends Record<string, SqlStorageValue> {
   place: number;
   event_id: string;
   state: string;

@@ -34,7 +34,7 @@ export interface EventObjects {
   importPush(name: string, place: ImportPlace, page: PushPage): Promise<ImportOutcome>;
 }
 
-export type EventsFrom = { readonly afterSeq: number } | { readonly fromMs: number };
+type EventsFrom = { readonly afterSeq: number } | { readonly fromMs: number };
 
 export interface EventNamespaces {
   readonly logs: DurableObjectNamespace<TopicLog>;

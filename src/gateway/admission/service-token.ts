@@ -4,7 +4,7 @@ import type { BuiltIn } from "../../platform/model/built-in.ts";
 import type { RegisteredService } from "../registry/registry.ts";
 
 /** Port to OAuth: a token that identifies the caller to one service and is valid nowhere else. */
-export type ServiceToken = (
+type ServiceToken = (
   caller: Principal,
   service: Pick<RegisteredService, "name" | "scopes">,
   origin: string,

@@ -14,7 +14,7 @@ export interface CompareDeps {
 }
 
 /** The tenant objects, one after the other. */
-export interface ObjectWalk {
+interface ObjectWalk {
   /** Returns the next number after this one; undefined: there is none. */
   next(after: number): Promise<number | undefined>;
   at(object: number): Pick<ExpectedStore, "page">;

@@ -6,7 +6,7 @@ import type { FindingKind, KeyspaceName } from "./keyspaces.ts";
  */
 export type RunStore = ReturnType<typeof createRunStore>;
 
-export type RepairableKind = "orphan_object" | "missing_bytes" | "missing_variant";
+type RepairableKind = "orphan_object" | "missing_bytes" | "missing_variant";
 
 interface Times {
   readonly nowMs: number;

@@ -37,7 +37,7 @@ export interface ContentAddress {
   readonly variant: VariantName | undefined;
 }
 
-export interface ContentOwner {
+interface ContentOwner {
   readonly client: string;
   readonly tenant: string;
 }

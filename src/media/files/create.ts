@@ -26,7 +26,7 @@ interface CreateDeps extends PendingDeps {
 }
 
 /** The parameters of a commit, for a request that brings the bytes: it creates, stores and commits the file at once. */
-export interface CommitQuery {
+interface CommitQuery {
   readonly tenant?: string | undefined;
   readonly shared?: string | undefined;
 }

@@ -28,7 +28,7 @@ export interface FileAttributes {
 }
 
 /** `leads` is 1 in the row that the file sorts by under this key. */
-export type IndexRow = readonly [key: string, value: IndexValue, leads: 0 | 1];
+type IndexRow = readonly [key: string, value: IndexValue, leads: 0 | 1];
 export type IndexValue = string | number;
 
 export const TYPE_KEY = "#type";

@@ -24,7 +24,7 @@ export interface LongJob {
   readonly id: string;
 }
 
-export const LONG_WORK = ["erase", "compare"] as const;
+const LONG_WORK = ["erase", "compare"] as const;
 export type LongWork = (typeof LONG_WORK)[number];
 
 /** Sends jobs. The sweep sends a lost job again, because its row is still due. */

@@ -56,17 +56,17 @@ export interface Mover {
   clean(move: string, way: Way): Promise<boolean>;
 }
 
-export interface Way {
+interface Way {
   readonly from: number;
   readonly to: number;
 }
 
-export interface Begun {
+interface Begun {
   readonly from: "leaving" | "closed";
   readonly to: "coming" | "arrived";
 }
 
-export interface Progress {
+interface Progress {
   readonly owner: number;
   readonly file: string;
   /** The number of files that were copied. */

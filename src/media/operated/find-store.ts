@@ -43,7 +43,7 @@ const filesOf = (owners: string): string => `
 const ownersOf = (owners: string): string =>
   `SELECT count(*) AS n FROM (SELECT 1 ${owners} LIMIT ${FIND_LIMITS.owners + 1})`;
 
-export const FIND_SQL = {
+const FIND_SQL = {
   files: { everywhere: filesOf(everywhere), ofTenants: filesOf(ofTenants) },
   owners: { everywhere: ownersOf(everywhere), ofTenants: ownersOf(ofTenants) },
 } as const;

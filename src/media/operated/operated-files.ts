@@ -53,12 +53,12 @@ const OWN_OPERATIONS = [
   "listErasures",
   "readErasure",
 ] as const satisfies readonly Operation[];
-export type OwnOperation = (typeof OWN_OPERATIONS)[number];
+type OwnOperation = (typeof OWN_OPERATIONS)[number];
 
-export type Shape = Pick<Route, "query" | "body" | "paged" | "produces">;
+type Shape = Pick<Route, "query" | "body" | "paged" | "produces">;
 
 /** A call of the operator service, which has checked its input by the operation's own schemas. */
-export type AnyCall = Call<unknown, unknown, unknown, Principal>;
+type AnyCall = Call<unknown, unknown, unknown, Principal>;
 
 const listQuery = z.object({ ...filterParameters, ...sortParameter });
 

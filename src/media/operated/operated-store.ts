@@ -27,7 +27,7 @@ export interface WaitingVariants {
 /** Our choice: a tenant has few clients, and nobody needs the exact size of a backlog of thousands. */
 const OPERATED_LIMITS = { owners: 200, waiting: 5_000 } as const;
 
-export const OPERATED_SQL = {
+const OPERATED_SQL = {
   ownerOf: `SELECT iif(owner.tenant = '', file.reserved_for, owner.tenant) AS tenant, owner.client, owner.visibility
     FROM file JOIN owner ON owner.id = file.owner_id
     WHERE file.id = ?1 AND file.state <> 'removed' AND owner.erasure_id IS NULL`,

@@ -25,7 +25,7 @@ export interface Counts {
 export type Plan = CollectPlan | WalkPlan;
 
 /** The plan: collect all matching files, starting from those of the rarest condition, and sort them. */
-export interface CollectPlan {
+interface CollectPlan {
   readonly kind: "collect";
   readonly leading: Condition;
 }

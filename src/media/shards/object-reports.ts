@@ -15,7 +15,7 @@ export interface ObjectReports {
   page(after: number, limit: number): Promise<readonly { readonly number: number }[]>;
 }
 
-export interface TenantReport {
+interface TenantReport {
   readonly tenant: string;
   readonly files: number;
   readonly bytes: number;

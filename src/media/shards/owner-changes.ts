@@ -38,13 +38,13 @@ export interface OwnerChanges {
   sweep(nowMs: number, shards: readonly number[]): Promise<void>;
 }
 
-export interface ClientChange {
+interface ClientChange {
   readonly id: string;
   readonly after: NamedClient | undefined;
 }
 
 /** The client's record when the change began. `any`: one database, whose triggers need no such condition. */
-export type ClientBefore = NamedClient | "absent" | "any";
+type ClientBefore = NamedClient | "absent" | "any";
 
 /** Port to the directory. */
 export interface DirectoryOwners {

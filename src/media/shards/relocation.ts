@@ -49,12 +49,7 @@ export async function firstPlace({ placement }: Pick<HomeDeps, "placement">, fil
 const ARRIVE_CHARS = 500_000;
 
 /** Makes sure that a file has arrived, and returns its shard. */
-export async function arriveAt(
-  deps: Pick<HomeDeps, "moved">,
-  from: number,
-  place: Moved,
-  nowMs: number,
-): Promise<number> {
+async function arriveAt(deps: Pick<HomeDeps, "moved">, from: number, place: Moved, nowMs: number): Promise<number> {
   if (place.row !== null) await arriveAll(deps, from, place.shard, [place], nowMs);
   return place.shard;
 }

@@ -44,7 +44,7 @@ export interface ClientRecord extends ClientRights {
 }
 
 /** `host`: of the document that describes the client. Empty: the client registered itself. */
-export interface ClientSource {
+interface ClientSource {
   readonly host: string;
   /** Its own words about itself, JSON, and when they were read. */
   readonly metadata: string;

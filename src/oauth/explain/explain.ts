@@ -52,9 +52,9 @@ export interface ExplainQuestion {
   readonly grant: ExplainGrant | undefined;
 }
 
-export type ExplainGrant = "client_credentials" | "authorization_code" | "implicit" | "password";
+type ExplainGrant = "client_credentials" | "authorization_code" | "implicit" | "password";
 
-export interface Check {
+interface Check {
   readonly check: "request" | "client" | "user" | "grant" | "client_tenant" | "place" | ScopeLimit["check"];
   /** The scope that the check is about, if only one. */
   readonly scope?: string;

@@ -25,7 +25,7 @@ export interface OfferedProvider extends Binding, Pick<ProviderRecord, "id" | "i
  * - `operator`: an operator links the account in advance.
  * - `verified_email`: the address that the provider verified is enough, within the provider's domains.
  */
-export type Linking = "confirm" | "operator" | "verified_email";
+type Linking = "confirm" | "operator" | "verified_email";
 
 /** A sign-in in progress at a provider. Hashes are SHA-256 in hex. */
 export interface FederationRow {

@@ -5,7 +5,7 @@ import { isBoundToTenants, mayVouchFor, reaches, type Binding } from "../model/b
 import type { FederationStore, OfferedProvider, ProviderRecord } from "./federation-store.ts";
 
 /** Seals the client secrets that the operator service stores. */
-export interface ProviderSecrets {
+interface ProviderSecrets {
   seal(id: string, secret: string): Promise<string>;
   open(id: string, sealed: string): Promise<string | undefined>;
 }

@@ -8,7 +8,7 @@ export type AnyCall = Pick<
 >;
 
 /** The recorded part of a refusal. */
-export type Refusal = Pick<OAuthFailure, "reason" | "actor" | "clientId"> & { readonly error: string };
+type Refusal = Pick<OAuthFailure, "reason" | "actor" | "clientId"> & { readonly error: string };
 
 export interface Issuer {
   /** `{origin}{PATH_PREFIX}/oauth2/v1` */

@@ -9,7 +9,7 @@ export interface SigningKeyRow extends NewKey {
 }
 
 /** Kinds that are revoked for good by their own ids. */
-export type RevokedKind = "token" | "grant" | "session";
+type RevokedKind = "token" | "grant" | "session";
 /** Revokes tokens issued up to a moment, or from records read before it. Tokens from later records stay valid. */
 export type OwnerKind = "client" | "tenant" | "user" | "session";
 

@@ -41,7 +41,7 @@ export interface TenantMembership extends Membership {
   readonly brand: string;
 }
 
-export interface OrganizationMembership extends Membership {
+interface OrganizationMembership extends Membership {
   /** Registered services that are essential or owned by a tenant of the organization. */
   readonly services: readonly ServiceRecord[];
 }

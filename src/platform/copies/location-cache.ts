@@ -28,14 +28,14 @@ export interface LocationCache {
   put(name: string, read: Read<unknown>, keptMs: number): void;
 }
 
-export interface Claim {
+interface Claim {
   readonly nowMs: number;
   readonly forMs: number;
   /** True if only one isolate may get the claim. Otherwise several that claim at the same moment may get it. */
   readonly isAlone?: boolean;
 }
 
-export interface Within {
+interface Within {
   readonly nowMs: number;
   readonly maxAgeMs: number;
   /** The last change made in this isolate, which an older copy would hide. */

@@ -89,7 +89,7 @@ export const BOUNDS = [5, 10, 25, 50, 100, 250, 500, 1_000, 2_500, 5_000, 10_000
 export const METERED_SERVICES = ["oauth", "events", "media", "gateway", "admin", "platform"] as const;
 export type MeteredService = (typeof METERED_SERVICES)[number];
 
-export interface MeteredBy {
+interface MeteredBy {
   readonly service: MeteredService;
   /** The value of the metric's label. */
   readonly label?: string | undefined;

@@ -18,7 +18,7 @@ export interface TraceHeaders {
   get(name: string): string | null | undefined;
 }
 
-export interface RootOptions {
+interface RootOptions {
   readonly name: string;
   readonly kind: SpanKind;
   /** The caller's headers. The span joins their trace. */
@@ -32,7 +32,7 @@ export interface RootOptions {
 }
 
 /** `server`: answers a call. `client`: makes a call. `consumer`: handles a message. `internal`: started by a timer. */
-export type SpanKind = "server" | "client" | "consumer" | "internal";
+type SpanKind = "server" | "client" | "consumer" | "internal";
 
 /** Words and numbers of the code, ids, templates of routes. Never a secret, an address with a query, or user input. */
 export type Attributes = Readonly<Record<string, string | number | boolean | undefined>>;

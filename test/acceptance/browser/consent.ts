@@ -4,7 +4,7 @@ import { ADA, makeClient, type Client } from "../support/world.ts";
 import { fieldsOf, isNotFramed, isShown, landed, postForm, signIn, type Stage } from "./stage.ts";
 
 /** The look of an application of somebody else. */
-export const BRAND = {
+const BRAND = {
   name: "Label Printer",
   accentColor: "#7a1fa2",
   termsUri: "https://printer.example/terms",

@@ -20,11 +20,11 @@ import { send, type Ask } from "./wire.ts";
 export const PUBLIC_URL = "https://platform.example";
 export const ISSUER = `${PUBLIC_URL}/oauth2/v1`;
 export const REDIRECT = "https://app.example/callback";
-export const VERIFIER = "a-verifier-of-at-least-forty-three-characters";
-export const CHALLENGE = createHash("sha256").update(VERIFIER).digest("base64url");
+const VERIFIER = "a-verifier-of-at-least-forty-three-characters";
+const CHALLENGE = createHash("sha256").update(VERIFIER).digest("base64url");
 
 /** Clients by what they are for. Those that are not said to be something else are confidential and of one tenant. */
-export interface Clients {
+interface Clients {
   readonly web: Client;
   /** Without a secret. */
   readonly spa: Client;
@@ -131,7 +131,7 @@ export const requestOf = (client: Client, changes: Record<string, string> = {}):
 });
 
 /** Signs in at the page that the request leads to; the answer to the form. */
-export async function signIn(
+async function signIn(
   { web }: Pick<Stage, "web">,
   visitor: Visitor,
   { email, password }: User,

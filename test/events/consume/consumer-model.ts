@@ -18,7 +18,7 @@ export interface World {
   readers: Reader[];
 }
 
-export interface Stored {
+interface Stored {
   readonly id: string;
   readonly payload: string;
   readonly shard: number;
@@ -44,7 +44,7 @@ export interface Reader {
   isKnown: boolean;
 }
 
-export interface Held {
+interface Held {
   readonly token: string;
   untilMs: number;
   readonly batch: readonly Stored[];
@@ -54,7 +54,7 @@ export interface Held {
   readonly attempt: number;
 }
 
-export interface Read {
+interface Read {
   readonly do: "read";
   readonly numEvents: number;
   readonly ttlMs: number;
@@ -134,7 +134,7 @@ export function forget(world: World): void {
   world.readers = world.readers.map((reader) => newReader(reader.tokens));
 }
 
-export const isLocked = (world: World, reader: Reader): boolean => world.nowMs < (reader.held?.untilMs ?? 0);
+const isLocked = (world: World, reader: Reader): boolean => world.nowMs < (reader.held?.untilMs ?? 0);
 
 /** Checks an answer, and brings the world to its state after the call. */
 function answer(world: World, call: Call, seen: Answer): void {

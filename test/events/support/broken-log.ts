@@ -5,8 +5,6 @@ import type { TopicConsumer } from "../../../src/events/consume/topic-consumer.d
 import type { TopicLog } from "../../../src/events/log/topic-log.do.ts";
 import { READ } from "../../../src/events/model/limits.ts";
 
-export type Log = DurableObjectStub<TopicLog>;
-
 export type LogCall = "read" | "addConsumer" | "positionBefore" | "timeOf" | "peek";
 
 /** Fault of a log's call, in place of `real`. */

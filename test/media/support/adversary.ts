@@ -35,7 +35,7 @@ const app = mediaApp({ verifier: oauth.verifier, access: oauth.access });
 type Said = Partial<Principal>;
 
 /** A token of each kind, and its claims. */
-export interface Stranger {
+interface Stranger {
   readonly how: string;
   readonly token: string | undefined;
   readonly said: Said;

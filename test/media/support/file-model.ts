@@ -35,9 +35,9 @@ export interface ModelFile {
 
 export type Visibility = "private" | "public";
 
-export type VariantState = "declared" | "pending" | "ready" | "failed";
+type VariantState = "declared" | "pending" | "ready" | "failed";
 
-export interface ModelErasure {
+interface ModelErasure {
   /** Undefined if the answer was lost. */
   readonly id: string | undefined;
   readonly kind: "file" | "query" | "all";
@@ -468,7 +468,7 @@ export const filesOf = (world: World, owner: Pick<ModelFile, "client" | "tenant"
     .sort((a, b) => (a.id < b.id ? -1 : 1));
 
 /** `key:value`, separated by spaces. */
-export const termsOf = (q: string): readonly (readonly string[])[] =>
+const termsOf = (q: string): readonly (readonly string[])[] =>
   q.split(" ").flatMap((term) => (term === "" ? [] : [term.split(":")]));
 
 const matches = (file: ModelFile, terms: readonly (readonly string[])[]): boolean => {

@@ -15,7 +15,7 @@ import { everywhere } from "../../support/shards.ts";
 type Media = ReturnType<typeof createMedia>;
 
 /** Tables of moves, and places. An object forgets its tenant with the copy. */
-export const MOVE_TABLES = [
+const MOVE_TABLES = [
   "tenant_move",
   "moving_tenant",
   "moving_change",
@@ -58,7 +58,7 @@ export async function placeTenants(places: Readonly<Record<string, number>>): Pr
   ]);
 }
 
-export class Crash extends Error {}
+class Crash extends Error {}
 
 /** Moves over these bindings, by an isolate of their own. */
 export class MovingTenants {

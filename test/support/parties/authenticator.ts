@@ -161,7 +161,7 @@ export const withoutChallenges = (html: string): string =>
   html.replaceAll(/(challenge(?:&quot;:&quot;|" value="))[\w-]+/g, "$1");
 
 /** Returns the options that the page's button has for the script. */
-export function askedBy({ status, html }: Visit): PageOptions {
+function askedBy({ status, html }: Visit): PageOptions {
   const text = /data-passkey="([^"]*)"/.exec(html)?.[1];
   if (text === undefined) throw new Error(`expected a page with passkeys, got ${status} ${html}`);
   return JSON.parse(text.replaceAll("&quot;", '"').replaceAll("&amp;", "&")) as PageOptions;

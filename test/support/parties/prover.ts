@@ -13,7 +13,7 @@ export interface Prover {
   nonce: string | undefined;
 }
 
-export interface ProofChanges {
+interface ProofChanges {
   readonly claims?: JWTPayload;
   readonly header?: Record<string, unknown>;
   readonly token?: string;

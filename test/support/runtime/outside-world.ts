@@ -30,7 +30,7 @@ export interface OutsideRequest {
   readonly parallel: number;
 }
 
-export const CONTROL_HOST = "outside.test";
+const CONTROL_HOST = "outside.test";
 /** A hanging answer ends after this time, which is longer than anybody waits. */
 const HANG_MS = 15_000;
 

@@ -19,14 +19,14 @@ export interface SigningKeys {
   ): Promise<Result<readonly SigningKey[], { readonly retryAfterSec: number }>>;
 }
 
-export interface KeyPage {
+interface KeyPage {
   /** The last key of the previous page. */
   readonly before: { readonly createdAtMs: number; readonly kid: string } | undefined;
   readonly limit: number;
   readonly skip: number;
 }
 
-export interface SigningKey {
+interface SigningKey {
   readonly kid: string;
   readonly alg: string;
   /**

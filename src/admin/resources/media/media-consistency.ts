@@ -28,7 +28,7 @@ interface RunKey {
   readonly id: string;
 }
 
-export interface ConsistencyRun extends RunKey {
+interface ConsistencyRun extends RunKey {
   readonly state: "running" | "done" | "repairing" | "repaired";
   readonly finishedAt: number | null;
   readonly repairStartedAt: number | null;
@@ -43,7 +43,7 @@ export interface ConsistencyRun extends RunKey {
 type RepairableKind = "orphan_object" | "missing_bytes" | "missing_variant";
 type Kind = RepairableKind | "size_differs" | "etag_differs";
 
-export interface ConsistencyFinding {
+interface ConsistencyFinding {
   readonly seq: number;
   readonly kind: Kind;
   readonly key: string;

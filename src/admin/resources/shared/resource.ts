@@ -58,7 +58,7 @@ export interface Resource<B> {
 }
 
 /** The part of a resource that belongs to an organization. */
-export interface Within<B> {
+interface Within<B> {
   /** True if the record that the path names belongs to the organization. */
   owns(params: Params, organization: string): Condition;
   /** Selects the organization's rows. Absent: the path of the list names its owner, so `owns` decides. */
@@ -100,7 +100,7 @@ export interface Change<B> {
   readonly by: TenantOperator | undefined;
 }
 
-export interface Removal {
+interface Removal {
   readonly params: Params;
   readonly nowMs: number;
   /** The audit row of the removal. */

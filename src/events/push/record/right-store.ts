@@ -1,8 +1,5 @@
 import { RIGHT, type ClientRight, type PlacedRecord, type PushRecord } from "./record.ts";
 
-/** Queries of the directory for records that lie in other shards: their clients and topics, and the clients' rights. */
-export type RightStore = ReturnType<typeof createRightStore>;
-
 /** The client, and the tenant of the creation. */
 export type OfClient = Pick<PushRecord, "client" | "made">;
 
@@ -28,6 +25,7 @@ const LEFT_OVER = `
 
 export const rightKey = ({ client, made }: OfClient): string => JSON.stringify([client, made?.tenant ?? null]);
 
+/** Queries of the directory for records that lie in other shards: their clients and topics, and the clients' rights. */
 export function createRightStore(db: D1Database, topicScope: string) {
   return {
     /** The rights by `rightKey`, without clients that do not exist. */

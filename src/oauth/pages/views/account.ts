@@ -54,12 +54,12 @@ export interface AccountView extends PageContext {
   readonly fault: AccountFault | undefined;
 }
 
-export interface AccountProvider {
+interface AccountProvider {
   readonly id: string;
   readonly name: string;
 }
 
-export interface AccountPasskey {
+interface AccountPasskey {
   readonly id: string;
   readonly name: string;
   readonly createdAtMs: number;
@@ -131,5 +131,5 @@ export type AccountNotice = (typeof ACCOUNT_NOTICES)[number];
  *   repeated differently, unchanged.
  */
 export type AccountFault = PasswordFormFault | ProviderFault | "stale" | "wrongCode" | "codeBlocked" | "lastPasskey";
-export type ProviderFault = "notLinked" | "linkedElsewhere" | "lastWay";
-export type PasswordFormFault = "wrong" | "blocked" | "length" | "common" | "own" | "repeated" | "same";
+type ProviderFault = "notLinked" | "linkedElsewhere" | "lastWay";
+type PasswordFormFault = "wrong" | "blocked" | "length" | "common" | "own" | "repeated" | "same";

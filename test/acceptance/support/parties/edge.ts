@@ -3,7 +3,7 @@ import { createServer, request, type IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";
 
 /** A request that the edge holds: nobody has seen it yet but the edge. */
-export interface Held {
+interface Held {
   readonly path: string;
   /** Sends it on; the status that the platform answered, which the caller does not get to see. */
   forward(): Promise<number>;

@@ -1,7 +1,7 @@
 import { env } from "cloudflare:workers";
 import { eventsApp } from "../events-app.ts";
 
-export interface PlayedCall {
+interface PlayedCall {
   readonly object: string;
   readonly method: string;
   readonly given: readonly unknown[];
