@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from urllib.parse import parse_qs
 
 import httpx
 import pytest
@@ -129,6 +130,22 @@ def test_the_clients_of_tenants_keep_their_tokens(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr("plinth.settings._MOST_TENANTS", 2)
     own = connect(*(granted(str(number)) for number in range(1, 5)))
     assert [own.for_tenant(name).token() for name in ("a", "b", "a", "c", "a", "b")] == ["1", "2", "1", "3", "1", "4"]
+
+
+def test_a_client_of_a_tenant_asks_for_its_tokens_alone_whichever_tenant_it_was_for_before() -> None:
+    asked: list[str] = []
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        asked.extend(parse_qs(request.content.decode())["scope"])
+        return granted("token")()
+
+    with httpx.Client(transport=httpx.MockTransport(answer)) as http:
+        scopes = ["plat.tenant=first", "notes.read"]
+        own = Plinth("https://platform.example", client_id="a", client_secret="b", scopes=scopes, http=http)
+        own.token()
+        own.for_tenant("second").token()
+        own.for_tenant("second").for_tenant("third").token()
+    assert asked == [f"plat.tenant={tenant} notes.read" for tenant in ("first", "second", "third")]
 
 
 def test_a_function_learns_of_a_refused_token_from_the_thread_that_got_the_refusal() -> None:

@@ -42,9 +42,10 @@ interface TokenSettings {
   readonly fetch: typeof globalThis.fetch;
   /** The longest wait for one answer. */
   readonly timeoutMs: number;
-  /** Scopes beside those of the credentials. */
-  readonly scopes: readonly string[];
 }
+
+export const scopesOf = ({ scope = [] }: ClientCredentials): readonly string[] =>
+  (typeof scope === "string" ? scope.split(" ") : scope).filter(Boolean);
 
 export function tokenSource(credentials: Credentials, tokenUrl: string, settings: TokenSettings): TokenSource {
   if (typeof credentials === "function") return fromFunction(credentials);
@@ -86,11 +87,12 @@ interface Fetching {
  * requests share one fetch. If a renewal fails, the old token is used until it ends.
  */
 function fromClient(
-  { clientId, clientSecret, scope = [] }: ClientCredentials,
+  credentials: ClientCredentials,
   tokenUrl: string,
-  { fetch, timeoutMs, scopes: extraScopes }: TokenSettings,
+  { fetch, timeoutMs }: TokenSettings,
 ): TokenSource {
-  const scopes = [...extraScopes, ...(typeof scope === "string" ? scope.split(" ") : scope)].filter(Boolean);
+  const { clientId, clientSecret } = credentials;
+  const scopes = scopesOf(credentials);
   let kept: Kept | undefined;
   let fetching: Fetching | undefined;
 

@@ -1,4 +1,4 @@
-import { tokenSource, type Credentials } from "./credentials.ts";
+import { scopesOf, tokenSource, type ClientCredentials, type Credentials } from "./credentials.ts";
 import { createFiles, type Files } from "./files.ts";
 import { createTopic, type Topic, type TopicOptions } from "./topic.ts";
 import { createTransport, type Ask } from "./transport.ts";
@@ -29,8 +29,8 @@ export interface Plinth {
   /** Public files of this client. */
   readonly publicFiles: Files;
   /**
-   * The same client with tokens for this tenant. Only with a client's id and secret. Calls for one tenant return the
-   * same object, which keeps its token.
+   * The same client with tokens for this tenant, in place of any other. Only with a client's id and secret. Calls for
+   * one tenant return the same object, which keeps its token.
    */
   forTenant(tenant: string): Plinth;
   /** Calls any operation, with a token and retries. Throws a `PlinthError` if it is refused. */
@@ -56,11 +56,11 @@ const MOST_TENANTS = 1_000;
  */
 export function createPlinth(options: PlinthOptions): Plinth {
   const url = options.url.replace(/\/$/, "");
-  const { credentials, platform = "plat", attempts = 5, timeoutMs = 30_000 } = options;
+  const { platform = "plat", attempts = 5, timeoutMs = 30_000 } = options;
   const fetch = options.fetch ?? globalThis.fetch.bind(globalThis);
   const ofTenants = new Map<string, Plinth>();
-  const forScopes = (scopes: readonly string[]): Plinth => {
-    const tokens = tokenSource(credentials, `${url}/oauth2/v1/token`, { fetch, timeoutMs, scopes });
+  const actAs = (credentials: Credentials): Plinth => {
+    const tokens = tokenSource(credentials, `${url}/oauth2/v1/token`, { fetch, timeoutMs });
     const transport = createTransport({ url, tokens, fetch, attempts, timeoutMs });
     const ownTenant = async (): Promise<string | undefined> => tenantOf(await tokens.get());
     return {
@@ -72,7 +72,7 @@ export function createPlinth(options: PlinthOptions): Plinth {
       forTenant(tenant) {
         if (typeof credentials === "function")
           throw new TypeError("A token is for one tenant already: forTenant needs a client's id and secret.");
-        const known = ofTenants.get(tenant) ?? forScopes([`${platform}.tenant=${tenant}`]);
+        const known = ofTenants.get(tenant) ?? actAs(forTenant(credentials, `${platform}.tenant=`, tenant));
         // The one that was used last comes last.
         ofTenants.delete(tenant);
         ofTenants.set(tenant, known);
@@ -84,8 +84,14 @@ export function createPlinth(options: PlinthOptions): Plinth {
       pages: (path, ask) => transport.pages(path, ask),
     };
   };
-  return forScopes([]);
+  return actAs(options.credentials);
 }
+
+/** The credentials with the scope of this tenant in place of another one's. `names`: how scopes of tenants begin. */
+const forTenant = (credentials: ClientCredentials, names: string, tenant: string): ClientCredentials => ({
+  ...credentials,
+  scope: [names + tenant, ...scopesOf(credentials).filter((scope) => !scope.startsWith(names))],
+});
 
 /** The tenant in a token; undefined if it names none. The token is not verified here: the platform does that. */
 function tenantOf(token: string): string | undefined {

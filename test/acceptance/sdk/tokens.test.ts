@@ -126,6 +126,26 @@ test("the clients of a thousand tenants keep their tokens", async () => {
   expect(asked()).toBe(1_002);
 });
 
+test("a client of a tenant asks for its tokens alone, whichever tenant it was for before", async () => {
+  const asked: (string | null)[] = [];
+  const own = createPlinth({
+    url: "https://platform.example",
+    credentials: { clientId: "a", clientSecret: "b", scope: "plat.tenant=first notes.read" },
+    fetch: async (_, init) => {
+      asked.push((init!.body as URLSearchParams).get("scope"));
+      return granted();
+    },
+  });
+  await own.token();
+  await own.forTenant("second").token();
+  await own.forTenant("second").forTenant("third").token();
+  expect(asked).toEqual([
+    "plat.tenant=first notes.read",
+    "plat.tenant=second notes.read",
+    "plat.tenant=third notes.read",
+  ]);
+});
+
 test("a function for tokens that does not answer holds no aborted request up", async () => {
   const own = createPlinth({ url: "https://platform.example", credentials: () => new Promise(() => undefined), fetch });
   const asking = own.request("GET", "/somewhere", { signal: AbortSignal.timeout(100) });

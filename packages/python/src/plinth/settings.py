@@ -37,7 +37,9 @@ class Settings:
     def for_tenant(self, tenant: str) -> Settings:
         if self.client_id == "":
             raise TypeError("A token is for one tenant already: for_tenant needs a client's id and secret.")
-        return replace(self, scopes=(f"{self.platform}.tenant={tenant}", *self.scopes))
+        names = f"{self.platform}.tenant="
+        others = (scope for scope in self.scopes if not scope.startswith(names))
+        return replace(self, scopes=(f"{names}{tenant}", *others))
 
 
 class Configured(Generic[Http, Given]):
@@ -68,7 +70,7 @@ class Configured(Generic[Http, Given]):
         self._start(token)
 
     def for_tenant(self, tenant: str) -> Self:
-        """The same client with tokens for this tenant. Only with a client's id and secret.
+        """The same client with tokens for this tenant, in place of any other. Only with a client's id and secret.
 
         Calls for one tenant return the same object, which keeps its token.
         """
