@@ -321,3 +321,77 @@ def test_a_download_that_fails_to_the_end_or_for_long_is_an_unavailable_error(
         with pytest.raises(UnavailableError):
             own.files.download(made["id"])
     assert len(links.left) == left
+
+
+class Dripping(threading.Thread):
+    """A server that sends a byte of a body every tenth of a second. Bodies of the paths in `whole` come at once."""
+
+    def __init__(self, *whole: str) -> None:
+        super().__init__(daemon=True)
+        self.whole = whole
+        self.listening = socket.create_server(("127.0.0.1", 0))
+        self.url = f"http://127.0.0.1:{self.listening.getsockname()[1]}"
+
+    def run(self) -> None:
+        while True:
+            try:
+                connection, _ = self.listening.accept()
+            except OSError:
+                return
+            threading.Thread(target=self._answer, args=(connection,), daemon=True).start()
+
+    def _answer(self, connection: socket.socket) -> None:
+        head = b""
+        while b"\r\n\r\n" not in head:
+            head += connection.recv(65_536)
+        path = head.split(b" ")[1].decode()
+        if any(path.endswith(one) for one in self.whole):
+            body = b'{"access_token": "a.b.c", "expires_in": 3600}'
+            connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % len(body) + body)
+            return connection.close()
+        try:
+            connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n")
+            for _ in range(100):
+                time.sleep(0.1)
+                connection.sendall(b" ")
+        except OSError:
+            connection.close()
+
+
+@pytest.mark.parametrize("whole", [(), ("/token",)])
+def test_an_answer_that_comes_too_slowly_is_none(whole: tuple[str, ...], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("plinth.tokens._ATTEMPTS", 1)
+    slow = Dripping(*whole)
+    slow.start()
+    given = {"client_id": "a.b", "client_secret": "secret"}
+
+    def ask() -> None:
+        with Plinth(slow.url, **given, attempts=1, timeout=0.5) as own, pytest.raises(UnavailableError):
+            own.request("GET", "/slow")
+
+    async def ask_in_loop() -> None:
+        async with AsyncPlinth(slow.url, **given, attempts=1, timeout=0.5) as own:
+            with pytest.raises(UnavailableError):
+                await own.request("GET", "/slow")
+
+    try:
+        assert seconds_of(ask) < 2
+        assert seconds_of(lambda: asyncio.run(ask_in_loop())) < 2
+    finally:
+        slow.listening.close()
+
+
+def test_keys_that_come_too_slowly_are_none(plinth: Plinth, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("plinth.verify.FETCH_TIMEOUT", 0.5)
+    token = plinth.token()
+    slow = Dripping()
+    slow.start()
+
+    def check() -> None:
+        with pytest.raises(UnavailableError):
+            TokenVerifier(slow.url)(token)
+
+    try:
+        assert seconds_of(check) < 2
+    finally:
+        slow.listening.close()

@@ -25,17 +25,15 @@ class Plinth(Configured[httpx.Client, str]):
             plinth.topic("acme.shop", "orderPlaced").publish({"order": 4711})
 
     `token`, in place of id and secret: a function that returns a valid token; it is given the one that was refused.
+    `timeout`: seconds until an answer must have come as a whole. The bytes of a download may take longer.
     """
 
     def _open(self, timeout: float) -> httpx.Client:
         return httpx.Client(timeout=timeout, limits=LIMITS)
 
     def _start(self, token: Callable[[str | None], str] | None) -> None:
-        given = self._settings
         self._tokens: TokenSource = (
-            ClientTokens(self._http, given.url, given.client_id, given.client_secret, given.scopes)
-            if token is None
-            else FunctionTokens(token)
+            ClientTokens(self._http, self._settings) if token is None else FunctionTokens(token)
         )
         self._runner = Runner(self._http, self._tokens)
         # Private and public files of this client.

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Generator, Mapping
+from collections.abc import AsyncIterator, Generator, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
@@ -30,6 +30,8 @@ class Send:
     url: str
     # Those of `httpx.Client.request`.
     options: Mapping[str, Any]
+    # Seconds until its answer must have come as a whole. None: as long as bytes come.
+    within: float | None = None
 
 
 @dataclass(frozen=True)
@@ -93,11 +95,21 @@ class Runner:
 
     def _take(self, step: Step) -> Any:
         if isinstance(step, Send):
-            return self.http.request(step.method, step.url, **step.options)
+            return self._send(step)
         if isinstance(step, Pause):
             return time.sleep(step.seconds)
         assert self.tokens is not None
         return self.tokens.get() if isinstance(step, Token) else self.tokens.refuse(step.token)
+
+    def _send(self, step: Send) -> httpx.Response:
+        if step.within is None:
+            return self.http.request(step.method, step.url, **step.options)
+        ends = time.monotonic() + step.within
+        with self.http.stream(step.method, step.url, timeout=step.within, **step.options) as response:
+            assert isinstance(response.stream, httpx.SyncByteStream)
+            response.stream = _Until(response.stream, ends)
+            response.read()
+        return response
 
 
 class AsyncRunner:
@@ -123,8 +135,53 @@ class AsyncRunner:
 
     async def _take(self, step: Step) -> Any:
         if isinstance(step, Send):
-            return await self.http.request(step.method, step.url, **step.options)
+            return await self._send(step)
         if isinstance(step, Pause):
             return await asyncio.sleep(step.seconds)
         assert self.tokens is not None
         return await self.tokens.get() if isinstance(step, Token) else self.tokens.refuse(step.token)
+
+    async def _send(self, step: Send) -> httpx.Response:
+        if step.within is None:
+            return await self.http.request(step.method, step.url, **step.options)
+        ends = time.monotonic() + step.within
+        async with self.http.stream(step.method, step.url, timeout=step.within, **step.options) as response:
+            assert isinstance(response.stream, httpx.AsyncByteStream)
+            response.stream = _AsyncUntil(response.stream, ends)
+            await response.aread()
+        return response
+
+
+class _Until(httpx.SyncByteStream):
+    """A body that must have come by `ends`. The timeouts of httpx only limit the silence between two parts."""
+
+    def __init__(self, body: httpx.SyncByteStream, ends: float) -> None:
+        self._body = body
+        self._ends = ends
+
+    def __iter__(self) -> Iterator[bytes]:
+        for part in self._body:
+            _check(self._ends)
+            yield part
+
+    def close(self) -> None:
+        self._body.close()
+
+
+class _AsyncUntil(httpx.AsyncByteStream):
+    def __init__(self, body: httpx.AsyncByteStream, ends: float) -> None:
+        self._body = body
+        self._ends = ends
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        async for part in self._body:
+            _check(self._ends)
+            yield part
+
+    async def aclose(self) -> None:
+        await self._body.aclose()
+
+
+def _check(ends: float) -> None:
+    if time.monotonic() > ends:
+        raise httpx.ReadTimeout("the answer did not come in time")

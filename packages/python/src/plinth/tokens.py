@@ -6,13 +6,14 @@ import asyncio
 import inspect
 import threading
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from urllib.parse import quote_plus
 
 import httpx
 
 from .errors import PlinthError, broken, error_of, no_answer
 from .flow import AsyncRunner, Flow, Pause, Runner, Send
+from .settings import Settings
 from .transport import backoff
 
 _EARLY = 60.0
@@ -26,11 +27,12 @@ _MAX_WAIT = 60.0
 class _Kept:
     """The token of a client with a secret (RFC 6749 4.4), and until when it serves."""
 
-    def __init__(self, url: str, client_id: str, client_secret: str, scopes: Sequence[str]) -> None:
-        self._url = f"{url}/oauth2/v1/token"
+    def __init__(self, settings: Settings) -> None:
+        self._url = f"{settings.url}/oauth2/v1/token"
         # RFC 6749 2.3.1: form-encoded before they are joined.
-        self._auth = httpx.BasicAuth(quote_plus(client_id), quote_plus(client_secret))
-        self._scopes = list(scopes)
+        self._auth = httpx.BasicAuth(quote_plus(settings.client_id), quote_plus(settings.client_secret))
+        self._scopes = settings.scopes
+        self._timeout = settings.timeout
         self._token: str | None = None
         self._ends = self._renew = 0.0
 
@@ -63,7 +65,8 @@ class _Kept:
             form["scope"] = " ".join(self._scopes)
         for attempt in range(1, attempts + 1):
             try:
-                response: httpx.Response = yield Send("POST", self._url, {"data": form, "auth": self._auth})
+                options = {"data": form, "auth": self._auth}
+                response: httpx.Response = yield Send("POST", self._url, options, self._timeout)
                 error = _token_error(response)
             except httpx.RequestError as thrown:
                 error = no_answer(f"{self._url} does not answer: {thrown}")
@@ -98,11 +101,9 @@ def _has_token(response: httpx.Response) -> bool:
 
 
 class ClientTokens:
-    def __init__(
-        self, http: httpx.Client, url: str, client_id: str, client_secret: str, scopes: Sequence[str]
-    ) -> None:
+    def __init__(self, http: httpx.Client, settings: Settings) -> None:
         self._runner = Runner(http)
-        self._kept = _Kept(url, client_id, client_secret, scopes)
+        self._kept = _Kept(settings)
         self._lock = threading.Lock()
 
     def get(self) -> str:
@@ -123,11 +124,9 @@ class ClientTokens:
 
 
 class AsyncClientTokens:
-    def __init__(
-        self, http: httpx.AsyncClient, url: str, client_id: str, client_secret: str, scopes: Sequence[str]
-    ) -> None:
+    def __init__(self, http: httpx.AsyncClient, settings: Settings) -> None:
         self._runner = AsyncRunner(http)
-        self._kept = _Kept(url, client_id, client_secret, scopes)
+        self._kept = _Kept(settings)
         self._lock = asyncio.Lock()
 
     async def get(self) -> str:

@@ -57,10 +57,9 @@ class Transport:
                 "params": _params(query),
                 "headers": {**(headers or {}), "authorization": f"Bearer {token}"},
                 "json": json,
-                "timeout": (timeout or self.timeout) + extra,
             }
             try:
-                response: httpx.Response = yield Send(method, address, options)
+                response: httpx.Response = yield Send(method, address, options, (timeout or self.timeout) + extra)
                 error = broken(response) if response.status_code < 400 else error_of(response)
                 if error is None:
                     return response

@@ -88,7 +88,7 @@ class TokenRules:
     def load(self) -> Flow[None]:
         """Fetches the keys. A failure is remembered: it counts for tokens whose key is not known."""
         try:
-            response: httpx.Response = yield Send("GET", f"{self._issuer}/jwks", {})
+            response: httpx.Response = yield Send("GET", f"{self._issuer}/jwks", {}, FETCH_TIMEOUT)
             response.raise_for_status()
             found = response.json()["keys"]
             # The set has keys of ID tokens too, which sign no access token.

@@ -27,18 +27,16 @@ class AsyncPlinth(Configured[httpx.AsyncClient, "str | Awaitable[str]"]):
             await plinth.topic("acme.shop", "orderPlaced").publish({"order": 4711})
 
     `token`, in place of id and secret: a function, `async` or not, that returns a valid token; it is given the one
-    that was refused.
+    that was refused. `timeout`: seconds until an answer must have come as a whole. The bytes of a download may take
+    longer.
     """
 
     def _open(self, timeout: float) -> httpx.AsyncClient:
         return httpx.AsyncClient(timeout=timeout, limits=LIMITS)
 
     def _start(self, token: Callable[[str | None], str | Awaitable[str]] | None) -> None:
-        given = self._settings
         self._tokens: AsyncTokenSource = (
-            AsyncClientTokens(self._http, given.url, given.client_id, given.client_secret, given.scopes)
-            if token is None
-            else AsyncFunctionTokens(token)
+            AsyncClientTokens(self._http, self._settings) if token is None else AsyncFunctionTokens(token)
         )
         self._runner = AsyncRunner(self._http, self._tokens)
         self._unfinished = Unfinished()
