@@ -77,7 +77,7 @@ const PAUSE_MS = 100;
 /**
  * Changes a pending file only in the tenant's shard: another shard is asked only if it has the committed file. Requests
  * for tenants of two shards take the file from each other. The one that lost it pauses, longer each time, so that the
- * other can finish. After a refusal the file goes back.
+ * other can finish. After a refusal or a failure the file goes back.
  */
 const bringing: Way = async (deps, call, run, { path }) => {
   const { params, query, principal, nowMs } = call;
@@ -104,16 +104,20 @@ const bringing: Way = async (deps, call, run, { path }) => {
       shard === home || (await deps.moved.at(shard).hasCommitted(fileId))
         ? runNoted(shard)
         : toProblem({ kind: "no_file" });
+    // If this fails, the file is pending where it is, and the next commit finds it. What was committed stays.
+    const back = async (): Promise<void> => {
+      if (origin !== undefined)
+        await giveBack(deps, principal, visibility, fileId, home, origin, nowMs).catch(() => undefined);
+    };
     const answer = await look(deps, fileId, nowMs, runAt, isMissingFile, bring, clientOf(principal)).catch(
-      (thrown: unknown) => {
+      async (thrown: unknown) => {
+        await back();
         throw (failure = thrown);
       },
     );
+    if (isProblem(answer)) await back();
     // A deletion that failed in the old shard may have happened, so nobody can say that there was no file.
     if (failure !== undefined && isMissingFile(answer)) throw failure;
-    // If this fails, the file is pending where it is, and the next commit finds it.
-    if (origin !== undefined && isProblem(answer))
-      await giveBack(deps, principal, visibility, fileId, home, origin, nowMs).catch(() => undefined);
     return answer;
   });
 };

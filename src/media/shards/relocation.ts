@@ -17,8 +17,8 @@ import type { Moved } from "./moved-store.ts";
  *   pending here ── leave: one transaction ──→ a row of `moved_file` here, with the file as it was
  *     ── arrive: one transaction there ──→ pending there, with the number of the move ── arrived ──→ the row here has
  *     only the place
- *   pending there ── the commit is refused ──→ it moves back in the same way, since only here its tenant's quota counts
- *     it
+ *   pending there ── the commit is refused or fails ──→ it moves back in the same way, since only here its tenant's
+ *     quota counts it
  *
  * - The file is in one place at each moment: here until `leave`, and there after it. A request that looks for it there
  *   makes it arrive first. After a crash between two steps, the next request or the sweep does the rest.

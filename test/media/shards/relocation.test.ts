@@ -182,6 +182,30 @@ describe("a file that is committed for a tenant of another shard", () => {
     expect(await placesOf(id)).toEqual([await testPlacement.shardOf(THERE, 0)]);
   });
 
+  // shows: operator/shards/move-refused
+  inShards("is back if the commit fails there", async () => {
+    const home = await testPlacement.shardOf(THERE, 0);
+    const state = { isFailing: true };
+    const shards = shardsOf(env).map(({ number, db }) => {
+      const batch = async (statements: D1PreparedStatement[]) => {
+        // A commit has the most statements.
+        if (number === home && state.isFailing && statements.length > 6) throw new Error("injected");
+        return db.batch(statements);
+      };
+      return { number, db: { prepare: (sql: string) => db.prepare(sql), batch } as unknown as D1Database };
+    }) as unknown as Shards;
+    const app = mediaApp({ shards });
+    const as = serving(app);
+    const file = await uploaded(app, PICTURE, { as });
+    const pending = async () => (await app.media.usage(HERE)).pending.files;
+    const before = await pending();
+    expect((await commitFor(app, file.commitLink, THERE, as)).status).toBe(500);
+    expect([await placesOf(file.id), await pending()]).toEqual([[await testPlacement.shardOf(HERE, 0)], before]);
+    state.isFailing = false;
+    expect((await commitFor(app, file.commitLink, THERE, as)).status).toBe(202);
+    expect(await placesOf(file.id)).toEqual([home]);
+  });
+
   it("is committed once by one of two requests at once for tenants of two shards, and lies in that one's", async () => {
     const app = mediaApp();
     for (let round = 0; round < runs(3); round++) {
