@@ -103,6 +103,7 @@ async function sweepLanes(deps: SweepDeps, nowMs: number): Promise<number> {
 }
 
 async function sweepVariants(deps: SweepDeps, nowMs: number): Promise<number> {
+  const waiting = await deps.variants.postponeWaiting(nowMs, LIMITS.rowsPerPostponement);
   const due = await deps.variants.due(nowMs, LIMITS.sweepRows);
   const pending = due.filter(({ state }) => state === "pending").map(({ fileId, nonce }) => ({ fileId, nonce }));
   if (pending.length > 0) {
@@ -114,5 +115,5 @@ async function sweepVariants(deps: SweepDeps, nowMs: number): Promise<number> {
     deps,
     due.filter(({ state }) => state === "removed"),
   );
-  return due.length;
+  return waiting === LIMITS.rowsPerPostponement ? waiting : due.length;
 }

@@ -15,12 +15,12 @@ import { SHARING, type Visibility, type FileCaller } from "../model/file.ts";
 import type { JobQueue, VariantJob } from "../model/job.ts";
 import { LIMITS } from "../model/limits.ts";
 import type { PendingFile, PinnedUpload, Uploads } from "../model/uploads.ts";
-import type { OwnedFile, FileStore } from "./file-store.ts";
+import type { CommitFault, OwnedFile, FileStore } from "./file-store.ts";
 import { filePath, type Links } from "./links.ts";
 
 export interface CommitDeps extends AccessDeps {
   readonly files: FileStore;
-  readonly variants: { sendable(fileId: string): Promise<readonly VariantJob[]> };
+  readonly variants: { sendOnceMore(fileId: string, nowMs: number): Promise<readonly VariantJob[]> };
   readonly uploads: Uploads;
   readonly queue: JobQueue;
   readonly links: Links;
@@ -58,14 +58,20 @@ export async function commitAs(
   waitUntil: (work: Promise<unknown>) => void,
 ): Promise<Result<void, MediaFailure>> {
   const { fileId, nowMs } = request;
-  const pinnedEtags = new Set<string>();
+  const left: Left = { pinnedEtags: new Set(), jobs: [] };
   const committed = await withCaller(deps, principal, visibility, fileId, nowMs, "own", (caller) =>
-    commit(deps, caller, request, pinnedEtags),
-  );
-  waitUntil(deps.uploads.clear(fileId, [...pinnedEtags]));
-  if (!committed.ok) return committed;
-  waitUntil(deps.queue.send(committed.value));
-  return ok(undefined);
+    commit(deps, caller, request, left),
+  ).finally(() => waitUntil(deps.queue.send(left.jobs)));
+  waitUntil(deps.uploads.clear(fileId, [...left.pinnedEtags]));
+  return committed;
+}
+
+/** A commit leaves these to be done after it, even if it is refused. */
+interface Left {
+  /** ETags of the uploads that it saw pinned. */
+  readonly pinnedEtags: Set<string>;
+  /** The variants to make now. */
+  readonly jobs: VariantJob[];
 }
 
 /** Returns the tenant that the request names, or else the token's. A token that names a tenant may name no other. */
@@ -87,25 +93,28 @@ export interface CommitRequest {
   readonly nowMs: number;
 }
 
-/**
- * Returns the variants to make now. A repeated commit changes nothing. `pinnedEtags` collects the
- * ETags of the uploads that this call saw pinned.
- */
+/** A repeated commit changes nothing. */
 async function commit(
   deps: CommitDeps,
   caller: FileCaller,
   { fileId, tenant, isShared, metadata, nowMs }: CommitRequest,
-  pinnedEtags: Set<string>,
-): Promise<Result<readonly VariantJob[], MediaFailure>> {
+  left: Left,
+): Promise<Result<void, MediaFailure>> {
   if (hasTooManyPairs(metadata)) return err({ kind: "too_many_attributes" });
   const digest = await sha256Hex(JSON.stringify([tenant, metadata, ...(isShared ? ["shared"] : [])]));
-  const write = (upload: PinnedUpload, contentType: string, person: string | null): Promise<Committed> => {
+  const write = async (
+    upload: PinnedUpload,
+    contentType: string,
+    person: string | null,
+  ): Promise<Result<void, CommitFault>> => {
     const { pinnedEtag, key, sizeBytes, etag, fileName } = upload;
     const attributes = attributesOf(metadata, contentType, { isShared, person });
     const file = { pinnedEtag, key, sizeBytes, etag, fileName, contentType, person };
     const given = { tenant, isShared, committedAt: nowMs, digest, metadata, attributes };
     // The write may be repeated, because it changes the row only while the file is pending.
-    return retryOnce(() => deps.files.commit(fileId, caller, { ...file, ...given }));
+    const { done, sent } = await retryOnce(() => deps.files.commit(fileId, caller, { ...file, ...given }));
+    left.jobs.push(...sent);
+    return done;
   };
   // The fast path: the upload's metadata equals the row of nearly every file, so the row need not be read first.
   const fixed = await deps.uploads.fixed(fileId).catch(() => undefined);
@@ -117,12 +126,16 @@ async function commit(
   for (let round = 0; ; round++) {
     // A failed write needs a new read: another commit, a deletion, the sweep or this call itself changed the row.
     const file = await deps.files.findOwned(fileId, caller);
-    if (file?.state !== "pending") return answerRepeat(deps, fileId, file, digest);
+    if (file?.state !== "pending") {
+      const repeated = answerRepeat(file, digest);
+      if (repeated.ok) left.jobs.push(...(await deps.variants.sendOnceMore(fileId, nowMs)));
+      return repeated;
+    }
     if (failure !== undefined && (failure.kind !== "upload_changed" || round > LIMITS.commitRounds))
       return err(failure);
     const pinned = await pin(deps, { id: fileId, pinnedEtag: file.pinnedEtag }, caller);
     for (const etag of [file.pinnedEtag, pinned.ok ? pinned.value.pinnedEtag : null])
-      if (etag !== null) pinnedEtags.add(etag);
+      if (etag !== null) left.pinnedEtags.add(etag);
     if (!pinned.ok) {
       failure = pinned.error;
       continue;
@@ -132,8 +145,6 @@ async function commit(
     failure = started.error === "over_quota" ? { kind: "quota_exceeded", tenant } : { kind: "upload_changed" };
   }
 }
-
-type Committed = Awaited<ReturnType<FileStore["commit"]>>;
 
 /**
  * Counts the bytes of an upload for the file's tenant. Only the commit can count them: an upload by a link has no
@@ -156,18 +167,8 @@ async function pin(
   }
 }
 
-/**
- * Answers a commit of a file that is not pending: it was committed with the same body or with another, or it is gone.
- * The queue messages of the first commit may be lost, so a repeat sends the messages of pending variants again. A
- * repeated job does nothing.
- */
-async function answerRepeat(
-  deps: CommitDeps,
-  fileId: string,
-  file: OwnedFile | undefined,
-  digest: string,
-): Promise<Result<readonly VariantJob[], MediaFailure>> {
+/** Answers a commit of a file that is not pending: it was committed with the same body or another, or it is gone. */
+function answerRepeat(file: OwnedFile | undefined, digest: string): Result<void, MediaFailure> {
   if (file === undefined) return err({ kind: "no_file" });
-  if (file.commitDigest !== digest) return err({ kind: "already_committed" });
-  return ok(await deps.variants.sendable(fileId));
+  return file.commitDigest === digest ? ok(undefined) : err({ kind: "already_committed" });
 }

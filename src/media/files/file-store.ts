@@ -172,12 +172,15 @@ export function createFileStore(db: D1Database) {
       return { ...row, variant: row.variant === null ? undefined : (JSON.parse(row.variant) as VariantRow) };
     },
 
-    /** Commits a pending file, if its row is unchanged and the quota allows. Returns the variants to make now. */
+    /**
+     * Commits a pending file, if its row is unchanged and the quota allows. `sent`: the variants to make now, of this
+     * file or of others that wait, even after a fault.
+     */
     async commit(
       fileId: string,
       caller: FileCaller,
       commit: Commit,
-    ): Promise<Result<readonly VariantJob[], CommitFault>> {
+    ): Promise<{ readonly done: Result<void, CommitFault>; readonly sent: readonly VariantJob[] }> {
       const { tenant, committedAt, sizeBytes, etag, fileName, digest, metadata, pinnedEtag, key } = commit;
       const values = [tenant, committedAt, sizeBytes, etag, fileName ?? null, digest, metadata];
       const place = [pinnedEtag, key === masterKey(fileId) ? null : key];
@@ -194,8 +197,9 @@ export function createFileStore(db: D1Database) {
         prepared(ATTRIBUTE_SQL.addKeySet, JSON.stringify([fileId])),
         prepared(ATTRIBUTE_SQL.add, JSON.stringify([fileId])),
       ]);
-      if (committed?.results.length === 1) return ok(jobsOf(sent));
-      return err(over?.results.length === 1 ? "over_quota" : "not_pending");
+      const isDone = committed?.results.length === 1;
+      const fault = over?.results.length === 1 ? "over_quota" : "not_pending";
+      return { done: isDone ? ok(undefined) : err(fault), sent: jobsOf(sent) };
     },
 
     /** Returns false if the caller has no committed file of this id. */

@@ -22,7 +22,9 @@ import { LIMITS } from "../model/limits.ts";
  * - `lane` is the tenant, and so the same in every shard. While a move holds a tenant, its lane sends nothing. The
  *   copies of its pending variants in the new shard have no message: they wait until the sweep wakes the lane there.
  * - Rows of an older release, and of repairs, have no lane: their messages are sent, and nobody counts them. If that
- *   release runs again, its sweep sends what has waited for `LIMITS.variantWaitMs`, as this one does.
+ *   release runs again, its sweep sends what has waited for `LIMITS.variantWaitMs`. The sweep of this one postpones it.
+ * - A batch may fill the lane although its change is refused. So whoever runs such a batch sends what it returns in any
+ *   case. A commit that is repeated sends its variants once more, and no more than once.
  */
 export type LaneStore = ReturnType<typeof createLaneStore>;
 

@@ -98,8 +98,10 @@ export const LIMITS = {
    * fewer would leave consumers idle if one tenant alone has variants.
    */
   sentPerLane: 100,
-  /** A variant that waits for its turn is sent after this time in any case. No lane with messages takes so long. */
+  /** A release that knows no turns sends a variant that waits after this time. */
   variantWaitMs: 6 * 60 * 60_000,
+  /** Variants that wait, and that one statement postpones: in each `variantWaitMs`, more than a million. */
+  rowsPerPostponement: 4_000,
   /** The same time for long work. No step takes so long. */
   workResendMs: 15 * 60_000,
   /**

@@ -22,8 +22,10 @@ export interface VariantList {
   readonly variants: readonly VariantRow[];
 }
 
-export interface AddedVariants extends VariantList {
-  /** The renditions to make now, of this file or of others that wait. */
+/** `list` undefined: the caller has no such file. */
+export interface AddedVariants {
+  readonly list: VariantList | undefined;
+  /** The renditions to make now, of this file or of others that wait, whether or not there is such a file. */
   readonly sent: readonly VariantJob[];
   /** Nonces of failed renditions that new ones replace. They are removed now. */
   readonly replaced: readonly string[];
@@ -90,8 +92,10 @@ const SQL = {
   // A late job may write such a rendition again when no row names it any more.
   forgetPlaces: `UPDATE file SET known_places = NULL WHERE known_places = 1
     AND id IN (SELECT value ->> 'fileId' FROM json_each(?1))`,
-  sendable: `SELECT file_id AS fileId, nonce FROM variant
-    WHERE file_id = ?1 AND state = 'pending' AND waits = 0 AND NOT ${IS_HELD}`,
+  // Only those that the commit itself sent: from then on, their due time is another one.
+  sendOnceMore: `UPDATE variant SET due_at = max(?2, due_at + 1) WHERE file_id = ?1 AND state = 'pending' AND waits = 0
+    AND due_at = (SELECT committed_at FROM file WHERE file.id = ?1) + ${LIMITS.variantResendMs} AND NOT ${IS_HELD}
+    RETURNING file_id AS fileId, nonce`,
   findJob: `SELECT variant.type, variant.size, variant.state, ${MASTER_KEY} AS masterKey,
     coalesce(file.etag, '') AS masterEtag, coalesce(file.size_bytes, 0) AS masterSizeBytes,
     CASE WHEN owner.erasure_id IS NULL THEN file.state WHEN owner.erasure_id LIKE 'moved %' THEN 'moved'
@@ -110,8 +114,10 @@ const SQL = {
     AND EXISTS (SELECT 1 FROM file JOIN owner ON owner.id = file.owner_id
       WHERE file.id = ?1 AND owner.erasure_id IS NOT NULL AND NOT ${IS_COMING})`,
   due: `SELECT file_id AS fileId, nonce, state FROM variant WHERE due_at <= ?1
-    AND NOT (state = 'pending' AND ${IS_HELD}) ORDER BY due_at LIMIT ?2`,
-  postpone: `UPDATE variant SET due_at = ?2, waits = 0 WHERE state = 'pending' AND (file_id, nonce) IN
+    AND NOT (state = 'pending' AND (waits = 1 OR ${IS_HELD})) ORDER BY due_at LIMIT ?2`,
+  postponeWaiting: `UPDATE variant SET due_at = ?2 WHERE state = 'pending' AND waits = 1 AND (file_id, nonce) IN
+    (SELECT file_id, nonce FROM variant WHERE due_at <= ?1 ORDER BY due_at LIMIT ?3) RETURNING 1`,
+  postpone: `UPDATE variant SET due_at = ?2 WHERE state = 'pending' AND (file_id, nonce) IN
     (SELECT value ->> 'fileId', value ->> 'nonce' FROM json_each(?1))`,
 } as const;
 
@@ -144,7 +150,7 @@ export function createVariantStore(db: D1Database) {
       wanted: readonly NewVariant[],
       nowMs: number,
       maxPerFile: number,
-    ): Promise<AddedVariants | undefined> {
+    ): Promise<AddedVariants> {
       const values = [JSON.stringify(wanted), nowMs, nowMs + LIMITS.variantWaitMs, maxPerFile];
       const [file, replaced, , sent, variants] = await db.batch([
         prepared(SQL.ownedFile, ...owned(fileId, caller)),
@@ -154,24 +160,24 @@ export function createVariantStore(db: D1Database) {
         prepared(SQL.list, ...owned(fileId, caller)),
       ]);
       const contentType = contentTypeOf(file);
-      if (contentType === undefined) return undefined;
-      return { contentType, variants: variantsOf(variants), sent: jobsOf(sent), replaced: noncesOf(replaced) };
+      const list = contentType === undefined ? undefined : { contentType, variants: variantsOf(variants) };
+      return { list, sent: jobsOf(sent), replaced: noncesOf(replaced) };
     },
 
-    /** Any state → removed. Undefined: the caller has no such file. */
+    /** Any state → removed. `removed` undefined: the caller has no such file. `sent`: as in `add`. */
     async remove(
       fileId: string,
       caller: FileCaller,
       which: readonly VariantName[] | "all",
       nowMs: number,
-    ): Promise<{ readonly removed: readonly string[]; readonly sent: readonly VariantJob[] } | undefined> {
+    ): Promise<{ readonly removed: readonly string[] | undefined; readonly sent: readonly VariantJob[] }> {
       const names = which === "all" ? null : JSON.stringify(which);
       const [file, removed, sent] = await db.batch([
         prepared(SQL.ownedFile, ...owned(fileId, caller)),
         prepared(SQL.remove, ...owned(fileId, caller), names, nowMs),
         sendInLane(db, caller.tenant, nowMs),
       ]);
-      return contentTypeOf(file) === undefined ? undefined : { removed: noncesOf(removed), sent: jobsOf(sent) };
+      return { removed: contentTypeOf(file) === undefined ? undefined : noncesOf(removed), sent: jobsOf(sent) };
     },
 
     /** Deletes the rows of removed renditions whose bytes are deleted. */
@@ -180,9 +186,12 @@ export function createVariantStore(db: D1Database) {
       await db.batch([prepared(SQL.forgetPlaces, given), prepared(SQL.delete, given)]);
     },
 
-    /** The pending renditions of a file whose messages may be sent again; none while its tenant is held. */
-    async sendable(fileId: string): Promise<readonly VariantJob[]> {
-      return jobsOf(await prepared(SQL.sendable, fileId).all());
+    /**
+     * Takes the renditions that the commit of a file sent and that are still pending, once: the answer of a commit may
+     * be lost before their messages are sent. None while its tenant is held.
+     */
+    async sendOnceMore(fileId: string, nowMs: number): Promise<readonly VariantJob[]> {
+      return jobsOf(await prepared(SQL.sendOnceMore, fileId, nowMs + LIMITS.variantResendMs).all());
     },
 
     /** Returns the row of a job's rendition. */
@@ -222,6 +231,15 @@ export function createVariantStore(db: D1Database) {
     /** Returns the rows that are due, without renditions that are held: their messages wait, or are sent after it. */
     async due(nowMs: number, maxRows: number): Promise<readonly DueVariant[]> {
       return (await prepared(SQL.due, nowMs, maxRows).all<DueVariant>()).results;
+    },
+
+    /**
+     * Postpones renditions that still wait for their turn, which comes without the sweep: the due time is for a release
+     * that knows no turns. Returns their number.
+     */
+    async postponeWaiting(nowMs: number, maxRows: number): Promise<number> {
+      const postponing = prepared(SQL.postponeWaiting, nowMs, nowMs + LIMITS.variantWaitMs, maxRows);
+      return (await postponing.all()).results.length;
     },
 
     /** Sets the due time of pending renditions. */

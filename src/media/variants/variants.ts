@@ -70,15 +70,16 @@ export const createVariants = (deps: VariantsDeps, visibility: Visibility): Rout
         if (before === undefined) return err({ kind: "no_file" });
         if (!isMasterType(before.contentType))
           return err({ kind: "unsupported_content_type", contentType: before.contentType });
-        return orNoFile(await deps.variants.add(fileId, caller, wanted, nowMs, LIMITS.variantsPerFile));
+        const { list, sent, replaced } = await deps.variants.add(fileId, caller, wanted, nowMs, LIMITS.variantsPerFile);
+        call.waitUntil(deps.queue.send(sent));
+        call.waitUntil(purgeVariants(deps, renditionsOf(fileId, replaced)));
+        return orNoFile(list);
       });
       if (!adding.ok) return toProblem(adding.error);
       const added = adding.value;
       const isThere = ({ type, size }: { type: string; size: string }) =>
         added.variants.some((variant) => variant.type === type && variant.size === size);
       if (!wanted.every(isThere)) return toProblem({ kind: "too_many_variants" });
-      call.waitUntil(deps.queue.send(added.sent));
-      call.waitUntil(purgeVariants(deps, renditionsOf(fileId, added.replaced)));
       return json(200, variantsToJson(deps, publicBase, visibility, fileId, added.variants));
     },
   });
@@ -101,13 +102,14 @@ export const deleteVariants = (deps: VariantsDeps, visibility: Visibility): Rout
       if (!named.ok) return toProblem(named.error);
       const which = named.value.length === 0 ? "all" : named.value;
       const { principal, nowMs } = call;
-      const removal = await withCaller(deps, principal, visibility, fileId, nowMs, "change", async (caller) =>
-        orNoFile(await deps.variants.remove(fileId, caller, which, nowMs)),
-      );
+      const removal = await withCaller(deps, principal, visibility, fileId, nowMs, "change", async (caller) => {
+        const { removed, sent } = await deps.variants.remove(fileId, caller, which, nowMs);
+        call.waitUntil(deps.queue.send(sent));
+        return orNoFile(removed);
+      });
       if (!removal.ok) return toProblem(removal.error);
-      const { removed, sent } = removal.value;
+      const removed = removal.value;
       if (visibility === "public" && removed.length > 0) await deps.edge.invalidateFile(fileId);
-      call.waitUntil(deps.queue.send(sent));
       call.waitUntil(purgeVariants(deps, renditionsOf(fileId, removed)));
       return empty(204);
     },

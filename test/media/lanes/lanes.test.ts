@@ -183,6 +183,33 @@ describe("variants that wait", () => {
   });
 });
 
+describe("messages", () => {
+  it("of a tenant are few, however often it repeats a commit", async () => {
+    const app = mediaApp();
+    const as = someone();
+    const file = await store(app, as, clips(9));
+    for (let repeat = 0; repeat < 3; repeat++) await ask(app, as, file.commitLink);
+    expect(app.jobs.length).toBe(18);
+    await sweep(app, LATE_MS + 1);
+    expect(app.jobs.length).toBe(27);
+    await deliver(app);
+    expect(await statesOf(app, as, file)).toEqual(times(9, "ready"));
+  });
+
+  it("are not sent before their turn, however long it takes to come", async () => {
+    narrow(2);
+    const app = mediaApp();
+    const as = someone();
+    const file = await store(app, as, clips(9));
+    for (let turn = 0; turn < 3; turn++) {
+      await sweep(app, LIMITS.variantWaitMs);
+      expect([app.jobs.length, await lane(as)]).toEqual([2 * (turn + 2), [7, 2]]);
+    }
+    await deliver(app);
+    expect(await statesOf(app, as, file)).toEqual(times(9, "ready"));
+  });
+});
+
 describe("nothing is lost", () => {
   // shows: media/variants/turns
   it("with a message, nor with all of them: the sweep sends those on the way again, and they bring the others", async () => {
@@ -251,6 +278,28 @@ describe("nothing is lost", () => {
     }
   });
 
+  it.each<[string, (files: Record<"file" | "gone", StoredFile>) => [path: string, method: string]]>([
+    ["a commit", ({ file }) => [`${file.commitLink}?shared=tenant`, "POST"]],
+    ["a deletion", ({ gone }) => [`${gone.path}/variants`, "DELETE"]],
+  ])("with %s that is refused just when there is room", async (_, request) => {
+    narrow(2);
+    const app = mediaApp();
+    const as = someone();
+    const gone = await store(app, as, clips(2));
+    app.clock.nowMs += 1;
+    const file = await store(app, as, clips(3));
+    await ask(app, as, gone.path, "DELETE");
+    app.jobs.splice(0);
+    const [path, method] = request({ file, gone });
+    expect((await app.call(path, { as, method })).status).toBeGreaterThanOrEqual(400);
+    await app.settle();
+    const [, sent] = await lane(as);
+    expect(app.jobs).toHaveLength(sent);
+    await sweep(app);
+    await deliver(app);
+    expect(await statesOf(app, as, file)).toEqual(times(3, "ready"));
+  });
+
   it("of an older release, whose variants are in no lane and whose sweep sends what waited for long", async () => {
     narrow(2);
     const app = mediaApp();
@@ -275,8 +324,8 @@ describe("nothing is lost", () => {
     await deliver(app, 1);
     app.jobs.splice(0);
     await sweep(app, LIMITS.variantWaitMs);
-    expect(app.jobs.filter(({ fileId }) => fileId === waited.id)).toHaveLength(4);
-    expect(await lane(as)).toEqual([0, 4]);
+    expect(app.jobs.filter(({ fileId }) => fileId === waited.id)).toHaveLength(2);
+    expect(await lane(as)).toEqual([2, 2]);
     await deliver(app);
     expect(await statesOf(app, as, waited)).toEqual(times(5, "ready"));
     expect(await statesOf(app, as, older)).toEqual(times(4, "ready"));
