@@ -36,7 +36,7 @@ import {
   type KeyedLock,
   type LockChange,
 } from "./lock.ts";
-import type { Taken } from "./prefetch-buffer.ts";
+import type { AnswerLimits, Taken } from "./prefetch-buffer.ts";
 import { Prefetch } from "./prefetch.ts";
 import { Registration, unregister } from "./registration.ts";
 import { findPlace } from "./sought.ts";
@@ -177,65 +177,82 @@ export class TopicConsumer extends RestorableObject<ConsumerEnv> {
     });
   }
 
+  /** Fetches and registers until the read can be answered. Decides anew after each wait, since other calls ran then. */
   async #readInTurn(request: ReadRequest, arrival: number): Promise<ConsumerReadOutcome | Repeat> {
     const { topic, numEvents } = request;
     const limits = { maxEvents: numEvents, maxPayloadBytes: READ.maxPayloadBytes, maxChars: mostChars(request) };
-    for (let fetches = 0; ; fetches++) {
+    for (let waits = 0; ; waits++) {
       const { buffer } = this.#prefetch;
-      // Decide again after each fetch, since other calls ran during it.
       const stored = this.#record ?? newRecord(topic.shards);
       const inTheWay = obstacleTo(request, stored.state, systemClock.nowMs());
       if (inTheWay !== undefined) return inTheWay;
       if (this.#registration.hasFailedFor(arrival)) return this.#registration.failedOutcome();
       const isAligned = this.#prefetch.align(stored.state.cursor);
-      const isComplete = isAligned && (fetches > 0 || this.#prefetch.isCompleteFor(arrival));
+      const isComplete = isAligned && (waits > 0 || this.#prefetch.isCompleteFor(arrival));
       if (buffer.count < numEvents && !isComplete) {
-        const filled = await this.#prefetch.fill(
-          this.env.TOPIC_LOG,
-          topic,
-          limits,
-          this.#arrivals,
-          tenantFilter(request, request.topic),
-          stored.seenResets,
-        );
-        if (filled === "gone") return { kind: "gone" };
-        if (filled !== "filled") {
-          // The log that was reset may have lost this consumer's entry.
-          this.#registration.forget();
-          const registered = await this.#register(topic, request.consumer);
-          if (registered === "gone") return { kind: "gone" };
-          if (registered === "failed") return this.#registration.failedOutcome();
-          this.#rewind(topic, filled);
-        }
+        const failure = await this.#fetch(request, limits, stored.seenResets);
+        if (failure !== undefined) return failure;
         continue;
       }
       // The next read continues after the events that this reader is not shown.
       if (this.#prefetch.isCut && buffer.count === 0) buffer.skipToEnd();
-      const begun = withStartPositions(buffer.cursor, stored);
-      const record =
-        begun === stored
-          ? stored
-          : { ...begun, seenResets: this.#prefetch.seenResets(stored.seenResets, topic.shards) };
+      const record = this.#withStart(stored, topic);
       // Store the start position even if the read was empty, so the next read can report lost events.
       const mustStore = buffer.count > 0 || (record !== stored && !this.#prefetch.failed);
       if (mustStore && !this.#registration.isKnown) {
-        const registered = await this.#register(topic, request.consumer);
-        if (registered === "gone") return { kind: "gone" };
-        if (registered === "failed") return this.#registration.failedOutcome();
+        const failure = await this.#registerReader(request);
+        if (failure !== undefined) return failure;
         continue;
       }
       const taken = buffer.take(limits);
       if (taken !== undefined) return this.#deliver(request, record, taken);
       if (this.#prefetch.keepsFailing) return { kind: "failed" };
       if (mustStore) this.#save(record);
-      return {
-        kind: "empty",
-        more: this.#prefetch.failed || this.#prefetch.isCut,
-        lost: visibleLoss(request, buffer.lost),
-        upTo: shardsOf(topic).map((shard) => buffer.endOf(shard)),
-        lag: this.#prefetch.failed ? undefined : this.#prefetch.lagBehind(record.state.cursor),
-      };
+      return this.#nothing(request, record);
     }
+  }
+
+  /** Fetches from the logs, and goes back in those that were reset. Returns the response if that fails. */
+  async #fetch(
+    request: ReadRequest,
+    limits: AnswerLimits,
+    seenResets: ConsumerRecord["seenResets"],
+  ): Promise<ConsumerReadOutcome | undefined> {
+    const { topic } = request;
+    const own = tenantFilter(request, topic);
+    const filled = await this.#prefetch.fill(this.env.TOPIC_LOG, topic, limits, this.#arrivals, own, seenResets);
+    if (filled === "gone") return { kind: "gone" };
+    if (filled === "filled") return undefined;
+    // The log that was reset may have lost this consumer's entry.
+    this.#registration.forget();
+    const failure = await this.#registerReader(request);
+    if (failure === undefined) this.#rewind(topic, filled);
+    return failure;
+  }
+
+  /** Registers the consumer. Returns the response if that fails. */
+  async #registerReader({ topic, consumer }: ReadRequest): Promise<ConsumerReadOutcome | undefined> {
+    const registered = await this.#register(topic, consumer);
+    if (registered === "registered") return undefined;
+    return registered === "gone" ? { kind: "gone" } : this.#registration.failedOutcome();
+  }
+
+  /** The record with a position for each shard that is read for the first time; the same one if there is none. */
+  #withStart(stored: ConsumerRecord, { shards }: TopicAddress): ConsumerRecord {
+    const begun = withStartPositions(this.#prefetch.buffer.cursor, stored);
+    if (begun === stored) return stored;
+    return { ...begun, seenResets: this.#prefetch.seenResets(stored.seenResets, shards) };
+  }
+
+  #nothing(request: ReadRequest, record: ConsumerRecord): ConsumerReadOutcome {
+    const { buffer, failed, isCut } = this.#prefetch;
+    return {
+      kind: "empty",
+      more: failed || isCut,
+      lost: visibleLoss(request, buffer.lost),
+      upTo: shardsOf(request.topic).map((shard) => buffer.endOf(shard)),
+      lag: failed ? undefined : this.#prefetch.lagBehind(record.state.cursor),
+    };
   }
 
   /**
