@@ -59,51 +59,58 @@ export interface CheckPlace {
 const ASKED = { consumers: 50, pushes: 50, topics: 20 } as const;
 
 export async function checkPage(ports: CheckPorts, from: CheckPlace | undefined): Promise<CheckPage> {
-  const findings: CheckFinding[] = [];
-  const checked = { topics: 0, consumers: 0, pushSubscriptions: 0 };
+  const page: Checked = { checked: { topics: 0, consumers: 0, pushSubscriptions: 0 }, findings: [] };
+  const { checked } = page;
   const started = from === undefined || from.at === "end" ? undefined : await ports.store.after(from.topic, 1, "from");
   // A topic that was removed since the last page is skipped.
   const unfinished = started?.find((topic) => nameOf(topic) === from?.topic);
-  const rest =
+  const topics =
     unfinished === undefined ? await ports.store.after(from?.topic ?? "", ASKED.topics, "behind") : [unfinished];
-  for (const topic of rest) {
+  for (const topic of topics) {
     if (topic.state !== "active") continue;
-    const name = nameOf(topic);
-    const ends = await logsOf(ports, topic);
-    const at = unfinished === undefined ? "topic" : from!.at;
-    if (at === "topic") {
-      checked.topics += 1;
-      for (const [shard, end] of ends.entries())
-        if (end === undefined) findings.push({ ...NOTHING, kind: "topic_without_log", topic: name, shard });
-    }
-    if (at !== "pushes") {
-      const more = await checkConsumers(ports, topic, ends, at === "consumers" ? from!.after : [], findings);
-      checked.consumers += more.count;
-      if (more.after !== undefined)
-        return pageOf(checked, findings, { topic: name, at: "consumers", after: more.after });
-    }
-    const more = await checkPushes(ports, topic, ends, at === "pushes" ? from!.after : ["", ""], findings);
-    checked.pushSubscriptions += more.count;
-    if (more.after !== undefined) return pageOf(checked, findings, { topic: name, at: "pushes", after: more.after });
-    if (checked.consumers + checked.pushSubscriptions >= ASKED.consumers)
-      return pageOf(checked, findings, { topic: name, at: "end", after: [] });
+    const next = await checkTopic(ports, topic, unfinished === undefined ? FIRST : from!, page);
+    if (next !== undefined) return { ...page, next };
+    if (checked.consumers + checked.pushSubscriptions >= ASKED.consumers) return { ...page, next: behind(topic) };
   }
-  const last = rest.at(-1);
-  const isEnd = last === undefined || (unfinished === undefined && rest.length < ASKED.topics);
-  return pageOf(checked, findings, isEnd ? undefined : { topic: nameOf(last), at: "end", after: [] });
+  const last = topics.at(-1);
+  const isEnd = last === undefined || (unfinished === undefined && topics.length < ASKED.topics);
+  return { ...page, next: isEnd ? undefined : behind(last) };
+}
+
+/** A page as far as it is checked. */
+interface Checked {
+  readonly checked: { topics: number; consumers: number; pushSubscriptions: number };
+  readonly findings: CheckFinding[];
+}
+
+const FIRST: Omit<CheckPlace, "topic"> = { at: "topic", after: [] };
+const behind = (topic: Topic): CheckPlace => ({ topic: nameOf(topic), at: "end", after: [] });
+
+/** Checks a topic from this place on. Returns where to continue if it has too many consumers or subscriptions. */
+async function checkTopic(
+  ports: CheckPorts,
+  topic: Topic,
+  { at, after }: Omit<CheckPlace, "topic">,
+  { checked, findings }: Checked,
+): Promise<CheckPlace | undefined> {
+  const name = nameOf(topic);
+  const ends = await logsOf(ports, topic);
+  if (at === "topic") {
+    checked.topics += 1;
+    for (const [shard, end] of ends.entries())
+      if (end === undefined) findings.push({ ...NOTHING, kind: "topic_without_log", topic: name, shard });
+  }
+  if (at !== "pushes") {
+    const more = await checkConsumers(ports, topic, ends, at === "consumers" ? after : [], findings);
+    checked.consumers += more.count;
+    if (more.after !== undefined) return { topic: name, at: "consumers", after: more.after };
+  }
+  const more = await checkPushes(ports, topic, ends, at === "pushes" ? after : [], findings);
+  checked.pushSubscriptions += more.count;
+  return more.after && { topic: name, at: "pushes", after: more.after };
 }
 
 const NOTHING = { shard: null, subject: null, position: null, end: null } as const;
-
-const pageOf = (
-  checked: CheckPage["checked"],
-  findings: readonly CheckFinding[],
-  next: CheckPage["next"],
-): CheckPage => ({
-  checked,
-  findings,
-  next,
-});
 
 /** The end of each shard's log; undefined: the log does not exist. */
 function logsOf({ logs }: CheckPorts, topic: Topic): Promise<(number | undefined)[]> {
