@@ -34,7 +34,6 @@ const SHOWN = ["scope", "prompt", "max_age", "login_hint", "ui_locales", "displa
 export interface PushedDeps {
   readonly names: Names;
   readonly sealer: Sealer;
-  readonly random: Random;
   readonly pushedRequests: PushedStore;
 }
 
