@@ -78,7 +78,7 @@ export class PushDispatcher {
    * does not exist any more.
    */
   async run(): Promise<RunOutcome> {
-    const { eligibility, clock, state, handshake } = this.#parts;
+    const { eligibility, clock, handshake } = this.#parts;
     const endMs = clock.nowMs() + DELIVERY.runMs;
     let calls = 0;
     for (;;) {
@@ -95,22 +95,23 @@ export class PushDispatcher {
         eligibility.forget();
         continue;
       }
-      if (now.kind === "go") {
-        if (now.target.version !== state.health.version)
-          state.health = healthAfterChange(now.target.version, clock.nowMs());
-        const slots = this.#freeSlots();
-        const due = this.#due(slots);
-        // Each attempt calls the endpoint, and the log if its text is not in memory.
-        calls += 2 * due.length;
-        for (const eventId of due) void this.#send(eventId);
-        if (due.length < slots && this.#canRead()) {
-          calls += state.topic.shards;
-          void this.#read();
-        }
-      }
+      if (now.kind === "go") calls += this.#begin(now.target.version);
       if (this.#isIdle()) return "rests";
       await this.#nextChange();
     }
+  }
+
+  /** Begins as many attempts as may start now, and a read if slots are left. Returns the most calls that they make. */
+  #begin(version: number): number {
+    const { state, clock } = this.#parts;
+    if (version !== state.health.version) state.health = healthAfterChange(version, clock.nowMs());
+    const slots = this.#freeSlots();
+    const due = this.#due(slots);
+    for (const eventId of due) void this.#send(eventId);
+    const reads = due.length < slots && this.#canRead();
+    if (reads) void this.#read();
+    // Each attempt calls the endpoint, and the log if its text is not in memory.
+    return 2 * due.length + (reads ? state.topic.shards : 0);
   }
 
   /** When a resting dispatcher has work again; Infinity if nothing is left. */

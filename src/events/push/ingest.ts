@@ -44,9 +44,38 @@ export class PushIngest {
 
   /** Takes as many events after the cursor as there is capacity for. */
   async take(): Promise<Taken> {
-    const { logs, state, deliveries, clock, log } = this.#ports;
-    const { topic } = state;
+    const { deliveries } = this.#ports;
     const cursor = deliveries.taken;
+    const answers = await this.#readLogs(cursor);
+    if (this.#closed) return { more: false, failed: false };
+    const rewound = await this.#rewind(answers);
+    if (rewound !== undefined) return rewound;
+    if (answers.some((answer) => answer?.kind === "gone")) return "gone";
+    const pages = answers.map((answer) => (answer?.kind === "segments" ? answer : undefined));
+    const found = pages.flatMap((page, shard) =>
+      (page?.segments ?? [])
+        .flatMap((segment) => unpackSegment(segment, cursor[shard]!))
+        .map((event): Found => ({ ...event, shard })),
+    );
+    // Oldest first, so that no shard delays another; the sort is stable within each.
+    const events = cut(
+      found.toSorted((a, b) => a.createdAtMs - b.createdAtMs),
+      deliveries.capacity(),
+    );
+    const ends = cursor.map((after, shard) => {
+      const taken = events.findLast((event) => event.shard === shard)?.seq ?? after;
+      const left = found.some((event) => event.shard === shard && event.seq > taken);
+      return left ? taken : Math.max(taken, pages[shard]?.endSeq ?? taken);
+    });
+    this.#keep(events, cursor, ends);
+    const more = pages.some((page) => page?.atEnd === false) || events.length < found.length;
+    return { more, failed: answers.includes(undefined) };
+  }
+
+  /** The answer of each shard's log; undefined: it did not answer, or was left out because it just failed. */
+  async #readLogs(cursor: readonly number[]): Promise<(ReadOutcome | undefined)[]> {
+    const { logs, state, clock } = this.#ports;
+    const { topic } = state;
     const share = Math.ceil(DELIVERY.textChars / topic.shards);
     const shards = shardsOf(topic);
     const asked = shards.filter((shard) => !this.#isLeftOut(shard, clock.nowMs()));
@@ -55,44 +84,19 @@ export class PushIngest {
     );
     const answers = shards.map((shard) => told[asked.indexOf(shard)]);
     for (const shard of asked) if (answers[shard] === undefined) this.#failedAtMs.set(shard, clock.nowMs());
-    if (this.#closed) return { more: false, failed: false };
-    const rewound = await this.#rewind(answers);
-    if (rewound !== undefined) return rewound;
-    const found: Found[] = [];
-    let failed = false;
-    let more = false;
-    for (const [shard, answer] of answers.entries()) {
-      if (answer === undefined) failed = true;
-      else if (answer.kind === "gone") return "gone";
-      else {
-        for (const segment of answer.segments)
-          for (const event of unpackSegment(segment, cursor[shard]!)) found.push({ ...event, shard });
-        more ||= !answer.atEnd;
-      }
-    }
-    // Oldest first, so that no shard delays another; the sort is stable within each.
-    const events = cut(
-      found.toSorted((a, b) => a.createdAtMs - b.createdAtMs),
-      deliveries.capacity(),
-    );
-    const ends = cursor.map((after, shard) => {
-      const answer = answers[shard];
-      const taken = events.findLast((event) => event.shard === shard)?.seq ?? after;
-      const left = found.some((event) => event.shard === shard && event.seq > taken);
-      return left || answer?.kind !== "segments" ? taken : Math.max(taken, answer.endSeq);
-    });
+    return answers;
+  }
+
+  /** Takes the events into memory, and moves the cursor to these ends. */
+  #keep(events: readonly Found[], cursor: readonly number[], ends: readonly number[]): void {
+    const { state, deliveries, clock, log } = this.#ports;
     const passed = ends.reduce((sum, end, shard) => sum + end - cursor[shard]!, 0);
-    if (passed > 0) {
-      const taken = events.map(({ text, shard, seq }) => ({ eventId: idOf(text), shard, seq }));
-      deliveries.take(taken, ends, passed - events.length, clock.nowMs());
-      for (const event of events) this.#texts.put(idOf(event.text), event);
-      if (passed > events.length)
-        log.warn("events lost to retention before they were pushed", {
-          push: state.id,
-          events: passed - events.length,
-        });
-    }
-    return { more: more || events.length < found.length, failed };
+    if (passed <= 0) return;
+    const lost = passed - events.length;
+    const taken = events.map(({ text, shard, seq }) => ({ eventId: idOf(text), shard, seq }));
+    deliveries.take(taken, ends, lost, clock.nowMs());
+    for (const event of events) this.#texts.put(idOf(event.text), event);
+    if (lost > 0) log.warn("events lost to retention before they were pushed", { push: state.id, events: lost });
   }
 
   /**
