@@ -76,6 +76,7 @@ export function grantForClient(
   return ok({
     clientId: client.id,
     clientName: client.name,
+    clientTenant: client.tenant,
     clientAuthenticated: true,
     tenant: tenant.id,
     tenantExplicit: request.tenant !== undefined,

@@ -81,6 +81,7 @@ export const tokenExchange: GrantStep = async (deps, request) => {
   const granted = {
     clientId: client.id,
     clientName: client.name,
+    clientTenant: client.tenant,
     clientAuthenticated: true,
     tenant,
     tenantExplicit: token.tenantExplicit,

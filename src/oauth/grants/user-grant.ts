@@ -99,6 +99,7 @@ export async function grantForUser(
   return ok({
     clientId: client?.id ?? "",
     clientName: client?.name ?? "",
+    clientTenant: client?.tenant ?? "",
     clientAuthenticated: request.clientAuthenticated,
     tenant,
     tenantExplicit: requested.tenant !== undefined,

@@ -53,6 +53,7 @@ export async function issueAccessToken(
     ...methods,
     plan: token.plan,
     scope: token.scopes.join(" "),
+    ...clientTenantClaim(token),
     gid: token.grantId,
     asof: token.recordsAsOfMs,
     user_asof: token.userAsOfMs,
@@ -77,6 +78,10 @@ function readAudience(aud: unknown, origin: string | undefined): Result<readonly
   const paths = urls.map((url) => url?.pathname ?? "/");
   return paths.includes("/") ? err("malformed") : ok(paths);
 }
+
+/** Revocations of a tenant's clients need it. Left out if it adds nothing: most tokens are for the client's tenant. */
+export const clientTenantClaim = ({ clientTenant = "", tenant }: Pick<IssuedToken, "clientTenant" | "tenant">) =>
+  clientTenant === "" || clientTenant === tenant ? {} : { client_tenant: clientTenant };
 
 /** The claims that identify the caller, the same in every token that a service may see. */
 export const identityClaims = (token: Principal | NewToken) => ({
@@ -175,6 +180,8 @@ export interface Claims {
   client_id: string;
   client_name: string;
   client_auth: boolean;
+  /** Absent in tokens for this tenant, and in older ones. */
+  client_tenant?: string;
   tenant: string;
   tenant_explicit: boolean;
   org: string;
@@ -201,6 +208,7 @@ export const toPrincipal = (claims: Claims): IssuedToken => ({
   clientId: claims.client_id,
   clientName: claims.client_name,
   clientAuthenticated: claims.client_auth,
+  ...(claims.client_tenant === undefined ? {} : { clientTenant: claims.client_tenant }),
   tenant: claims.tenant,
   tenantExplicit: claims.tenant_explicit,
   org: claims.org,

@@ -53,6 +53,8 @@ export interface Granted {
   /** Empty if a user signed in without a client. */
   readonly clientId: string;
   readonly clientName: string;
+  /** The tenant that the client is registered in. Empty without a client. */
+  readonly clientTenant: string;
   /** The client proved itself by a secret. */
   readonly clientAuthenticated: boolean;
   /** Empty with an organization, and outside any tenant. */

@@ -6,7 +6,7 @@ import type { Isolate } from "../../platform/copies/isolate.ts";
 import { randomId, type Random } from "../../platform/runtime/random.ts";
 import { err, ok, type Result } from "../../platform/model/result.ts";
 import { scopeMatches } from "../../platform/model/scope-pattern.ts";
-import { identityClaims, toPrincipal, type Claims } from "./access-token.ts";
+import { clientTenantClaim, identityClaims, toPrincipal, type Claims } from "./access-token.ts";
 import type { IssuedToken } from "./issued-token.ts";
 import { readOwnToken, signJwt, type Kind } from "./jwt.ts";
 import { ACCESS_TOKEN_ALG } from "./signing-key.ts";
@@ -34,7 +34,13 @@ export interface AudienceService {
 /** The claims by which revocations reach a token. */
 const basisOf = (caller: Principal) =>
   isIssued(caller)
-    ? { gid: caller.grantId, asof: caller.recordsAsOfMs, user_asof: caller.userAsOfMs, caller_jti: caller.tokenId }
+    ? {
+        ...clientTenantClaim(caller),
+        gid: caller.grantId,
+        asof: caller.recordsAsOfMs,
+        user_asof: caller.userAsOfMs,
+        caller_jti: caller.tokenId,
+      }
     : {};
 
 const isIssued = (caller: Principal): caller is IssuedToken => "recordsAsOfMs" in caller && "userAsOfMs" in caller;

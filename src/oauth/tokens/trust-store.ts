@@ -64,6 +64,11 @@ export type PlaceKind = keyof typeof PLACE;
 /** Names what a user has in a tenant or an organization, as a row of the kind `user`. Addresses contain no space. */
 export const placeKey = (email: string, kind: PlaceKind, id: string): string => `${PLACE[kind]}=${id} of ${email}`;
 
+/** In place of a person in such a key: all of them. */
+export const EVERY_MEMBER = "*";
+/** Names what a tenant's clients have, for whatever tenant, as a row of the kind `tenant`. Ids contain no space. */
+export const clientsOfKey = (tenant: string): string => `clients of ${tenant}`;
+
 /** A row takes some 200 bytes of the answer. */
 const REVOCATIONS_A_PAGE = 20_000;
 
@@ -93,13 +98,13 @@ const ENDED_BY = `
 const REVOKE_ACCESS = `
   INSERT OR REPLACE INTO revocation (seq, kind, key, until_ms, expires_sec, issued_to)
   SELECT ${NEXT_REVOCATION}, ?1, ?2, ${DATABASE_NOW_MS}, ?3, id FROM client WHERE id = ?4`;
-const REVOKE_MEMBERS = `
-  INSERT OR REPLACE INTO revocation (seq, kind, key, until_ms, expires_sec)
-  SELECT ${NEXT_REVOCATION}, 'user', '${PLACE.organization}=' || ?1 || ' of ' || email, ${DATABASE_NOW_MS}, ?2
-  FROM organization_member WHERE organization = ?1`;
+/** Tokens of release 0.1.0 do not name their client's tenant. So each client has a row too, up to this many. */
+export const CLIENTS_OF_OLD_TOKENS = 1_000;
 const REVOKE_CLIENTS = `
   INSERT OR REPLACE INTO revocation (seq, kind, key, until_ms, expires_sec)
-  SELECT ${NEXT_REVOCATION}, 'client', id, ${DATABASE_NOW_MS}, ?2 FROM client WHERE tenant = ?1`;
+  SELECT ${NEXT_REVOCATION}, kind, key, ${DATABASE_NOW_MS}, ?3 FROM (
+    SELECT 'tenant' AS kind, ?2 AS key
+    UNION ALL SELECT * FROM (SELECT 'client', id FROM client WHERE tenant = ?1 LIMIT ${CLIENTS_OF_OLD_TOKENS}))`;
 const REVOKE_ROLE_HOLDERS = `
   INSERT OR REPLACE INTO revocation (seq, kind, key, until_ms, expires_sec)
   SELECT ${NEXT_REVOCATION}, 'user', email, ${DATABASE_NOW_MS}, ?2 FROM (
@@ -196,10 +201,10 @@ export const createTrustStore = (db: D1Database, bound = createRevocationCollaps
       .bind("user", placeKey(email, kind, id), expiresSec, familyOf(organization)),
   /** Revokes every token of the tenant's clients, whichever tenant it is for. */
   revokeClientsStatement: (tenant: string, expiresSec: number): D1PreparedStatement =>
-    db.prepare(REVOKE_CLIENTS).bind(tenant, expiresSec),
+    db.prepare(REVOKE_CLIENTS).bind(tenant, clientsOfKey(tenant), expiresSec),
   /** Revokes the tokens for an organization of all its members, in the transaction that removes it. */
   revokeMembersStatement: (organization: string, expiresSec: number): D1PreparedStatement =>
-    db.prepare(REVOKE_MEMBERS).bind(organization, expiresSec),
+    db.prepare(REVOKE_OWNER).bind("user", placeKey(EVERY_MEMBER, "organization", organization), expiresSec, null),
   /** Revokes the tokens of all users who have a role, if the statement before it changed a row. */
   revokeRoleHoldersStatement: (role: string, expiresSec: number): D1PreparedStatement =>
     db.prepare(REVOKE_ROLE_HOLDERS).bind(role, expiresSec),

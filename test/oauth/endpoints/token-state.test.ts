@@ -9,6 +9,7 @@ import { basic, tokenFor } from "../../support/platform/tokens.ts";
 import { unique } from "../../support/platform/unique.ts";
 import { Browser } from "../../support/browser.ts";
 import { isolate } from "../../support/isolate.ts";
+import { CLIENTS_OF_OLD_TOKENS } from "../../../src/oauth/tokens/trust-store.ts";
 import { makeApp, redeemed, signInThrough, visit } from "../../support/sign-in.ts";
 import { makeUser } from "../../support/users.ts";
 
@@ -266,6 +267,33 @@ describe("A revocation by another isolate", () => {
     const late = await ask();
     if (late.access_token !== undefined) expect((await info(late.access_token)).status).toBe(400);
     await expect(tokenFor(client, `plat.tenant=${customer}`)).rejects.toThrow("invalid_client");
+  });
+
+  it("ends the tokens of a disabled tenant's clients by few rows, however many clients it has", async () => {
+    const tenant = await makeTenant();
+    const [app, user] = [await makeApp({ tenant }), await makeUser({ tenant })];
+    // Ids before that of the application, so that no row names it.
+    await env.DB.prepare(
+      `WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT ${CLIENTS_OF_OLD_TOKENS + 500})
+       INSERT INTO client (id, name, tenant, confidential, redirect_uris, post_logout_redirect_uris, grant_types,
+         scopes, require_pkce, created_at)
+       SELECT '!' || i || ?1, '!' || i || ?1, ?1, 1, '[]', '[]', '[]', '[]', 0, 0 FROM n`,
+    )
+      .bind(tenant)
+      .run();
+    const tokens = await redeemed(
+      app,
+      await signInThrough(new Browser(), app, user, { scope: "plat.no_tenant openid" }),
+    );
+    const headers = { authorization: `Bearer ${tokens.access_token}` };
+    expect((await call("/oauth2/v1/userinfo", { headers })).status).toBe(200);
+    const rows = () => env.DB.prepare("SELECT count(*) AS n FROM revocation").first<number>("n");
+    const before = await rows();
+    await put(`tenants/${tenant}`, { organization: `${tenant}-org`, name: "x", disabled: true });
+    expect((await rows())! - before!).toBe(CLIENTS_OF_OLD_TOKENS + 2);
+    const named = await env.DB.prepare("SELECT 1 FROM revocation WHERE key = ?").bind(app.clientId).first();
+    expect(named).toBeNull();
+    expect((await call("/oauth2/v1/userinfo", { headers })).status).toBe(401);
   });
 
   it("ends people's tokens outside of tenants that a disabled tenant's client got", async () => {
