@@ -9,17 +9,18 @@ import { basic, tokenFor } from "../support/platform/tokens.ts";
 import { unique } from "../support/platform/unique.ts";
 import { Browser, landed } from "../support/browser.ts";
 import { isolate } from "../support/isolate.ts";
+import { makePerson, tokenOf } from "../support/parties/operators.ts";
 import { makeApp, signInThrough, visit } from "../support/sign-in.ts";
 import { join, makeUser } from "../support/users.ts";
 import { errorOf, isLiving } from "../oauth/support/answers.ts";
 import { codeFor } from "../oauth/support/code.ts";
-import { makeFlow, makeFlowClient, type Flow } from "../oauth/support/flow.ts";
+import { makeFlow, makeFlowClient, MEDIA, type Flow } from "../oauth/support/flow.ts";
 import { redeem, refresh, refreshed, signIn, type Tokens } from "../oauth/support/token-requests.ts";
 import { itAtNight } from "../support/model-runs.ts";
 
 /** An operator revokes tokens that clients and browsers got in the usual ways. */
-const revoke = async (path: string): Promise<Response> =>
-  call(`/admin/v1/${path}/revoke`, { method: "POST", token: await tokenFor(OPERATOR) });
+const revoke = async (path: string, token?: string): Promise<Response> =>
+  call(`/admin/v1/${path}/revoke`, { method: "POST", token: token ?? (await tokenFor(OPERATOR)) });
 const auditOf = async (subject: string): Promise<any[]> =>
   (
     await expectJson<any[]>(await call(`/admin/v1/audit?subject=${subject}`, { token: await tokenFor(OPERATOR) }), 200)
@@ -70,6 +71,17 @@ describe("revocation by an operator", () => {
     expect(await auditOf(`clients/${client.clientId}`)).toMatchObject([
       { action: "revoke", actor: "plat.operator", outcome: "done" },
     ]);
+  });
+
+  it("of a client by an organization's administrator ends the grants and codes of everybody", async () => {
+    const boss = await makePerson(["plat.admin_tenant"]);
+    const user = await makeUser({ tenant: boss.tenant, scopes: MEDIA, home: 0 });
+    const client = await makeFlowClient(boss.tenant);
+    const flow: Flow = { client, email: user.email, tenant: boss.tenant, role: "" };
+    const held = await hold(flow);
+    expect((await revoke(`clients/${client.clientId}`, await tokenOf(boss))).status).toBe(204);
+    await expectAllEnded(flow, held);
+    await expectAllGood(flow, await hold(flow));
   });
 
   // shows: operator/beyond-the-resources/revocation-of-a-user

@@ -108,7 +108,7 @@ export async function endSession(deps: AccountDeps, call: FormCall): Promise<Res
   const by = { atMs: nowMs, requestId, actor: `user ${email}`, subject: `sessions/${sid}` };
   try {
     const record = { ...by, action: "revoke", outcome: "done", reason: "" } as const;
-    const ended = await deps.revocations.revokeAll("session", sid, nowMs, record, { email });
+    const ended = await deps.revocations.revokeAll("session", sid, nowMs, record, { person: email });
     deps.log.info("session ended", { requestId, user: email });
     return redirectToAccount(deps, call, ended === "ended" ? "sessionEnded" : "sessionEndedPartly");
   } finally {

@@ -18,8 +18,8 @@ export interface CleanupStep {
 
 /** The limits that a revocation counts for. */
 export interface RevokedBy {
-  /** The user of a session, if known. */
-  readonly email?: string | undefined;
+  /** The person of a session, if known. Not `email`, which is the administrator's own in what revokes for one. */
+  readonly person?: string | undefined;
   /** The organization whose administrator revokes. */
   readonly organization?: string | undefined;
 }
@@ -127,14 +127,14 @@ export function createRevokeAllStore(
       key: string,
       nowMs: number,
       record: AuditRecord | undefined,
-      { email, organization }: RevokedBy = {},
+      { person, organization }: RevokedBy = {},
       grants: readonly RevokedGrant[] = [],
     ): Promise<"ended" | "more"> => {
       const revoked = grants.map((grant) => grantRevocation(grant, nowMs));
       const expiresSec = allExpiredSec(nowMs);
       const revoke =
         kind === "session"
-          ? trust.revokeSessionStatement(key, email, expiresSec)
+          ? trust.revokeSessionStatement(key, person, expiresSec)
           : trust.revokeStatement(kind, key, expiresSec, "always", organization);
       const beside = (step: number): readonly D1PreparedStatement[] => [
         ...(step === 0 && kind === "user" ? [signOutStatement(key, nowMs)] : []),
@@ -143,7 +143,7 @@ export function createRevokeAllStore(
         ...(step === 0 && record !== undefined ? [audit.statement("always", record)] : []),
         ...(step === 0 && revoked.length > 0 ? [trust.addStatement(revoked)] : []),
       ];
-      return cleanUp(kind, key, nowMs, beside, email);
+      return cleanUp(kind, key, nowMs, beside, person);
     },
     /** True if the person has ended as many sessions within the last hour as isolates should hold of one person. */
     hasEndedMany: async (email: string): Promise<boolean> =>

@@ -21,7 +21,7 @@ export function createRevokeAll(store: RevokeAllStore, elsewhere: Elsewhere, log
         return "ended";
       }
       const first = step === 0 ? record : undefined;
-      const ended = await store.revokeAll("session", sid, nowMs, first, { email }, grants);
+      const ended = await store.revokeAll("session", sid, nowMs, first, { person: email }, grants);
       if (ended === "more") return ended;
       await elsewhere.removeOfSession(sid, grants);
     }
@@ -62,11 +62,11 @@ export function createRevokeAll(store: RevokeAllStore, elsewhere: Elsewhere, log
       record: AuditRecord | undefined,
       by: RevokedBy = {},
     ): Promise<"ended" | "more"> {
-      const { email } = by;
+      const { person } = by;
       if (kind === "session")
-        return email !== undefined && (await store.hasEndedMany(email))
-          ? revokeUser(email, nowMs, record && { ...record, reason: MANY })
-          : revokeSession(key, nowMs, record, email);
+        return person !== undefined && (await store.hasEndedMany(person))
+          ? revokeUser(person, nowMs, record && { ...record, reason: MANY })
+          : revokeSession(key, nowMs, record, person);
       if (kind === "user") return revokeUser(key, nowMs, record);
       await elsewhere.end(kind, key);
       let ended = await store.revokeAll(kind, key, nowMs, record, by);
