@@ -127,6 +127,9 @@ describe("the operator's backups", () => {
       return ((await runInDurableObject(stub, (_, { storage }) => storage.getAlarm())) ?? asking) - asking;
     };
     expect(await firstStepMs("next")).toBeGreaterThan(50_000);
+    // One that is cancelled while it waits does not end the wait.
+    await stub.cancel();
+    expect(await firstStepMs("after it")).toBeGreaterThan(50_000);
     await runInDurableObject(stub, async (_, { storage }) => storage.deleteAll());
   });
 

@@ -6,7 +6,7 @@ import { advance, pauseMs, type JobPorts } from "./run.ts";
 
 type NewJob = Pick<JobRecord, "id" | "kind" | "actor" | "backup" | "options">;
 
-/** The key of the time from which on no call of an earlier instance takes effect. */
+/** The key of the time from which on no late call of a job takes effect that `mayHarmLate`. */
 const ALONE_FROM = "alone from";
 
 /** True if a late call of the job could delete a part of the next one's backup, or make a removed one seem whole. */
@@ -27,13 +27,13 @@ const mayHarmLate = ({ kind, state, options }: JobRecord): boolean =>
  * time, and the result of a step is dropped if the job has ended or is another one by then. Such a step deletes nothing
  * more (`stillRuns`). If the object was stopped during a step, a call of that step to R2 may still take effect. To a
  * repeat of the step it does no harm, but it might delete what the next job writes. So after a job that deletes, and
- * after a backup that was cancelled, the next one waits (`lateCallMs`).
+ * after a backup that was cancelled, the next ones wait (`lateCallMs`).
  */
 export class BackupJob extends DurableObject {
   readonly #tables = new JobTables(this.ctx.storage);
   readonly #ports: JobPorts;
-  /** True if this instance began the job, or has noted that an earlier one may have had a step under way. */
-  #isNoted = false;
+  /** The time from which on no call of an earlier instance takes effect; 0: this one began the job. */
+  #aloneFromMs: number | undefined;
 
   constructor(context: DurableObjectState, env: unknown, ports: JobPorts) {
     super(context, env as never);
@@ -50,10 +50,8 @@ export class BackupJob extends DurableObject {
     const nowMs = this.#ports.clock.nowMs();
     const job = newJob(wanted, this.#ports.stagesOf(wanted)[0]!.name, nowMs);
     this.#tables.begin(job);
-    this.#isNoted = true;
-    const aloneFromMs = this.ctx.storage.kv.get<number>(ALONE_FROM) ?? 0;
-    const isLate = running !== undefined && mayHarmLate(running);
-    await this.ctx.storage.setAlarm(isLate ? Math.max(nowMs, aloneFromMs) : nowMs);
+    this.#aloneFromMs = 0;
+    await this.ctx.storage.setAlarm(Math.max(nowMs, this.#laterMs()));
     return { started: true, job: JSON.stringify(job) };
   }
 
@@ -65,8 +63,8 @@ export class BackupJob extends DurableObject {
   async cancel(): Promise<string | undefined> {
     const job = this.#tables.load();
     if (job?.state !== "running") return job && JSON.stringify(job);
-    this.#noteEarlier();
     const cancelled: JobRecord = { ...job, state: "cancelled", finishedAt: this.#ports.clock.nowMs() };
+    this.#noteEarlier(cancelled);
     this.#tables.store(cancelled, {});
     await this.ctx.storage.deleteAlarm();
     return JSON.stringify(cancelled);
@@ -75,7 +73,7 @@ export class BackupJob extends DurableObject {
   override async alarm(): Promise<void> {
     const { clock, log, stagesOf } = this.#ports;
     const endMs = clock.nowMs() + LIMITS.runMs;
-    this.#noteEarlier();
+    this.#noteEarlier(this.#tables.load());
     await this.ctx.storage.setAlarm(clock.nowMs() + LIMITS.watchMs);
     for (;;) {
       const job = this.#tables.load();
@@ -91,9 +89,14 @@ export class BackupJob extends DurableObject {
     }
   }
 
-  /** Notes until when calls of an earlier instance may take effect, if the job was its. */
-  #noteEarlier(): void {
-    if (!this.#isNoted) this.ctx.storage.kv.put(ALONE_FROM, this.#ports.clock.nowMs() + LIMITS.lateCallMs);
-    this.#isNoted = true;
+  #laterMs(): number {
+    return this.ctx.storage.kv.get<number>(ALONE_FROM) ?? 0;
+  }
+
+  /** Notes until when calls of an earlier instance may do harm, if the job was its. */
+  #noteEarlier(job: JobRecord | undefined): void {
+    this.#aloneFromMs ??= this.#ports.clock.nowMs() + LIMITS.lateCallMs;
+    if (job !== undefined && mayHarmLate(job) && this.#aloneFromMs > this.#laterMs())
+      this.ctx.storage.kv.put(ALONE_FROM, this.#aloneFromMs);
   }
 }
