@@ -13,10 +13,11 @@ import { MAX_CARRIED_CHARS } from "./protocol/request.ts";
  *   a request                     15 KiB, as a sign-in can carry no more. Sealed, its row takes 24 KB at most
  *   strangers of one network      300 a minute. With the sweep, a row lives for 25 minutes (a device), 22 (a pushed
  *                                 request) or 15 (at a provider). So it is at most 160 MB of the directory's 10 GB
- *   a client that proves itself   10,000 rows at once, so 240 MB at most. Each new row removes 20 that expired, so
- *                                 these do not keep the client full until the sweep
+ *   a client that proves itself   10,000 rows at once, so 240 MB at most. Each new row removes 20 that expired, and
+ *                                 beyond the limit the client's oldest: a refusal would let strangers who cause rows
+ *                                 through the client stop it. At 100 a second, people still have 100 s
  *
- * A client that only names itself has no limit of its own: strangers could use it up.
+ * A client that only names itself has no limit of its own: strangers could end the sign-ins of others.
  */
 const MOST_OF_CLIENT = 10_000;
 
@@ -33,7 +34,6 @@ export const admitsStranger = ({ keptLimit }: KeptDeps, { request }: AnyCall): P
   keptLimit.admits(networkOf(request.headers.get("cf-connecting-ip") ?? ""));
 
 export const TOO_MANY_OF_NETWORK = "Too many sign-ins begin in this network: try again in a minute.";
-export const TOO_MANY_OF_CLIENT = "Too many sign-ins of this client are in progress: try again in a minute.";
 
 /** The most rows that the client may have; undefined: no limit of its own. The error: its network began too many. */
 export async function mostKept(

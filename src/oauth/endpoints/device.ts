@@ -3,7 +3,7 @@ import { sha256Hex } from "../../platform/secrets/hash.ts";
 import { randomSecret, type Random } from "../../platform/runtime/random.ts";
 import { err, ok, type Result } from "../../platform/model/result.ts";
 import { checkRequest } from "../authorize/protocol/checks.ts";
-import { admitsStranger, lengthFault, mostKept, TOO_MANY_OF_CLIENT, TOO_MANY_OF_NETWORK } from "../authorize/kept.ts";
+import { admitsStranger, lengthFault, mostKept, TOO_MANY_OF_NETWORK } from "../authorize/kept.ts";
 import { parseRequest } from "../authorize/protocol/parse.ts";
 import { keepPushed, newReference } from "../authorize/pushed/pushed.ts";
 import { readCredentials } from "../clients/authentication.ts";
@@ -101,11 +101,8 @@ async function makeDevice(
     const device = { ...begun, userCode, expiresAtMs, intervalMs, most: most.value };
     if (await deps.devices.add(device, call.nowMs)) return ok({ deviceCode, userCode });
   }
-  const [text, reason] =
-    most.value === undefined
-      ? ["There is no code at the moment: try again in a minute.", "user codes collide"]
-      : [TOO_MANY_OF_CLIENT, "too many devices, or user codes collide"];
-  return err(failure("temporarily_unavailable", text, reason, id));
+  const text = "There is no code at the moment: try again in a minute.";
+  return err(failure("temporarily_unavailable", text, "user codes collide", id));
 }
 
 /** `XXXX-XXXX`. Bytes of 240 and more are skipped, so every letter is equally likely. */

@@ -2,7 +2,7 @@ import type { Proof } from "../../http/callers/proof.ts";
 import { json } from "../../http/route.ts";
 import { err, ok, type Result } from "../../platform/model/result.ts";
 import { checkRequest } from "../authorize/protocol/checks.ts";
-import { lengthFault, mostKept, TOO_MANY_OF_CLIENT } from "../authorize/kept.ts";
+import { lengthFault, mostKept } from "../authorize/kept.ts";
 import { parseRequest } from "../authorize/protocol/parse.ts";
 import { keepPushed, newReference, PUSHED_LIFETIME_SEC } from "../authorize/pushed/pushed.ts";
 import { identifyClient, noCredentials, readCredentials } from "../clients/authentication.ts";
@@ -63,7 +63,5 @@ async function push(deps: ParDeps, call: TokenCall, proof: Proof | undefined): P
   if (!most.ok) return most;
   const isKept = await keepPushed(deps, { hash, clientId: id, form: kept, most: most.value }, call.nowMs);
   if (isKept) return ok(requestUri);
-  return most.value === undefined
-    ? refuse("invalid_client", "Client authentication failed.", "it has just been removed")
-    : refuse("temporarily_unavailable", TOO_MANY_OF_CLIENT, "too many pushed requests, or it has just been removed");
+  return refuse("invalid_client", "Client authentication failed.", "it has just been removed");
 }

@@ -1,3 +1,4 @@
+import { makeRoomStatement } from "./make-room-store.ts";
 import { toPlaceText, type TokenPlace } from "../homes/held-token.ts";
 
 export interface NewDevice {
@@ -10,7 +11,7 @@ export interface NewDevice {
   readonly resource: string;
   readonly expiresAtMs: number;
   readonly intervalMs: number;
-  /** The most rows of the client. Undefined: any number. */
+  /** The most rows of the client: its oldest make room. Undefined: any number. */
   readonly most: number | undefined;
 }
 
@@ -26,11 +27,9 @@ export interface PolledDevice {
   readonly tooSoon: number;
 }
 
-/** `?8`: the most rows of the client. NULL: any number. Rows are counted up to this number only. */
 const ADD = `
   INSERT INTO device_code (device_hash, user_code, client, scope, expires_at, interval_ms, resource)
   SELECT ?1, ?2, id, ?4, ?5, ?6, ?7 FROM client WHERE id = ?3
-    AND (?8 IS NULL OR (SELECT count(*) FROM (SELECT 1 FROM device_code WHERE client = ?3 LIMIT ?8)) < ?8)
   ON CONFLICT (user_code) DO NOTHING`;
 const FIND = `
   SELECT device_hash AS deviceHash, client AS clientId, scope, resource FROM device_code
@@ -49,22 +48,20 @@ const EXPIRED_KEPT_MS = 600_000;
 const DELETE_EXPIRED = `
   DELETE FROM device_code WHERE device_hash IN (
     SELECT device_hash FROM device_code WHERE expires_at <= ?1 ORDER BY expires_at LIMIT ?2)`;
-/** More than one, so that a client whose rows have all expired is not full until the sweep. */
+/** More than one, so that rows that expired go before others, and before the sweep. */
 const DELETED_BY_ADD = 20;
 
 export type DeviceStore = ReturnType<typeof createDeviceStore>;
 
 export const createDeviceStore = (db: D1Database) => ({
-  /**
-   * Returns false if another device has the user code, or the client has too many devices or is gone. Some that expired
-   * make room.
-   */
+  /** Returns false if another device has the user code, or the client is gone. */
   async add(device: NewDevice, nowMs: number): Promise<boolean> {
     const { deviceHash, userCode, clientId, scope, expiresAtMs, intervalMs, resource, most } = device;
-    const values = [deviceHash, userCode, clientId, scope, expiresAtMs, intervalMs, resource, most ?? null];
+    const values = [deviceHash, userCode, clientId, scope, expiresAtMs, intervalMs, resource];
     const [, added] = await db.batch([
       db.prepare(DELETE_EXPIRED).bind(nowMs - EXPIRED_KEPT_MS, DELETED_BY_ADD),
       db.prepare(ADD).bind(...values),
+      ...(most === undefined ? [] : [makeRoomStatement(db, "device_code", clientId, most)]),
     ]);
     return added?.meta.changes === 1;
   },

@@ -1,10 +1,8 @@
+import { makeRoomStatement } from "../../grants/make-room-store.ts";
 import type { PushedUse } from "../../grants/code-store.ts";
 
-/** `?5`: the most rows of the client. NULL: any number. Rows are counted up to this number only. */
 const ADD = `
-  INSERT INTO pushed_request (request_hash, client, sealed, expires_at)
-  SELECT ?1, id, ?3, ?4 FROM client WHERE id = ?2
-    AND (?5 IS NULL OR (SELECT count(*) FROM (SELECT 1 FROM pushed_request WHERE client = ?2 LIMIT ?5)) < ?5)`;
+  INSERT INTO pushed_request (request_hash, client, sealed, expires_at) SELECT ?1, id, ?3, ?4 FROM client WHERE id = ?2`;
 /** Extends the life once, for the first browser that comes in time. */
 const BEGIN = `
   UPDATE pushed_request SET begun = 1, expires_at = ?4
@@ -14,7 +12,7 @@ const TAKE = `DELETE FROM pushed_request WHERE request_hash = ?1 AND expires_at 
 const DELETE_EXPIRED = `
   DELETE FROM pushed_request WHERE request_hash IN (
     SELECT request_hash FROM pushed_request WHERE expires_at <= ?1 ORDER BY expires_at LIMIT ?2)`;
-/** More than one, so that a client whose rows have all expired is not full until the sweep. */
+/** More than one, so that rows that expired go before others, and before the sweep. */
 const DELETED_BY_ADD = 20;
 
 export interface PushedRecord {
@@ -23,7 +21,7 @@ export interface PushedRecord {
   readonly clientId: string;
   readonly sealed: string;
   readonly expiresAtMs: number;
-  /** The most rows of the client. Undefined: any number. */
+  /** The most rows of the client: its oldest make room. Undefined: any number. */
   readonly most: number | undefined;
 }
 
@@ -31,11 +29,12 @@ export type PushedStore = ReturnType<typeof createPushedStore>;
 
 /** Authorization requests that clients pushed, until their answer. */
 export const createPushedStore = (db: D1Database) => ({
-  /** Returns false if the client has too many, or has just been removed. Some that expired make room. */
+  /** Returns false if the client has just been removed. */
   async add({ requestHash, clientId, sealed, expiresAtMs, most }: PushedRecord, nowMs: number): Promise<boolean> {
     const [, added] = await db.batch([
       db.prepare(DELETE_EXPIRED).bind(nowMs, DELETED_BY_ADD),
-      db.prepare(ADD).bind(requestHash, clientId, sealed, expiresAtMs, most ?? null),
+      db.prepare(ADD).bind(requestHash, clientId, sealed, expiresAtMs),
+      ...(most === undefined ? [] : [makeRoomStatement(db, "pushed_request", clientId, most)]),
     ]);
     return added?.meta.changes === 1;
   },
