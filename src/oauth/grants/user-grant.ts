@@ -146,67 +146,86 @@ export async function findPlace(
   request: UserGrantRequest,
   nowMs: number,
 ): Promise<Result<Place, PlaceRefusal>> {
+  const { noTenant, organization, tenant } = request.scopes;
+  if (noTenant || organization !== undefined) return placeOutside(deps, request);
+  const chosen = tenant ?? defaultTenant(request);
+  return typeof chosen === "string" ? placeInTenant(deps, request, chosen, nowMs) : err(chosen);
+}
+
+/** An organization, or no place at all. */
+function placeOutside({ names, builtIn }: UserGrantDeps, request: UserGrantRequest): Result<Place, PlaceRefusal> {
   const { client, user, binding, scopes: requested } = request;
-  const { names } = deps;
-  const rolesIn = (membership: Membership | undefined): RoleScopes => ({
-    user: user.email,
-    scopes: membership?.scopes ?? [],
-  });
-  const outside = { tenant: "", org: "", plan: DEFAULT_PLAN, asOfMs: user.asOfMs };
-  const beyond = `the identity provider that vouched for ${user.email} is bound to ${binding.tenants.join(", ")}`;
-  const outsideScope = requested.noTenant ? "no_tenant" : requested.organization && `org=${requested.organization}`;
-  if (outsideScope !== undefined && isBoundToTenants(binding))
-    return refusedBeyond(refusedPlace(names.scope(outsideScope), beyond));
-  const needsPage = (tenant: string): boolean => !request.hasPages && consentRule(client, user, { tenant }) !== "never";
-  const noPage = `client ${client?.id} needs the consent of ${user.email}, and this grant has no page to give it on`;
-  if (outsideScope !== undefined && needsPage("")) return refusedPlace(names.scope(outsideScope), noPage);
-  if (requested.noTenant)
-    return ok({
-      ...outside,
-      scope: names.scope("no_tenant"),
-      rights: { id: "", label: "a token outside any tenant", services: [] },
-      roles: rolesIn(undefined),
-    });
-  if (requested.organization !== undefined) {
-    const scope = names.scope(`org=${requested.organization}`);
-    const membership = user.organizations.find(({ id }) => id === requested.organization);
-    if (membership === undefined)
-      return refusedPlace(scope, `${user.email} is no member of organization ${requested.organization}`);
-    const services = [...deps.builtIn.services.filter(({ essential }) => essential), ...membership.services];
-    const label = `organization ${membership.id}`;
-    const rights = { id: "", label, services, forOperators: client !== undefined && request.hasPages };
-    const asksTwoFactors = reasonOfRole(membership, user);
-    return ok({ ...outside, org: membership.id, scope, rights, roles: rolesIn(membership), asksTwoFactors });
+  const { organization } = requested;
+  const scope = names.scope(requested.noTenant ? "no_tenant" : `org=${organization}`);
+  if (isBoundToTenants(binding)) return refusedBeyond(refusedPlace(scope, boundElsewhere(request)));
+  const lacksPage = pageFault(request, "");
+  if (lacksPage !== undefined) return refusedPlace(scope, lacksPage);
+  const outside = { tenant: "", org: "", plan: DEFAULT_PLAN, scope, asOfMs: user.asOfMs };
+  if (requested.noTenant) {
+    const rights = { id: "", label: "a token outside any tenant", services: [] };
+    return ok({ ...outside, rights, roles: rolesIn(user, undefined) });
   }
-  const chosen = requested.tenant ?? defaultTenant(request);
-  if (typeof chosen !== "string") return err(chosen);
-  const scope = names.scope(`tenant=${chosen}`);
+  const membership = user.organizations.find(({ id }) => id === organization);
+  if (membership === undefined)
+    return refusedPlace(scope, `${user.email} is no member of organization ${organization}`);
+  const services = [...builtIn.services.filter(({ essential }) => essential), ...membership.services];
+  const label = `organization ${membership.id}`;
+  const rights = { id: "", label, services, forOperators: client !== undefined && request.hasPages };
+  const asksTwoFactors = reasonOfRole(membership, user);
+  return ok({ ...outside, org: membership.id, rights, roles: rolesIn(user, membership), asksTwoFactors });
+}
+
+/** A tenant that the request names, or the default one. */
+async function placeInTenant(
+  deps: UserGrantDeps,
+  request: UserGrantRequest,
+  chosen: string,
+  nowMs: number,
+): Promise<Result<Place, PlaceRefusal>> {
+  const { client, user, binding, targets } = request;
+  const isNamed = request.scopes.tenant !== undefined;
+  const scope = deps.names.scope(`tenant=${chosen}`);
   const refuse = (reason: string): Result<never, PlaceRefusal> =>
-    requested.tenant === undefined ? err({ kind: "no-tenant", reason }) : refusedPlace(scope, reason);
-  if (!reaches(binding, chosen)) return refusedBeyond(refuse(beyond));
+    isNamed ? refusedPlace(scope, reason) : err({ kind: "no-tenant", reason });
+  if (!reaches(binding, chosen)) return refusedBeyond(refuse(boundElsewhere(request)));
   const membership = user.tenants.find(({ id }) => id === chosen);
   if (membership === undefined) return refuse(`${user.email} is no member of tenant ${chosen}`);
-  if (needsPage(chosen)) return refuse(noPage);
+  const lacksPage = pageFault(request, chosen);
+  if (lacksPage !== undefined) return refuse(lacksPage);
   // If no tenant was named, the client's own tenant came with the client.
-  const own = requested.tenant === undefined && chosen === client?.tenant;
-  const entry = await deps.directory.find(client?.id, own ? undefined : chosen, { nowMs });
-  if (entry.tenant?.id !== chosen) return refusedPlace(scope, `tenant ${chosen} is unknown`);
+  const own = !isNamed && chosen === client?.tenant;
+  const { tenant, asOfMs } = await deps.directory.find(client?.id, own ? undefined : chosen, { nowMs });
+  if (tenant?.id !== chosen) return refusedPlace(scope, `tenant ${chosen} is unknown`);
   if (client !== undefined) {
-    const allowed = mayActFor(client, entry.tenant, request.targets);
+    const allowed = mayActFor(client, tenant, targets);
     if (!allowed.ok) return refusedPlace(scope, allowed.error);
   }
   return ok({
     tenant: chosen,
     org: "",
-    plan: entry.tenant.plan,
+    plan: tenant.plan,
     scope,
-    rights: entry.tenant,
-    roles: rolesIn(membership),
+    rights: tenant,
+    roles: rolesIn(user, membership),
     asksTwoFactors:
-      entry.tenant.asksTwoFactors === true ? `tenant ${chosen} needs two factors` : reasonOfRole(membership, user),
-    asOfMs: entry.asOfMs,
+      tenant.asksTwoFactors === true ? `tenant ${chosen} needs two factors` : reasonOfRole(membership, user),
+    asOfMs,
   });
 }
+
+const rolesIn = ({ email }: UserRecord, membership: Membership | undefined): RoleScopes => ({
+  user: email,
+  scopes: membership?.scopes ?? [],
+});
+
+const boundElsewhere = ({ user, binding }: UserGrantRequest): string =>
+  `the identity provider that vouched for ${user.email} is bound to ${binding.tenants.join(", ")}`;
+
+/** The reason if the client needs a consent that this grant cannot ask for. */
+const pageFault = ({ client, user, hasPages }: UserGrantRequest, tenant: string): string | undefined =>
+  hasPages || consentRule(client, user, { tenant }) === "never"
+    ? undefined
+    : `client ${client?.id} needs the consent of ${user.email}, and this grant has no page to give it on`;
 
 const reasonOfRole = ({ id, asksTwoFactors }: Membership, { email }: UserRecord): string | undefined =>
   asksTwoFactors ? `a role of ${email} in ${id} needs two factors` : undefined;
