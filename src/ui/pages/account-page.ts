@@ -21,131 +21,173 @@ const FIELD_OF: Partial<Record<AccountFault, FieldId>> = {
 };
 type FieldId = "password" | "new-password" | "repeated-password";
 
+type Section = "top" | "password" | "passkeys" | "providers" | "factor";
+/** The section that shows a fault. All others are of the password. */
+const SECTION_OF: Partial<Record<AccountFault, Section>> = {
+  stale: "top",
+  lastPasskey: "passkeys",
+  notLinked: "providers",
+  linkedElsewhere: "providers",
+  lastWay: "providers",
+  wrongCode: "factor",
+  codeBlocked: "factor",
+};
+
+/** Each section gets these. */
+interface Parts {
+  readonly view: AccountView;
+  readonly texts: Texts;
+  readonly lang: Language;
+  /** The message about a fault, if it belongs to this section. */
+  messageIn(section: Section): Markup | undefined;
+  form(action: string, content: Child): Markup;
+}
+
 /** Shows one section for each subject. Each change is a form of its own. */
 export function accountPage(view: AccountView, texts: Texts, lang: Language): Page {
-  const { actions, hidden, user, fault, hasPassword } = view;
-  const { account, secondFactor } = texts;
-  const inFactor = fault === "wrongCode" || fault === "codeBlocked";
-  const inProviders = fault === "notLinked" || fault === "linkedElsewhere" || fault === "lastWay";
-  const inPasskeys = fault === "lastPasskey";
-  const inPassword =
-    hasPassword && fault !== undefined && fault !== "stale" && !inFactor && !inProviders && !inPasskeys;
-  const field = inPassword ? FIELD_OF[fault] : undefined;
-  const message =
-    fault === undefined ? undefined : alert(account.faults[fault], field === undefined && fault !== "wrongCode");
-  const form = (action: string, content: Child) =>
-    html`<form method="post" action="${action}">${hiddenFields(hidden)} ${content}</form>`;
+  const { fault } = view;
+  const { account } = texts;
+  const faulty = sectionOf(view);
+  const isAtField = faulty === "password" && faultyField(view) !== undefined;
+  const parts: Parts = {
+    view,
+    texts,
+    lang,
+    messageIn: (section) =>
+      fault === undefined || section !== faulty
+        ? undefined
+        : alert(account.faults[fault], !isAtField && fault !== "wrongCode"),
+    form: (action, content) =>
+      html`<form method="post" action="${action}">${hiddenFields(view.hidden)} ${content}</form>`,
+  };
   const main = html`<h1>${account.title}</h1>
-    ${view.notice === undefined ? undefined : notice(account.notices[view.notice])}
-    ${inPassword || inFactor || inProviders || inPasskeys ? undefined : message}
-    <section aria-labelledby="user">
-      <h2 id="user">${account.user}</h2>
-      <p>${given(user.name)}${user.name === user.email ? undefined : html`<br /><bdi>${user.email}</bdi>`}</p>
-      <p>${signedIn(view, account, lang)}</p>
-      ${verification(view, account, form)}
-      ${form(actions.signOut, html`<button type="submit">${account.signOut}</button>`)}
-    </section>
-    <section aria-labelledby="sessions">
-      <h2 id="sessions">${account.sessions}</h2>
-      <p>${account.sessionsLead}</p>
-      <ul class="cards" role="list">
-        ${view.sessions.map(
-          (one, at) =>
-            html`<li>
-              ${session(one, `session-${at}`, account, lang)}
-              ${
-                one.isCurrent
-                  ? undefined
-                  : form(
-                      actions.endSession,
-                      html`<input type="hidden" name="session" value="${one.sid}" />
-                        <button type="submit" aria-describedby="session-${at}">${account.endSession}</button>`,
-                    )
-              }
-            </li>`,
-        )}
-      </ul>
-      ${view.hasMoreSessions ? html`<p>${account.more}</p>` : undefined}
-    </section>
-    <section aria-labelledby="applications">
-      <h2 id="applications">${account.applications}</h2>
-      <p>${view.applications.length === 0 ? account.noApplications : account.applicationsLead}</p>
-      ${
-        view.applications.length === 0
-          ? undefined
-          : html`<ul class="cards" role="list">
-              ${view.applications.map(
-                (one, at) =>
-                  html`<li>
-                    ${application(one, `application-${at}`, texts, lang)}
-                    ${form(
-                      actions.removeAccess,
-                      html`<input type="hidden" name="client_id" value="${one.clientId}" />
-                        <button type="submit" aria-describedby="application-${at}">${account.removeAccess}</button>`,
-                    )}
-                  </li>`,
-              )}
-            </ul>`
-      }
-      ${view.hasMore ? html`<p>${account.more}</p>` : undefined}
-    </section>
-    ${
-      hasPassword
-        ? html`<section aria-labelledby="change-password">
-            <h2 id="change-password">${account.changePassword}</h2>
-            <p>${account.changePasswordLead}</p>
-            ${inPassword ? message : undefined}
-            ${form(
-              actions.password,
-              html`${whose(user.email)}
-                ${fieldOf("password", "password", account.oldPassword, "current-password", field)}
-                ${fieldOf("new-password", "new_password", account.newPassword, "new-password", field)}
-                ${fieldOf("repeated-password", "repeated_password", account.repeated, "new-password", field)}
-                <button class="submit" type="submit">${account.changePassword}</button>`,
-            )}
-          </section>`
-        : undefined
-    }
-    ${passkeySection(view, texts, lang, fault === "lastPasskey" ? message : undefined, form)}
-    ${providers(view, account, inProviders ? message : undefined, form)}
-    <section aria-labelledby="second-factor">
-      <h2 id="second-factor">${secondFactor.section}</h2>
-      ${inFactor ? message : undefined}
-      ${
-        view.secondFactor === undefined
-          ? html`<p>${secondFactor.off}</p>
-              ${form(actions.setUpFactor, html`<button type="submit">${secondFactor.setUpTitle}</button>`)}`
-          : html`<p>${fill(secondFactor.on, { left: html`<strong>${view.secondFactor.recoveryCodes}</strong>` })}</p>
-              ${form(
-                actions.renewCodes,
-                html`${codeField(secondFactor.change, fault === "wrongCode", fault === "wrongCode")}
-                  ${recoveryField(secondFactor)}
-                  <p>
-                    <button type="submit">${secondFactor.renew}</button>
-                    <button class="danger" type="submit" formaction="${actions.removeFactor}">
-                      ${secondFactor.remove}
-                    </button>
-                  </p>`,
-              )}`
-      }
-    </section>
-    <section aria-labelledby="end-all">
-      <h2 id="end-all">${account.endAll}</h2>
-      <p>${account.endAllLead}</p>
-      ${form(actions.revokeAll, html`<button class="danger" type="submit">${account.endAll}</button>`)}
-    </section>`;
+    ${view.notice === undefined ? undefined : notice(account.notices[view.notice])} ${parts.messageIn("top")}
+    ${userSection(parts)} ${sessionSection(parts)} ${applicationSection(parts)}
+    ${view.hasPassword ? passwordSection(parts) : undefined} ${passkeySection(parts)} ${providerSection(parts)}
+    ${factorSection(parts)} ${endSection(parts)}`;
   return { title: afterFault(fault, account.title, texts.signIn), main };
 }
 
+function sectionOf({ fault, hasPassword }: AccountView): Section | undefined {
+  if (fault === undefined) return undefined;
+  return SECTION_OF[fault] ?? (hasPassword ? "password" : "top");
+}
+
+const faultyField = ({ fault }: AccountView): FieldId | undefined =>
+  fault === undefined ? undefined : FIELD_OF[fault];
+
+const userSection = ({ view, texts: { account }, lang, form }: Parts): Markup =>
+  html`<section aria-labelledby="user">
+    <h2 id="user">${account.user}</h2>
+    <p>
+      ${given(view.user.name)}${view.user.name === view.user.email ? undefined : html`<br /><bdi>${view.user.email}</bdi>`}
+    </p>
+    <p>${signedIn(view, account, lang)}</p>
+    ${verification(view, account, form)}
+    ${form(view.actions.signOut, html`<button type="submit">${account.signOut}</button>`)}
+  </section>`;
+
+function sessionSection({ view, texts: { account }, lang, form }: Parts): Markup {
+  const end = (sid: string, at: number): Markup =>
+    form(
+      view.actions.endSession,
+      html`<input type="hidden" name="session" value="${sid}" />
+        <button type="submit" aria-describedby="session-${at}">${account.endSession}</button>`,
+    );
+  return html`<section aria-labelledby="sessions">
+    <h2 id="sessions">${account.sessions}</h2>
+    <p>${account.sessionsLead}</p>
+    <ul class="cards" role="list">
+      ${view.sessions.map(
+        (one, at) =>
+          html`<li>
+            ${session(one, `session-${at}`, account, lang)} ${one.isCurrent ? undefined : end(one.sid, at)}
+          </li>`,
+      )}
+    </ul>
+    ${view.hasMoreSessions ? html`<p>${account.more}</p>` : undefined}
+  </section>`;
+}
+
+function applicationSection({ view, texts, lang, form }: Parts): Markup {
+  const { applications, actions } = view;
+  const { account } = texts;
+  const card = (one: AccountApplication, at: number): Markup =>
+    html`<li>
+      ${application(one, `application-${at}`, texts, lang)}
+      ${form(
+        actions.removeAccess,
+        html`<input type="hidden" name="client_id" value="${one.clientId}" />
+          <button type="submit" aria-describedby="application-${at}">${account.removeAccess}</button>`,
+      )}
+    </li>`;
+  return html`<section aria-labelledby="applications">
+    <h2 id="applications">${account.applications}</h2>
+    <p>${applications.length === 0 ? account.noApplications : account.applicationsLead}</p>
+    ${
+      applications.length === 0
+        ? undefined
+        : html`<ul class="cards" role="list">
+            ${applications.map(card)}
+          </ul>`
+    }
+    ${view.hasMore ? html`<p>${account.more}</p>` : undefined}
+  </section>`;
+}
+
+function passwordSection({ view, texts: { account }, form, messageIn }: Parts): Markup {
+  const faulty = faultyField(view);
+  return html`<section aria-labelledby="change-password">
+    <h2 id="change-password">${account.changePassword}</h2>
+    <p>${account.changePasswordLead}</p>
+    ${messageIn("password")}
+    ${form(
+      view.actions.password,
+      html`${whose(view.user.email)} ${fieldOf("password", "password", account.oldPassword, "current-password", faulty)}
+        ${fieldOf("new-password", "new_password", account.newPassword, "new-password", faulty)}
+        ${fieldOf("repeated-password", "repeated_password", account.repeated, "new-password", faulty)}
+        <button class="submit" type="submit">${account.changePassword}</button>`,
+    )}
+  </section>`;
+}
+
+function factorSection({ view, texts: { secondFactor }, form, messageIn }: Parts): Markup {
+  const { actions, fault } = view;
+  const isWrong = fault === "wrongCode";
+  return html`<section aria-labelledby="second-factor">
+    <h2 id="second-factor">${secondFactor.section}</h2>
+    ${messageIn("factor")}
+    ${
+      view.secondFactor === undefined
+        ? html`<p>${secondFactor.off}</p>
+            ${form(actions.setUpFactor, html`<button type="submit">${secondFactor.setUpTitle}</button>`)}`
+        : html`<p>${fill(secondFactor.on, { left: html`<strong>${view.secondFactor.recoveryCodes}</strong>` })}</p>
+            ${form(
+              actions.renewCodes,
+              html`${codeField(secondFactor.change, isWrong, isWrong)} ${recoveryField(secondFactor)}
+                <p>
+                  <button type="submit">${secondFactor.renew}</button>
+                  <button class="danger" type="submit" formaction="${actions.removeFactor}">
+                    ${secondFactor.remove}
+                  </button>
+                </p>`,
+            )}`
+    }
+  </section>`;
+}
+
+const endSection = ({ view, texts: { account }, form }: Parts): Markup =>
+  html`<section aria-labelledby="end-all">
+    <h2 id="end-all">${account.endAll}</h2>
+    <p>${account.endAllLead}</p>
+    ${form(view.actions.revokeAll, html`<button class="danger" type="submit">${account.endAll}</button>`)}
+  </section>`;
+
 /** Shows the passkeys, or nothing if neither the platform nor the person has any. */
-function passkeySection(
-  { passkeys, actions }: AccountView,
-  { passkeys: texts, account }: Texts,
-  lang: Language,
-  message: Markup | undefined,
-  form: (action: string, content: Child) => Markup,
-): Markup | undefined {
-  if (passkeys === undefined) return message;
+function passkeySection({ view, texts: all, lang, form, messageIn }: Parts): Markup | undefined {
+  const { passkeys, actions } = view;
+  const { passkeys: texts, account } = all;
+  if (passkeys === undefined) return messageIn("passkeys");
   const card = ({ id, name, createdAtMs, lastUsedMs, isBackedUp }: (typeof passkeys.list)[number], at: number) =>
     html`<li>
       <h3 id="passkey-${at}"><bdi>${name}</bdi></h3>
@@ -175,7 +217,7 @@ function passkeySection(
   return html`<section aria-labelledby="passkeys">
     <h2 id="passkeys">${texts.section}</h2>
     <p>${texts.lead}</p>
-    ${message}
+    ${messageIn("passkeys")}
     ${
       passkeys.list.length === 0
         ? undefined
@@ -188,13 +230,9 @@ function passkeySection(
 }
 
 /** Shows the identity providers, or nothing if the platform offers none. */
-function providers(
-  { linked, linkable, actions }: AccountView,
-  account: Texts["account"],
-  message: Markup | undefined,
-  form: (action: string, content: Child) => Markup,
-): Markup | undefined {
-  if (linked.length + linkable.length === 0) return message;
+function providerSection({ view, texts: { account }, form, messageIn }: Parts): Markup | undefined {
+  const { linked, linkable, actions } = view;
+  if (linked.length + linkable.length === 0) return messageIn("providers");
   const buttons = (list: AccountView["linked"], action: string, text: string) =>
     list.map(({ id, name }) =>
       form(
@@ -206,14 +244,15 @@ function providers(
   return html`<section aria-labelledby="providers">
     <h2 id="providers">${account.providers}</h2>
     <p>${linked.length === 0 ? account.noProviders : account.providersLead}</p>
-    ${message} ${buttons(linked, actions.unlink, account.unlink)} ${buttons(linkable, actions.link, account.link)}
+    ${messageIn("providers")} ${buttons(linked, actions.unlink, account.unlink)}
+    ${buttons(linkable, actions.link, account.link)}
   </section>`;
 }
 
 function verification(
   { verification: state, actions }: AccountView,
   account: Texts["account"],
-  form: (action: string, content: Child) => Markup,
+  form: Parts["form"],
 ): Markup | undefined {
   if (state === undefined) return undefined;
   if (state === "verified") return html`<p>${account.verified}</p>`;
