@@ -243,6 +243,12 @@ export function createMoves(deps: MovesDeps): Moves {
     return undefined;
   }
 
+  /** Counts the moves under way too: an operator may begin many before the first of them ends. */
+  async function isCrowded(tenant: string, from: number): Promise<boolean> {
+    const [moving, [own]] = await Promise.all([store.underWay(MOST_SHOWN), objectStore.ofTenants([tenant], 1)]);
+    return (await mover.departures(tenant, from, moving, own)) >= MOVE_LIMITS.departures;
+  }
+
   async function underWay(move: Move, target: Target): Promise<Begun> {
     const isAsked =
       typeof target === "number"
@@ -288,11 +294,7 @@ export function createMoves(deps: MovesDeps): Moves {
       const from = place.shard;
       if (typeof target !== "number") {
         if (objects === undefined) return { kind: "no_objects" };
-        if (!isTenantObject(from)) {
-          // An operator may begin many moves before the first of them ends.
-          const [moving, [own]] = await Promise.all([store.underWay(MOST_SHOWN), objectStore.ofTenants([tenant], 1)]);
-          if ((await mover.departures(tenant, from, moving, own)) >= MOVE_LIMITS.departures) return { kind: "crowded" };
-        }
+        if (!isTenantObject(from) && (await isCrowded(tenant, from))) return { kind: "crowded" };
       }
       if (await deps.isBackupRunning()) return { kind: "backup" };
       const to = typeof target === "number" ? target : await objectOf(tenant, from, target.near);
