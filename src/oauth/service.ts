@@ -75,20 +75,20 @@ export function createOAuth(settings: OAuthDeps) {
   const { users, elsewhere, factors, passkeys } = stores;
   const rotation = createKeyRotation(stores.keys, (alg) => makeKey(alg, deps.sealer), audit);
   const collapseRevocations = createRevocationCollapse(stores.revocationBound, audit, deps.isolate, log);
-  const trust = createTrust(
-    stores.trust,
-    rotation.makeFirst,
-    deps.sealer,
-    deps.isolate,
-    (thrown) => log.error("keys and revocations unread", { error: describeError(thrown) }),
-    collapseRevocations,
-    deps.location,
-    () => {
+  const trust = createTrust({
+    store: stores.trust,
+    makeFirstKey: rotation.makeFirst,
+    sealer: deps.sealer,
+    isolate: deps.isolate,
+    onFault: (thrown) => log.error("keys and revocations unread", { error: describeError(thrown) }),
+    onOverfull: collapseRevocations,
+    location: deps.location,
+    onRestored() {
       directory.clear();
       federation.providers.clear();
       deps.onRestored?.();
     },
-  );
+  });
   const operatorDigests = () => Promise.all(deps.operatorSecrets.map((secret) => sha256Hex(secret)));
   const fetchOutside = tracedFetchJson(deps.tracing);
   const unregistered = createUnregistered({

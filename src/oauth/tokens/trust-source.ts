@@ -75,11 +75,13 @@ const BASE = { ageMs: 300_000, pageRows: 10_000 } as const;
 
 export type TrustFrom = "location" | "D1";
 
+export type TrustSource = ReturnType<typeof createTrustSource>;
+
 /**
  * Reads keys and revocations for an isolate: from the location's news (a new isolate also reads the base), else from
  * D1. A result of D1 becomes the location's copy.
  */
-export function createTrustSource(store: Pick<TrustStore, "readUpdate">, location: LocationCache = noLocationCache) {
+export function createTrustSource(store: Pick<TrustStore, "readUpdate">, location: LocationCache) {
   let wroteAtMs = Number.NEGATIVE_INFINITY;
 
   /** Reads page by page. A page that was read counts, even if the next one is never read. */

@@ -3,12 +3,12 @@ import type { Isolate } from "../../platform/copies/isolate.ts";
 import { noLocationCache, type LocationCache } from "../../platform/copies/location-cache.ts";
 import type { Sealer } from "../../platform/secrets/seal.ts";
 import { selectSigner } from "./key-life.ts";
-import { isRevokedBy, type Revocable } from "./issued-token.ts";
+import type { Revocable } from "./issued-token.ts";
 import type { PublicJwk } from "./key-store.ts";
-import { RevocationTable } from "./revocation-table.ts";
-import { importVerifyKey, openPrivateKey, SIGNING_ALGS, type SigningAlg } from "./signing-key.ts";
-import { createTrustSource, type TrustFrom, type TrustReading } from "./trust-source.ts";
-import type { NewRevocation, Revocation, SigningKeyRow, TrustStore } from "./trust-store.ts";
+import { openPrivateKey, SIGNING_ALGS, type SigningAlg } from "./signing-key.ts";
+import { TrustCopy, type Key } from "./trust-copy.ts";
+import { createTrustSource } from "./trust-source.ts";
+import type { NewRevocation, TrustStore } from "./trust-store.ts";
 
 /**
  * The ages of a copy: when a request begins a refresh beside its answer (and a random part of the spread later), for
@@ -24,24 +24,30 @@ const TRUST_AGE = {
 } as const;
 /** The greatest age of a copy by which an isolate signs. So a replaced key may sign for this long. */
 export const SIGNING_COPY_MS = 600_000;
-/** More rows than D1 ever has, at 20 to 30 bytes each. */
-const COPIED_ROWS = 500_000;
 const PURPOSE = "keys and revocations";
 /**
  * Parallel reads of D1 for requests that need a read which began after their arrival, so they cannot share older ones.
  */
 const READS_AT_ONCE = 2;
 
-interface Key extends SigningKeyRow {
-  /** Absent if this version does not know the algorithm. Such a key is only published. */
-  readonly verify: CryptoKey | undefined;
-  sign?: CryptoKey;
+export interface TrustDeps {
+  readonly store: TrustStore;
+  /** Makes an algorithm's first key unless there is one. */
+  readonly makeFirstKey: (alg: SigningAlg, nowMs: number) => Promise<void>;
+  readonly sealer: Sealer;
+  readonly isolate: Isolate;
+  readonly onFault: (thrown: unknown) => void;
+  /** Collapses revocations in D1. */
+  readonly onOverfull?: () => Promise<void>;
+  readonly location?: LocationCache;
+  /** Drops other copies of the database in this isolate. */
+  readonly onRestored?: () => void;
 }
 
 export type Trust = ReturnType<typeof createTrust>;
 
 /**
- * This isolate's copy of the signing keys and of the revocations.
+ * This isolate's copy of the signing keys and of the revocations (trust-copy.ts), and when it is read again:
  *
  *   empty ──refresh──▶ fresh ──3 s──▶ ageing ──5 s──▶ old ──60 s──▶ void
  *                        ▲              │ one request refreshes beside its answer
@@ -54,105 +60,26 @@ export type Trust = ReturnType<typeof createTrust>;
  * counts.
  *
  * Requests share only values, for which they poll. They cannot share a promise: it belongs to the request that made it,
- * and if that one is cancelled, the others would wait for ever. A late response undoes nothing, because rows have
- * numbers and refreshes are counted.
- *
- * Each refresh reads the generation of the database. It changes with a restore, and then the isolate reads everything
- * again: numbers may have been given twice, and known revocations may not exist any more.
- *
- * `makeFirstKey`: makes an algorithm's first key unless there is one. `onOverfull`: collapses revocations in D1.
- * `onRestored`: drops other copies of the database in this isolate.
+ * and if that one is cancelled, the others would wait for ever.
  */
-export function createTrust(
-  store: TrustStore,
-  makeFirstKey: (alg: SigningAlg, nowMs: number) => Promise<void>,
-  sealer: Sealer,
-  isolate: Isolate,
-  onFault: (thrown: unknown) => void,
-  onOverfull: () => Promise<void> = async () => {},
-  location: LocationCache = noLocationCache,
-  onRestored: () => void = () => {},
-) {
-  const keys = new Map<string, Key>();
+export function createTrust({
+  store,
+  makeFirstKey,
+  sealer,
+  isolate,
+  onFault,
+  onOverfull = async () => {},
+  location = noLocationCache,
+  onRestored = () => {},
+}: TrustDeps) {
   const hashKey = { low: Math.floor(isolate.chance() * 2 ** 32), high: Math.floor(isolate.chance() * 2 ** 32) };
-  let revoked = new RevocationTable(hashKey);
-  let loadedAtMs = Number.NEGATIVE_INFINITY;
-  let lastSeq = 0;
-  let generation: string | undefined;
-  /** Numbers of the last refreshes. The first is the newest that every isolate of the location should have by now. */
-  const marks: { readonly atMs: number; readonly seq: number }[] = [];
   const sources = createTrustSource(store, location);
-  let refreshesBegun = 0;
-  let lastLanded = 0;
-  /** The number of changes by other statements. A refresh includes those that came before it began. */
-  let changes = 0;
-  let settledChanges = 0;
+  const copy = new TrustCopy(sources, hashKey, onRestored);
+  const { keys } = copy;
   let lookedAtMs = Number.NEGATIVE_INFINITY;
   let copyingSinceMs = Number.NEGATIVE_INFINITY;
   const attempts = isolate.database;
   const aheadMs = TRUST_AGE.aheadMs + TRUST_AGE.aheadSpreadMs * isolate.chance();
-
-  /** If the clock was set back, the copy counts as old. */
-  const isWithin = (ageMs: number, nowMs: number): boolean => Math.abs(nowMs - loadedAtMs) <= ageMs;
-
-  async function refresh(nowMs: number, from: TrustFrom): Promise<"landed" | "none" | "behind"> {
-    const number = ++refreshesBegun;
-    const changesSeen = changes;
-    const known = { lastSeq, earlierSeq: marks[0]?.seq ?? lastSeq, loadedAtMs, generation };
-    const add = (rows: readonly Revocation[]): void => {
-      for (const row of rows) revoked.add(row, nowMs);
-      lastSeq = Math.max(lastSeq, rows.at(-1)?.seq ?? 0);
-    };
-    const reading = await sources.read(known, nowMs, from, add);
-    if (typeof reading === "string") return reading;
-    const { update, readAtMs, isFromD1 } = reading.isOther ? await readAnew(nowMs) : reading;
-    generation = update.generation ?? "";
-    for (const row of update.keys) {
-      const verify = keys.has(row.kid) ? undefined : await importVerifyKey(row);
-      // A parallel refresh may have added the key, and may have opened its private half.
-      if (!keys.has(row.kid)) keys.set(row.kid, { ...row, verify });
-    }
-    if (isFromD1) {
-      settledChanges = Math.max(settledChanges, changesSeen);
-      if (number < lastLanded) return "landed";
-      lastLanded = number;
-    } else if (readAtMs <= loadedAtMs) return "landed";
-    loadedAtMs = readAtMs;
-    marks.push({ atMs: nowMs, seq: lastSeq });
-    while (marks[1] !== undefined && Math.abs(nowMs - marks[1].atMs) >= EARLIER_MS) marks.shift();
-    const published = new Set(update.keys.map((row) => row.kid));
-    for (const kid of keys.keys()) if (!published.has(kid)) keys.delete(kid);
-    if (revoked.size > COPIED_ROWS) startAnew();
-    return "landed";
-  }
-
-  /** Reads everything again after a restore of the database. The old copy stays until then. */
-  async function readAnew(nowMs: number): Promise<TrustReading> {
-    const fresh = new RevocationTable(hashKey);
-    let freshSeq = 0;
-    const nothing = { lastSeq: 0, earlierSeq: 0, loadedAtMs: Number.NEGATIVE_INFINITY, generation: undefined };
-    // Reads D1, since the location's news may be from before the restore.
-    const reading = await sources.read(nothing, nowMs, "D1", (rows) => {
-      for (const row of rows) fresh.add(row, nowMs);
-      freshSeq = Math.max(freshSeq, rows.at(-1)?.seq ?? 0);
-    });
-    if (typeof reading === "string") throw new Error("D1 was to be asked");
-    startAnew();
-    revoked = fresh;
-    lastSeq = freshSeq;
-    // A revocation that this isolate made meanwhile may be missing.
-    changes += 1;
-    onRestored();
-    return reading;
-  }
-
-  /** Drops the copied rows, when D1 has collapsed them to fewer (revocation-collapse-store.ts). */
-  function startAnew(): void {
-    revoked = new RevocationTable(hashKey);
-    marks.length = 0;
-    lastSeq = 0;
-    loadedAtMs = Number.NEGATIVE_INFINITY;
-  }
 
   /** The signing key; makes the first one. If two isolates make one, the database keeps the first, and both read it. */
   async function signerNow(alg: SigningAlg, nowMs: number): Promise<Key> {
@@ -165,12 +92,10 @@ export function createTrust(
     return made;
   }
 
-  const hasRecent = (ageMs: number, nowMs: number): boolean => settledChanges === changes && isWithin(ageMs, nowMs);
-
   /** Reads D1. Returns false if it does not respond in time. */
   async function ask(nowMs: number): Promise<boolean> {
     try {
-      await attempts.run(PURPOSE, nowMs, () => refresh(nowMs, "D1"));
+      await attempts.run(PURPOSE, nowMs, () => copy.refresh(nowMs, "D1"));
       return true;
     } catch (thrown) {
       onFault(thrown);
@@ -179,14 +104,14 @@ export function createTrust(
   }
 
   /** False while this isolate knows of a change that it has not read, which the location's copy may lack. */
-  const mayCopy = (): boolean => location !== noLocationCache && changes === settledChanges;
+  const mayCopy = (): boolean => location !== noLocationCache && copy.isSettled;
 
   /** Takes the location's copy, or reads D1 unless another isolate of the location does. */
   async function copyOrAsk(nowMs: number): Promise<"landed" | "failed" | "wait"> {
     copyingSinceMs = nowMs;
     try {
       if (mayCopy()) {
-        const found = await refresh(nowMs, "location");
+        const found = await copy.refresh(nowMs, "location");
         if (found === "landed") return found;
         if (found === "none" && !(await sources.claim(nowMs, attempts.isFailing(nowMs)))) return "wait";
       }
@@ -220,20 +145,23 @@ export function createTrust(
     if (!attempts.isFailing(nowMs) || !mayCopy() || Math.abs(nowMs - lookedAtMs) < LOOK_EVERY_MS) return;
     lookedAtMs = nowMs;
     const look = async (): Promise<void> => {
-      if ((await refresh(nowMs, "location")) === "landed") attempts.noteAnswer(loadedAtMs, isolate.nowMs());
+      if ((await copy.refresh(nowMs, "location")) === "landed") attempts.noteAnswer(copy.loadedAtMs, isolate.nowMs());
     };
     isolate.keepAlive(look());
   }
 
   async function ensureRecent(nowMs: number): Promise<boolean> {
-    if (!hasRecent(aheadMs, nowMs)) lookBeside(nowMs);
-    if (hasRecent(TRUST_AGE.maxMs, nowMs) || (attempts.isFailing(nowMs) && isWithin(TRUST_AGE.withoutD1Ms, nowMs))) {
-      if (!hasRecent(aheadMs, nowMs) && !isRefreshing(nowMs) && attempts.mayAskBeside(nowMs))
+    if (!copy.hasRecent(aheadMs, nowMs)) lookBeside(nowMs);
+    if (
+      copy.hasRecent(TRUST_AGE.maxMs, nowMs) ||
+      (attempts.isFailing(nowMs) && copy.isWithin(TRUST_AGE.withoutD1Ms, nowMs))
+    ) {
+      if (!copy.hasRecent(aheadMs, nowMs) && !isRefreshing(nowMs) && attempts.mayAskBeside(nowMs))
         isolate.keepAlive(copyOrAsk(nowMs));
       return true;
     }
     const landed = await wait(nowMs, async (atMs) => {
-      if (hasRecent(TRUST_AGE.maxMs, atMs)) return true;
+      if (copy.hasRecent(TRUST_AGE.maxMs, atMs)) return true;
       if (!isRefreshing(atMs) && attempts.mayAsk(atMs)) {
         const outcome = await copyOrAsk(atMs);
         if (outcome !== "wait") return outcome === "landed";
@@ -243,14 +171,14 @@ export function createTrust(
     // After this time, requests do not wait for the other isolate any more.
     const endMs = nowMs + attempts.waitMs;
     if (!landed && !attempts.isFailing(endMs)) attempts.noteLate(PURPOSE, nowMs, endMs);
-    return landed || isWithin(TRUST_AGE.withoutD1Ms, nowMs);
+    return landed || copy.isWithin(TRUST_AGE.withoutD1Ms, nowMs);
   }
 
   /** Waits for a read of D1 that began after this call, its own or another's. */
   async function ensureNow(nowMs: number): Promise<boolean> {
-    const begun = refreshesBegun;
+    const { begun } = copy;
     return wait(nowMs, (atMs) => {
-      if (lastLanded > begun) return true;
+      if (copy.lastLanded > begun) return true;
       return attempts.running(atMs, PURPOSE) < (attempts.isFailing(atMs) ? 1 : READS_AT_ONCE) ? ask(atMs) : "wait";
     });
   }
@@ -264,45 +192,41 @@ export function createTrust(
     if (freshness === "recent") return ensureRecent(nowMs);
     // Requests do not queue for a database that is known not to respond.
     const isHopeless = attempts.isFailing(nowMs) && !attempts.mayAsk(nowMs);
-    if (freshness === "newest" && isHopeless && isWithin(TRUST_AGE.withoutD1Ms, nowMs)) return true;
-    return (await ensureNow(nowMs)) || (freshness === "newest" && isWithin(TRUST_AGE.withoutD1Ms, nowMs));
-  }
-
-  /** Another statement revoked something, so the next check asks D1. */
-  function markStale(): void {
-    changes += 1;
+    if (freshness === "newest" && isHopeless && copy.isWithin(TRUST_AGE.withoutD1Ms, nowMs)) return true;
+    return (await ensureNow(nowMs)) || (freshness === "newest" && copy.isWithin(TRUST_AGE.withoutD1Ms, nowMs));
   }
 
   return {
     ensure,
     /** Begins to update an old copy. Who needs it awaits `ensure`. */
     begin(nowMs: number): void {
-      if (!hasRecent(TRUST_AGE.maxMs, nowMs) && !isRefreshing(nowMs)) isolate.keepAlive(ensureRecent(nowMs));
+      if (!copy.hasRecent(TRUST_AGE.maxMs, nowMs) && !isRefreshing(nowMs)) isolate.keepAlive(ensureRecent(nowMs));
     },
     /** True if a token that names the key is checked without a read of D1 for the key. */
     knowsKey: (kid: string): boolean => keys.has(kid),
     /** True if no check has to wait for D1. */
-    isRecent: (nowMs: number): boolean => hasRecent(TRUST_AGE.maxMs, nowMs),
-    markStale,
+    isRecent: (nowMs: number): boolean => copy.hasRecent(TRUST_AGE.maxMs, nowMs),
+    /** Another statement revoked something, so the next check asks D1. */
+    markStale: (): void => copy.markStale(),
 
     /**
      * The key that verifies. An unknown one is looked up in D1, because another isolate may have made it. Anybody can
      * send an unknown kid, so requests within a second of the last read wait, and one read serves all of them.
      */
     async verifyKey(kid: string, alg: SigningAlg, nowMs: number): Promise<CryptoKey | undefined> {
-      const mayExist = (): boolean => !keys.has(kid) && loadedAtMs < nowMs;
-      const waitMs = mayExist() && isWithin(TRUST_AGE.unknownKeyMs, nowMs) ? TRUST_AGE.unknownKeyMs : 0;
+      const mayExist = (): boolean => !keys.has(kid) && copy.loadedAtMs < nowMs;
+      const waitMs = mayExist() && copy.isWithin(TRUST_AGE.unknownKeyMs, nowMs) ? TRUST_AGE.unknownKeyMs : 0;
       if (waitMs > 0) await isolate.pause(waitMs);
       if (mayExist()) await ensure(nowMs + waitMs, "now");
       const key = keys.get(kid);
       return key?.alg === alg ? key.verify : undefined;
     },
 
-    isRevoked: (token: Revocable): boolean => isRevokedBy(revoked, token),
+    isRevoked: (token: Revocable): boolean => copy.isRevoked(token),
 
     /** The key that signs now. Made with the platform's first token of its kind. */
     async signingKey(nowMs: number, alg: SigningAlg): Promise<{ readonly kid: string; readonly key: CryptoKey }> {
-      if (!isWithin(SIGNING_COPY_MS, nowMs) && !(await ensure(nowMs, "recent")))
+      if (!copy.isWithin(SIGNING_COPY_MS, nowMs) && !(await ensure(nowMs, "recent")))
         throw new StoreUnavailable("the signing keys were not read");
       const key = await signerNow(alg, nowMs);
       key.sign ??= await openPrivateKey(key, sealer);
@@ -310,7 +234,7 @@ export function createTrust(
     },
 
     /** True if the copy should be updated after the response. */
-    wantsRefresh: (nowMs: number): boolean => !isWithin(TRUST_AGE.wantedMs, nowMs),
+    wantsRefresh: (nowMs: number): boolean => !copy.isWithin(TRUST_AGE.wantedMs, nowMs),
 
     /** The public keys, the newest first. The first caller makes all of them, so a verifier finds every algorithm. */
     async publicKeys(nowMs: number): Promise<readonly PublicJwk[]> {
@@ -324,19 +248,17 @@ export function createTrust(
     async revoke(added: readonly NewRevocation[], beside: readonly D1PreparedStatement[]): Promise<void> {
       try {
         const result = await store.revoke(added, beside);
-        for (const row of result.added) revoked.add(row, isolate.nowMs());
+        copy.add(result.added, isolate.nowMs());
         if (result.isOverfull) isolate.keepAlive(onOverfull());
       } catch (thrown) {
         // The statement may have run.
-        markStale();
+        copy.markStale();
         throw thrown;
       }
     },
   };
 }
 
-/** An isolate that is further behind reads D1 itself. */
-const EARLIER_MS = 10_000;
 /** The location's cache is looked at this often while D1 does not respond. */
 const LOOK_EVERY_MS = 1_000;
 /** A request that takes longer for the location's copy may have been ended by the runtime. */

@@ -71,16 +71,16 @@ const count = async () => (await names()).length;
 const collapse = () => bound.collapse(allExpiredSec(Date.now()), () => env.DB.prepare("SELECT 1"));
 
 const trustOf = (revocations = store, onOverfull?: () => Promise<void>) =>
-  createTrust(
-    revocations,
-    rotation.makeFirst,
+  createTrust({
+    store: revocations,
+    makeFirstKey: rotation.makeFirst,
     sealer,
-    createIsolate(systemClock, systemRandom, waitUntil),
-    (thrown) => {
+    isolate: createIsolate(systemClock, systemRandom, waitUntil),
+    onFault(thrown) {
       throw thrown;
     },
     onOverfull,
-  );
+  });
 /** Whether a new isolate finds the token revoked. */
 async function isRevoked(token: Partial<Revocable>, revocations = store): Promise<boolean> {
   const trust = trustOf(revocations);

@@ -58,7 +58,7 @@ async function checker(): Promise<(token: Token, asOfMs?: number) => boolean> {
   const fail = (thrown: unknown): never => {
     throw thrown;
   };
-  const trust = createTrust(store, async () => {}, sealer, isolate, fail);
+  const trust = createTrust({ store, makeFirstKey: async () => {}, sealer, isolate, onFault: fail });
   expect(await trust.ensure(Date.now(), "now")).toBe(true);
   const rest = { grantId: "g", sessionId: "s", tenant: "n", org: "" };
   return (token, asOfMs = Date.now() - 1_000) => {

@@ -29,7 +29,7 @@ const noAudit = { statement: () => env.DB.prepare("SELECT 1"), note: async () =>
 const rotation = createKeyRotation(createKeyStore(env.DB), (alg) => makeKey(alg, sealer), noAudit);
 /** The copy of a separate isolate. */
 const trustOver = (store: TrustStore = createTrustStore(env.DB)) =>
-  createTrust(store, rotation.makeFirst, sealer, ownIsolate, () => {});
+  createTrust({ store, makeFirstKey: rotation.makeFirst, sealer, isolate: ownIsolate, onFault() {} });
 const issued = (asOfMs: number): IssuedToken => ({
   ...OF_ACME,
   user: "ada@acme.example",
@@ -60,7 +60,13 @@ function scripted() {
     readUpdate: () => new Promise((resolve, reject) => waiting.push({ resolve, reject })),
   };
   const time = new VirtualTime();
-  const trust = createTrust(store, rotation.makeFirst, sealer, virtualIsolate(time), () => {});
+  const trust = createTrust({
+    store,
+    makeFirstKey: rotation.makeFirst,
+    sealer,
+    isolate: virtualIsolate(time),
+    onFault() {},
+  });
   return {
     trust,
     time,
@@ -494,16 +500,15 @@ describe("A location's copy of the database", () => {
     };
     let restores = 0;
     const isolate = (at = location) =>
-      createTrust(
+      createTrust({
         store,
-        rotation.makeFirst,
+        makeFirstKey: rotation.makeFirst,
         sealer,
-        ownIsolate,
-        () => {},
-        undefined,
-        at,
-        () => (restores += 1),
-      );
+        isolate: ownIsolate,
+        onFault() {},
+        location: at,
+        onRestored: () => (restores += 1),
+      });
     return { database, copies, isolate, restores: () => restores };
   }
   const knows = (trust: ReturnType<typeof createTrust>, tokenId: string): boolean =>

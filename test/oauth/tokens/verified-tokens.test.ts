@@ -23,7 +23,13 @@ const HOUR_MS = 3_600_000;
 
 /** A separate isolate that issues and verifies. */
 function isolate() {
-  const trust = createTrust(createTrustStore(env.DB), rotation.makeFirst, sealer, ownIsolate, () => {});
+  const trust = createTrust({
+    store: createTrustStore(env.DB),
+    makeFirstKey: rotation.makeFirst,
+    sealer,
+    isolate: ownIsolate,
+    onFault() {},
+  });
   const { verify } = createTokenVerifier(trust, ISSUER, createProofVerifier(sealer));
   const issue = (tokenId: string): Promise<string> => issueAccessToken(newToken(tokenId), {}, ISSUER, trust, NOW_MS);
   return { trust, verify, issue };

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { createKeyRotation } from "../../../src/oauth/tokens/key-rotation.ts";
 import { createKeyStore } from "../../../src/oauth/tokens/key-store.ts";
 import { makeKey } from "../../../src/oauth/tokens/signing-key.ts";
-import { createTrustStore } from "../../../src/oauth/tokens/trust-store.ts";
+import { createTrustStore, type TrustStore } from "../../../src/oauth/tokens/trust-store.ts";
 import { createTrust } from "../../../src/oauth/tokens/trust.ts";
 import { FreshCache } from "../../../src/platform/copies/fresh-cache.ts";
 import type { Isolate } from "../../../src/platform/copies/isolate.ts";
@@ -212,17 +212,8 @@ describe("A copy of a record in an isolate", () => {
 describe("Keys and revocations", () => {
   const noAudit = { statement: () => env.DB.prepare("SELECT 1"), note: async () => {} };
   const rotation = createKeyRotation(createKeyStore(env.DB), (alg) => makeKey(alg, sealer), noAudit);
-  type Given = Parameters<typeof createTrust>;
-  const trustAt = (location: Given[6], store: Given[0], isolate: Given[3]) =>
-    createTrust(
-      store,
-      rotation.makeFirst,
-      sealer,
-      isolate,
-      () => {},
-      async () => {},
-      location,
-    );
+  const trustAt = (location: LocationCache, store: TrustStore, own: Isolate) =>
+    createTrust({ store, makeFirstKey: rotation.makeFirst, sealer, isolate: own, onFault() {}, location });
   const token = (tokenId: string) => ({
     tokenId,
     grantId: "g",

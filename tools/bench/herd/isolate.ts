@@ -49,15 +49,14 @@ export function simulateIsolate(
       return { keys: [], revocations: [] };
     },
   } as unknown as TrustStore;
-  const trust = createTrust(
-    trustStore,
-    async () => undefined,
-    noSealer,
+  const trust = createTrust({
+    store: trustStore,
+    makeFirstKey: async () => undefined,
+    sealer: noSealer,
     isolate,
-    () => undefined,
-    async () => undefined,
+    onFault: () => undefined,
     location,
-  );
+  });
   const topics = new TopicDirectory(
     async (id) => {
       await database.query();
