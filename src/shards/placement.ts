@@ -1,6 +1,6 @@
-import { Attempts } from "../platform/copies/attempts.ts";
 import { FreshCache } from "../platform/copies/fresh-cache.ts";
 import type { Isolate } from "../platform/copies/isolate.ts";
+import { StoreUnavailable } from "../platform/storage/database.ts";
 import type { Placement } from "../platform/storage/shards.ts";
 import { isTenantObject, type TenantObjects } from "../platform/storage/tenant-objects.ts";
 import type { PlacementStore } from "./placement-store.ts";
@@ -27,34 +27,37 @@ interface Objects extends Pick<TenantObjects, "place">, Pick<TenantCopies, "copy
 
 /** Caches places in the isolate. It looks up an unknown tenant each time, because the tenant may be created. */
 export function createPlacement({ store, shards, objects, isolate }: PlacementDeps): Placement & { clear(): void } {
-  const cache = new FreshCache<string, number | undefined>(
-    { ...CACHE, keeps: (shard) => shard !== undefined },
+  const cache = new FreshCache<string, number | "uncopied" | undefined>(
+    { ...CACHE, keeps: (shard) => typeof shard === "number" },
     isolate,
-    // A tenant's object may fail without the database, which everybody asks.
-    objects === undefined ? undefined : new Attempts(isolate),
   );
   /** Tenant objects that exist. They never end. */
   const known = new Set<number>();
 
-  async function find(tenant: string): Promise<number | undefined> {
-    let place = await store.find(tenant);
-    if (objects !== undefined && place?.isUncopied === 1 && isTenantObject(place.shard)) {
-      // The object may be another tenant's, until the first copy shows that it is not (tenant-copies.ts).
-      await objects.copy(tenant);
-      place = await store.find(tenant);
-    }
-    if (place !== undefined && isTenantObject(place.shard)) {
-      objects?.place(place.shard, place.near);
-      known.add(place.shard);
-    }
-    return place?.shard;
+  /** `uncopied`: the object may be another tenant's, until the first copy shows that it is not (tenant-copies.ts). */
+  async function find(tenant: string): Promise<number | "uncopied" | undefined> {
+    const place = await store.find(tenant);
+    if (place === undefined || !isTenantObject(place.shard)) return place?.shard;
+    if (objects !== undefined && place.isUncopied === 1) return "uncopied";
+    objects?.place(place.shard, place.near);
+    known.add(place.shard);
+    return place.shard;
   }
 
   return {
     async shardOf(tenant, nowMs) {
       const isOne = shards === 1 && objects === undefined;
       if (isOne || tenant === "" || tenant.length > MAX_ID_CHARS) return 0;
-      const shard = (await cache.get(tenant, nowMs, () => find(tenant))) ?? 0;
+      const beganAtMs = isolate.nowMs();
+      const ask = () => cache.get(tenant, nowMs + isolate.nowMs() - beganAtMs, () => find(tenant));
+      let found = await ask();
+      if (found === "uncopied") {
+        // Not by the cache: a tenant's object may fail without the database, which everybody asks.
+        await objects?.copy(tenant);
+        found = await ask();
+      }
+      if (found === "uncopied") throw new StoreUnavailable("the object of the tenant has no copy of it");
+      const shard = found ?? 0;
       if (shard >= shards && (objects === undefined || !isTenantObject(shard)))
         throw new Error(`the files of a tenant are in shard ${shard}, which is not bound`);
       return shard;

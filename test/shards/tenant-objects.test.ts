@@ -12,6 +12,7 @@ import { createLeavingStore } from "../../src/media/moves/leaving-store.ts";
 import { isFileId, newErasureId, newFileId, shardOfId } from "../../src/media/model/file.ts";
 import { createIsolate } from "../../src/platform/copies/isolate.ts";
 import { systemClock } from "../../src/platform/runtime/clock.ts";
+import { StoreUnavailable } from "../../src/platform/storage/database.ts";
 import { systemRandom } from "../../src/platform/runtime/random.ts";
 import { shardObjectName } from "../../src/platform/storage/shards.ts";
 import { FIRST_TENANT_OBJECT, MOST_NUMBERS, OBJECT_SWEEP } from "../../src/platform/storage/tenant-objects.ts";
@@ -108,13 +109,17 @@ describe("an object of a tenant's own", () => {
     const objects = {
       store: { find: async () => undefined },
       place: () => undefined,
-      copy: () => Promise.reject(new Error("injected")),
+      copy: () => Promise.reject(new StoreUnavailable("injected")),
     };
-    const places = { find: async () => ({ shard: FIRST_TENANT_OBJECT, near: null, isUncopied: 1 }) as const };
-    const placement = createPlacement({ store: places, shards: 1, objects, isolate: own });
+    const places = {
+      find: async (tenant: string) =>
+        ({ shard: tenant === "other" ? 1 : FIRST_TENANT_OBJECT, near: null, isUncopied: 1 }) as const,
+    };
+    const placement = createPlacement({ store: places, shards: 2, objects, isolate: own });
     const nowMs = Date.now();
     for (const tenant of ["a", "b", "c", "d"]) await expect(placement.shardOf(tenant, nowMs)).rejects.toThrow();
     expect(own.database.isFailing(nowMs)).toBe(false);
+    expect(await placement.shardOf("other", nowMs)).toBe(1);
   });
 
   // shows: operator/shards/own-object
