@@ -3248,6 +3248,14 @@ export function postEndSession(body?: {
     }));
 }
 /**
+ * Show the page for a forgotten password
+ */
+export function openForgotPassword(opts?: Oazapfts.RequestOpts) {
+    return oazapfts.fetchText("/oauth2/v1/forgot", {
+        ...opts
+    });
+}
+/**
  * Ask for a link to choose a new password
  */
 export function forgotPassword(body?: {

@@ -757,11 +757,18 @@ export const oauth: ServiceEntries = {
       },
       errors: { 400: "The page again: wrong e-mail or password, a blocked account, or an expired form." },
     },
+    "GET /forgot": {
+      id: "openForgotPassword",
+      tag: SIGN_IN,
+      about: "The pages that `POST /forgot` leads to. Opening them changes nothing.",
+      answers: { 200: { text: "The page.", mediaTypes: page! } },
+      errors: { 400: "A page: the request is not valid any more.", 404: NO_MAIL },
+    },
     "POST /forgot": {
       id: "forgotPassword",
       tag: SIGN_IN,
       about:
-        "Only for the pages. A form of the sign-in page opens the page that asks for the address. The form of that page " +
+        "Only for the pages. A form of the sign-in page leads to the page that asks for the address. The form of that page " +
         "requests a link. The response is the same for every address. An account with a password gets at most three links " +
         "an hour, and three more in browsers in which the person has signed in.",
       body: {
@@ -773,7 +780,10 @@ export const oauth: ServiceEntries = {
         }),
         example: { email: "ada@demo.example", send: "1" },
       },
-      answers: { 200: { text: "The page.", mediaTypes: page! } },
+      answers: {
+        200: { text: "The page, if its address would be too long.", mediaTypes: page! },
+        303: { text: "To the page, at `GET /forgot`.", headers: ["Location"] },
+      },
       errors: {
         400: "A page: another site sent the form, or the request is not valid any more.",
         404: NO_MAIL,

@@ -105,7 +105,7 @@ describe("every route, for refused requests", () => {
       if (admitted.includes(token) && route.access.kind !== "public")
         expect(["no-store", "no-cache, private"]).toContain(answer.headers.get("cache-control"));
       for (const cookie of cookiesOf(answer)) {
-        expect(path).toMatch(/^\/(oauth2\/v1\/(authorize|end_session|device)|account|account\/sign-in)$/);
+        expect(path).toMatch(/^\/(oauth2\/v1\/(authorize|end_session|device|forgot)|account|account\/sign-in)$/);
         expect(cookie).toMatch(COOKIE);
       }
       if (!isOpen && (answer.headers.get("content-type") ?? "").startsWith("text/html")) expectPage(answer, route);
@@ -454,11 +454,19 @@ const ROWS: readonly Row[] = [
     closed: "page",
   },
   {
-    name: "POST /oauth2/v1/forgot",
-    ask: () => form("/forgot", { email: "nobody@acme.example" }),
+    name: "GET /oauth2/v1/forgot",
+    ask: () => browse("/oauth2/v1/forgot"),
     status: 200,
     cache: SECRET,
     closed: "page",
+    cookies: ["browser"],
+  },
+  {
+    name: "POST /oauth2/v1/forgot",
+    ask: () => form("/forgot", { email: "nobody@acme.example" }),
+    status: 303,
+    cache: SECRET,
+    closed: "redirect",
     cookies: ["browser"],
   },
   {

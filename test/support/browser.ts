@@ -50,6 +50,12 @@ export class Browser {
     return this.#request(address, { method: "GET", headers: { ...site(from), ...headers } }, true);
   }
 
+  /** Opens the page to which a form led. */
+  follow({ status, location, html }: Visit): Promise<Visit> {
+    if (location === undefined) throw new Error(`expected a redirect, got ${status} ${html}`);
+    return this.get(location, "same-origin");
+  }
+
   /** Sends a form. A form of another site does not send cookies with `SameSite=Lax`. */
   post(
     address: string,

@@ -1,5 +1,5 @@
 import { defineRoute, formBody, type Route } from "../../http/route.ts";
-import { forgotPassword } from "./forgot.ts";
+import { forgotPassword, showForgot } from "./forgot.ts";
 import type { LinkDeps, RecoveryDeps } from "./recovery.ts";
 import { acceptInvitation, openInvitation } from "./invitation.ts";
 import { openLink, resetPassword } from "./reset.ts";
@@ -10,6 +10,14 @@ const FORM_BYTES = 256 * 1024;
 
 /** The pages for a forgotten password, and those behind links in mails. */
 export const createRecoveryRoutes = (deps: RecoveryDeps): readonly Route[] => [
+  defineRoute({
+    method: "GET",
+    path: "/forgot",
+    summary: "Show the page for a forgotten password",
+    operation: "forgotPassword",
+    produces: "any",
+    handle: (call) => showForgot(deps, call),
+  }),
   defineRoute({
     method: "POST",
     path: "/forgot",

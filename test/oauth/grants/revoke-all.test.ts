@@ -47,7 +47,9 @@ const ENDINGS: Readonly<Record<string, Kind>> = {
     password: NEW,
     async end({ user, app, browser, mails }) {
       const page = await browser.get(authorizeAddress(requestFor(app, { prompt: "login" })));
-      const asked = await browser.post(`${ORIGIN}/oauth2/v1/forgot`, { ...page.forms[0]!.fields, email: user.email });
+      const asked = await browser.follow(
+        await browser.post(`${ORIGIN}/oauth2/v1/forgot`, { ...page.forms[0]!.fields, email: user.email }),
+      );
       await browser.submit(asked, { email: user.email });
       const form = await browser.get(/https?:\S+/.exec(mails[0]!.text)![0], "cross-site");
       await browser.submit(form, { new_password: NEW, repeated_password: NEW });

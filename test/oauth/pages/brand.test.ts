@@ -115,7 +115,9 @@ describe("A tenant's brand", () => {
     await put(`clients/${app.clientId}`, { ...client, brand: { name: "Your Bank" } });
     const browser = at.browser();
     const [form] = (await visit(browser, app)).forms;
-    const asks = await browser.post(`${ORIGIN}/oauth2/v1/forgot`, { ...form?.fields, email: ada.email });
+    const asks = await browser.follow(
+      await browser.post(`${ORIGIN}/oauth2/v1/forgot`, { ...form?.fields, email: ada.email }),
+    );
     expect(asks.html).toContain("Your Bank");
     await browser.submit(asks, { email: ada.email });
     const [mail] = at.mails;

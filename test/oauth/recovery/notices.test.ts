@@ -64,7 +64,9 @@ describe("a person is told", () => {
     expect(at.mails.map(({ subject }) => subject)).toEqual(["Your password at plinth.test was changed"]);
     const forgot = at.browser();
     const page = await forgot.get(ACCOUNT);
-    const asked = await forgot.post(`${ORIGIN}/oauth2/v1/forgot`, { ...page.forms[0]!.fields, email: user.email });
+    const asked = await forgot.follow(
+      await forgot.post(`${ORIGIN}/oauth2/v1/forgot`, { ...page.forms[0]!.fields, email: user.email }),
+    );
     await forgot.submit(asked, {});
     at.mails.splice(0, 1);
     await choose(forgot, await forgot.get(linkIn(at.mails.pop())), "yet another password");

@@ -40,8 +40,8 @@ const signInPage = (browser: Browser, more: Record<string, string> = {}) =>
 /** Presses "Forgot your password?" on the sign-in page, and sends the form that follows. */
 async function ask(browser: Browser, email = user.email, more: Record<string, string> = {}): Promise<Visit> {
   const page = await signInPage(browser, more);
-  const asked = await browser.post(`${BASE}/forgot`, { ...page.forms[0]!.fields, email });
-  return browser.submit(asked, { email });
+  const asked = await browser.follow(await browser.post(`${BASE}/forgot`, { ...page.forms[0]!.fields, email }));
+  return browser.follow(await browser.submit(asked, { email }));
 }
 
 const linkIn = (mail: Mail | undefined): string => /https?:\S+/.exec(mail?.text ?? "no mail")?.[0] ?? "no link";
@@ -101,7 +101,9 @@ describe("a forgotten password", () => {
   it("leads back to the account page if it was forgotten there", async () => {
     const browser = browserOf();
     const page = await browser.get(`${ORIGIN}/account`);
-    const asked = await browser.post(`${BASE}/forgot`, { ...page.forms[0]!.fields, email: user.email });
+    const asked = await browser.follow(
+      await browser.post(`${BASE}/forgot`, { ...page.forms[0]!.fields, email: user.email }),
+    );
     await browser.submit(asked, {});
     const done = await choose(browser, await browser.get(linkIn(mails[0])));
     expect(done.html).toContain(`href="${ORIGIN}/account"`);
@@ -219,7 +221,7 @@ describe("the answer to an address", () => {
       const body = new URLSearchParams({ ...page.forms[0]!.fields, email, send: "1" });
       const request = new Request(`${BASE}/forgot`, { method: "POST", headers: { cookie }, body });
       // The links and the mails are held back, so the request would hang if it waited for them.
-      expect((await asking.fetch(request, own, context)).status).toBe(200);
+      expect((await asking.fetch(request, own, context)).status).toBe(303);
     }
     release();
     await waitOnExecutionContext(context);
@@ -365,6 +367,50 @@ describe("a link", () => {
     ] as const)
       expect([password, (await choose(browser, page, password, repeated)).status]).toEqual([password, 400]);
     expect((await choose(browser, page)).status).toBe(200);
+  });
+});
+
+describe("the pages that ask for the address and say to look for the mail", () => {
+  const asking = async (browser: Browser, more: Record<string, string> = {}): Promise<Visit> => {
+    const page = await signInPage(browser, more);
+    return browser.post(`${BASE}/forgot`, { ...page.forms[0]!.fields, email: user.email });
+  };
+
+  it("are loaded again, as by going back, and send nothing then", async () => {
+    const browser = browserOf();
+    const asks = await asking(browser, { ui_locales: "de" });
+    const sent = await browser.submit(await browser.follow(asks), {});
+    expect([asks.status, sent.status, mails.length]).toEqual([303, 303, 1]);
+    for (let n = 0; n < 2; n++) {
+      const [first, second] = [await browser.follow(asks), await browser.follow(sent)];
+      expect([first.status, first.forms[0]?.fields["email"], first.forms[0]?.fields["send"]]).toEqual([
+        200,
+        user.email,
+        "1",
+      ]);
+      expect([second.status, second.forms.length, second.html.includes(user.email)]).toEqual([200, 0, true]);
+      expect([first, second].map(({ headers }) => headers.get("content-language"))).toEqual(["de", "de"]);
+    }
+    expect(mails.length).toBe(1);
+  });
+
+  it("have no address of a person in theirs, and tell it no other browser", async () => {
+    const [browser, other] = [browserOf(), browserOf()];
+    const asks = await asking(browser);
+    const sent = await browser.submit(await browser.follow(asks), {});
+    for (const visit of [asks, sent]) {
+      expect(decodeURIComponent(visit.location!)).not.toContain(user.email);
+      const page = await other.get(visit.location!, "cross-site");
+      expect([page.status, page.forms[0]?.fields["email"]]).toEqual([200, ""]);
+    }
+  });
+
+  it("come at once where a request is too long for an address", async () => {
+    const browser = browserOf();
+    const asks = await asking(browser, { ui_locales: "en ".repeat(5_150) });
+    expect([asks.status, asks.location, asks.forms[0]?.fields["email"]]).toEqual([200, undefined, user.email]);
+    const sent = await browser.submit(asks, {});
+    expect([sent.status, sent.forms.length, mails.length]).toEqual([200, 0, 1]);
   });
 });
 

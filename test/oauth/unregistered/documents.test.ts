@@ -410,7 +410,9 @@ describe("The calls for documents of an isolate", () => {
     let at = platform;
     const browser = new Browser({ send: (address, init) => at.fetch(address, toInit(init)) });
     const page = await browser.get(addressOf(agent, service));
-    const asked = await browser.post(`${ORIGIN}/oauth2/v1/forgot`, { ...page.forms[0]!.fields, email: person.email });
+    const asked = await browser.follow(
+      await browser.post(`${ORIGIN}/oauth2/v1/forgot`, { ...page.forms[0]!.fields, email: person.email }),
+    );
     await browser.submit(asked, { email: person.email });
     at = isolate({ PUBLIC_URL: ORIGIN });
     for (const network of [EVE, BOB]) await makeUp(at, hostOf(agent), network, 12);
