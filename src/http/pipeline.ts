@@ -1,5 +1,6 @@
 import { StoreUnavailable } from "../platform/storage/database.ts";
 import { describeError } from "../platform/runtime/log.ts";
+import { isObjectAway } from "../platform/runtime/object-away.ts";
 import { randomId, type Random } from "../platform/runtime/random.ts";
 import { ok } from "../platform/model/result.ts";
 import { TryLater } from "../platform/model/try-later.ts";
@@ -279,7 +280,7 @@ async function problemIfThrown(
         headers: { "retry-after": String(thrown.retryAfterSec) },
       });
     log.error("request failed", { requestId, path: redactSecrets(url.pathname), error: describeError(thrown) });
-    return thrown instanceof StoreUnavailable
+    return thrown instanceof StoreUnavailable || isObjectAway(thrown)
       ? problem("service_temporarily_unavailable", "The request could not be completed now.", {
           headers: { "retry-after": "5" },
         })

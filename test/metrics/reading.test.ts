@@ -277,3 +277,15 @@ function parse(text: string): { types: Map<string, string>; samples: Map<string,
   expect(buckets.size).toBeGreaterThan(0);
   return { types, samples };
 }
+
+describe("metrics whose object restarts", () => {
+  it("and the pages that show some of them answer 503, to be asked for again", async () => {
+    const away = () => Promise.reject(Object.assign(new Error("reset"), { durableObjectReset: true }));
+    const stores = { getByName: () => ({ read: away, top: away, readTotals: away }) };
+    const { fetch } = isolate({ METRICS_STORE: stores as never });
+    for (const page of ["metrics", "metrics/tenants", "metrics/prometheus", "shards"]) {
+      const { status, headers } = await fetch(`/admin/v1/${page}`, bearer(operator));
+      expect([page, status, Number(headers.get("retry-after")) > 0]).toEqual([page, 503, true]);
+    }
+  });
+});

@@ -4,6 +4,7 @@ import { isProblem, type Problem } from "../../http/errors/errors.ts";
 import type { Answer, Call } from "../../http/route.ts";
 import { matching } from "../../http/input/validate.ts";
 import { describeError, type Log } from "../../platform/runtime/log.ts";
+import { isObjectAway } from "../../platform/runtime/object-away.ts";
 import type { Meter } from "../../platform/ports/metrics.ts";
 import { PATTERNS, type Names } from "../../platform/model/names.ts";
 import { err, type Result } from "../../platform/model/result.ts";
@@ -102,32 +103,14 @@ export async function withRetryAfter(
     if (outcome.ok) return outcome.value;
     return isProblem(outcome.error) ? outcome.error : toProblem(outcome.error, ports.names);
   } catch (thrown) {
-    const fault = thrown as ObjectFault | undefined;
-    if (!isAway(fault)) throw thrown;
+    if (!isObjectAway(thrown)) throw thrown;
     ports.log.warn("topic object unavailable", {
-      overloaded: fault?.overloaded === true,
+      overloaded: (thrown as { readonly overloaded?: boolean }).overloaded === true,
       error: describeError(thrown),
     });
     return unreachable();
   }
 }
-
-interface ObjectFault {
-  readonly message?: string;
-  readonly retryable?: boolean;
-  readonly overloaded?: boolean;
-  readonly durableObjectReset?: boolean;
-}
-
-/**
- * True if the object is restarting or overloaded, if its previous instance still holds the storage, or if it still runs
- * an older release, which lacks the method.
- */
-const isAway = (fault: ObjectFault | undefined): boolean =>
-  fault?.retryable === true ||
-  fault?.overloaded === true ||
-  fault?.durableObjectReset === true ||
-  /\bSQLITE_BUSY\b|\bRPC receiver does not implement\b/.test(fault?.message ?? "");
 
 const topicOf = (call: TopicCall): TopicId => ({
   owner: call.params.topicOwnerClient,
