@@ -1,20 +1,31 @@
 import type { DurableObject } from "cloudflare:workers";
 import type { Env } from "../../src/env.ts";
 import platform, * as objects from "../../src/worker.ts";
-import { faultyBucket, faultyDatabase } from "./bindings.ts";
+import type { SentStatement } from "../../src/platform/storage/object-protocol.ts";
+import { faultyBinding, faultyDatabase, passDatabase } from "./bindings.ts";
 import { faults, type FaultName } from "./faults.ts";
 
 /**
- * The platform's Worker, in which the database, the bucket, the queue or the objects fail when they are told to; only
- * for `npm run drill`. `POST /drill/<what>/<how>?seconds=60` begins a fault, which ends by itself or at
- * `POST /drill/off`. The runtime has one isolate, so all that it runs sees the same faults.
+ * The platform's Worker, whose parts (faults.ts) fail when they are told to; only for `npm run drill`.
+ * `POST /drill/<what>/<how>?seconds=60` begins a fault, which ends by itself or at `POST /drill/off`, and tells what
+ * users see. The runtime has one isolate, so all that it runs sees the same faults.
  */
 let wrapped: { readonly given: Env["DB"]; readonly env: Env } | undefined;
 
 function withFaults(env: Env): Env {
   // Wrapped only once, since the platform caches objects by their database.
-  if (wrapped?.given !== env.DB)
-    wrapped = { given: env.DB, env: { ...env, DB: faultyDatabase(env.DB), MEDIA: faultyBucket(env.MEDIA) } };
+  if (wrapped?.given !== env.DB) {
+    const shards = Object.entries(env as unknown as Record<string, D1Database>).flatMap(([name, db]) =>
+      /^SHARD_\d+$/.test(name) ? [[name, faultyDatabase(db, "shards")] as const] : [],
+    );
+    const others = {
+      DB: faultyDatabase(env.DB, "database"),
+      MEDIA: faultyBinding(env.MEDIA, "bucket"),
+      MEDIA_JOBS: faultyBinding(env.MEDIA_JOBS, "queue"),
+      IMAGES: faultyBinding(env.IMAGES, "images"),
+    };
+    wrapped = { given: env.DB, env: { ...env, ...Object.fromEntries(shards), ...others } };
+  }
   return wrapped.env;
 }
 
@@ -54,7 +65,7 @@ function faulty<T extends new (...args: any[]) => DurableObject<any>>(Class: T):
 }
 
 const isPublic = (name: string): boolean =>
-  ["publish", "read", "peek", "commit", "attempt", "wake", "stats"].includes(name);
+  ["publish", "read", "peek", "commit", "attempt", "admit", "wake", "open", "status", "stats", "add"].includes(name);
 
 /** Exports the platform's own classes. A name that is exported below replaces one of them. */
 export * from "../../src/worker.ts";
@@ -62,6 +73,19 @@ export const TopicLog = faulty(objects.TopicLog);
 export const TopicConsumer = faulty(objects.TopicConsumer);
 export const PushSubscription = faulty(objects.PushSubscription);
 export const LoginAttempts = faulty(objects.LoginAttempts);
+export const GuessCounter = faulty(objects.GuessCounter);
+export const MetricsStore = faulty(objects.MetricsStore);
+export const MetricsCollector = faulty(objects.MetricsCollector);
+/** The shard that is an object. */
+export class ShardDatabase extends objects.ShardDatabase {
+  override async execute(newest: string, statements: readonly SentStatement[], wakes?: number) {
+    await passDatabase(
+      "shards",
+      statements.map(({ sql }) => sql),
+    );
+    return super.execute(newest, statements, wakes);
+  }
+}
 
 export default {
   async fetch(request, env, context) {
