@@ -17,9 +17,9 @@ import { readForm, type FormCall } from "../sign-in/form.ts";
  *   sign-in page ──POST /forgot──303──▶ GET /forgot: asks for the address
  *                                             └──POST /forgot with `send`──303──▶ GET /forgot: "look at your mail"
  *
- * Each page has an address of its own, so a browser goes back to it and loads it again. The address holds the request of
- * the application and, sealed for this browser, what else the page shows: histories and logs must not tell who somebody
- * is.
+ * Each page has an address of its own, so a browser goes back to it and loads it again. The address has the request of
+ * the application, and what else the page shows. That is sealed for this browser, so that no history or log tells
+ * the e-mail of somebody.
  */
 const ACTION = "forgot password";
 const shownParameter = (names: Names): string => names.parameter("forgot");
