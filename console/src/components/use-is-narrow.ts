@@ -1,6 +1,7 @@
 import { useSyncExternalStore } from "react";
 
-const query = matchMedia("(max-width: 700px)");
+/** 700 px with letters of the usual size. */
+const query = matchMedia("(max-width: 43.75em)");
 
 /** True on the screen of a phone. */
 export const useIsNarrow = (): boolean =>

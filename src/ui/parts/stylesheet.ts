@@ -163,7 +163,7 @@ main a.submit { color: var(--on-accent); }
 
 .qr { display: block; width: 13rem; max-width: 100%; margin: 1rem auto 0; border-radius: 0.5rem; background: #ffffff; fill: #000000; }
 .key { color: var(--text); white-space: normal; }
-.codes { display: grid; grid-template-columns: repeat(auto-fit, minmax(11rem, 1fr)); gap: 0.375rem 1rem; margin: 1.25rem 0 0; padding: 1rem; border: 1px solid var(--line); border-radius: 0.5rem; list-style: none; }
+.codes { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(11rem, 100%), 1fr)); gap: 0.375rem 1rem; margin: 1.25rem 0 0; padding: 1rem; border: 1px solid var(--line); border-radius: 0.5rem; list-style: none; }
 details { margin-top: 0.5rem; }
 summary { padding-block: 0.625rem; color: var(--accent); cursor: pointer; }
 summary + label { margin-top: 0.625rem; }
@@ -189,7 +189,6 @@ p > a.submit { margin-top: 1.25rem; }
 .account button + button { margin-block-start: 0.75rem; }
 .account button.danger { border-color: var(--alert); color: var(--alert); }
 .account button.danger:hover { border-color: var(--alert); background: var(--alert-surface); }
-.account time { white-space: nowrap; }
 .cards { display: grid; gap: 0.75rem; margin: 1rem 0 0; padding: 0; list-style: none; }
 .cards li { padding: 1rem; border: 1px solid var(--line); border-radius: 0.5rem; }
 .cards h3 { margin: 0; font-size: 1rem; font-weight: 600; }
@@ -201,7 +200,7 @@ main a, .wide a { color: var(--accent); }
 .wide nav { margin-top: 1.5rem; padding: 0.5rem 0; border-block: 1px solid var(--line); }
 .wide nav div { display: flex; flex-wrap: wrap; align-items: center; column-gap: 1rem; }
 .wide nav a { display: inline-flex; align-items: center; min-width: 2.75rem; min-height: 2.75rem; }
-.doors { display: grid; grid-template-columns: repeat(auto-fit, minmax(11rem, 1fr)); gap: 0.75rem; margin: 1.5rem 0 0; padding: 0; list-style: none; }
+.doors { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(11rem, 100%), 1fr)); gap: 0.75rem; margin: 1.5rem 0 0; padding: 0; list-style: none; }
 .doors a {
   display: block;
   height: 100%;
@@ -228,6 +227,7 @@ dd { margin: 0.25rem 0 0; }
   footer { padding-top: 2rem; }
 }
 @media (min-width: 30.0625rem) {
+  .account time { white-space: nowrap; }
   .account button:not(.submit) { width: auto; padding-inline: 1.25rem; }
   .account button + button { margin-block-start: 0; margin-inline-start: 0.5rem; }
 }

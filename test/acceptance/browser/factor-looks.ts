@@ -75,12 +75,15 @@ export function factorLooksSuite(stage: () => Stage): void {
 
   describe("every page of second factors, passkeys and mailed links fits, can be read, and has no barrier", () => {
     test.each([
-      { locale: "de-DE", colorScheme: "light", viewport: { width: 320, height: 568 } },
-      { locale: "en-GB", colorScheme: "dark", viewport: { width: 360, height: 740 } },
-      { locale: "en-GB", colorScheme: "light", viewport: { width: 1280, height: 800 } },
-      { locale: "de-DE", colorScheme: "dark", viewport: { width: 1280, height: 800 } },
-    ] as const)("$locale, $colorScheme, $viewport.width px wide", { timeout: 120_000 }, async (options) => {
+      { locale: "de-DE", colorScheme: "light", viewport: { width: 320, height: 568 }, letters: 16 },
+      { locale: "en-GB", colorScheme: "dark", viewport: { width: 360, height: 740 }, letters: 32 },
+      { locale: "en-GB", colorScheme: "light", viewport: { width: 1280, height: 800 }, letters: 16 },
+      { locale: "de-DE", colorScheme: "dark", viewport: { width: 1280, height: 800 }, letters: 16 },
+    ] as const)("$locale, $colorScheme, $viewport.width px, $letters px", { timeout: 120_000 }, async (given) => {
+      const { letters, ...options } = given;
       const page = await stage().open(options satisfies BrowserContextOptions);
+      const devtools = await page.context().newCDPSession(page);
+      await devtools.send("Page.setFontSizes", { fontSizes: { standard: letters } });
       const device = await Authenticator.plugIn(page);
       const look = async (heading: Heading, more?: { fault: true }, at = page): Promise<void> => {
         const name = HEADINGS[options.locale][heading];

@@ -1,18 +1,22 @@
 import type { Page } from "playwright-core";
 import { describe, expect, test } from "vitest";
 import { makePrinter } from "./consent.ts";
-import { ADA, BOB, TENANT, type Client } from "../support/world.ts";
+import { ADA, BOB, TENANT, type Client, type User } from "../support/world.ts";
 import { signIn, type Stage } from "./stage.ts";
 
 /** The pages as they are laid out and read aloud, in each theme, on the narrowest screen (WCAG 2.2, 1.4.10: 320 px). */
 const NARROW = { width: 320, height: 568 };
+const PHONE = { width: 360, height: 740 };
 const WIDE = { width: 1280, height: 800 };
 
 export function looksSuite(stage: () => Stage): void {
-  /** Each page that people can meet, by its heading, in the order in which one browser meets them. */
-  const pages: readonly (readonly [heading: string, go: (page: Page) => Promise<unknown>])[] = [
+  /**
+   * Each page that people can meet, by its heading, in the order in which one browser meets them. `forgetful` asks for
+   * a link, of which there are three an hour.
+   */
+  const pagesOf = (forgetful: User): readonly (readonly [heading: string, go: (page: Page) => Promise<unknown>])[] => [
     ["Sign in", (page) => page.goto(hostedLink())],
-    ["Sign in", (page) => signIn(page, { ...ADA, password: "another" })],
+    ["Sign in", (page) => signIn(page, { ...forgetful, password: "another" })],
     ["Choose a new password", (page) => page.getByRole("button", { name: "Forgot your password?" }).click()],
     ["Look at your mail", (page) => page.getByRole("button", { name: "Send the link" }).click()],
     ["Mail", (page) => page.goto(`${stage().world.url}/dev/mail`)],
@@ -62,12 +66,15 @@ export function looksSuite(stage: () => Stage): void {
 
   describe("every page fits, can be read, and says what it is to those who do not see it", () => {
     test.each([
-      { theme: "light", ...NARROW },
-      { theme: "dark", ...NARROW },
-      { theme: "dark", ...WIDE },
-    ] as const)("$theme, $width px wide", async ({ theme, ...viewport }) => {
+      { theme: "light", letters: 16, ...NARROW },
+      { theme: "dark", letters: 16, ...NARROW },
+      { theme: "dark", letters: 16, ...WIDE },
+      { theme: "light", letters: 32, ...PHONE },
+    ] as const)("$theme, $width px wide, with letters of $letters px", async ({ theme, letters, ...viewport }) => {
       const page = await stage().open({ colorScheme: theme, viewport });
-      for (const [heading, go] of pages) {
+      const devtools = await page.context().newCDPSession(page);
+      await devtools.send("Page.setFontSizes", { fontSizes: { standard: letters } });
+      for (const [heading, go] of pagesOf(letters === 16 ? ADA : BOB)) {
         await go(page);
         await page.getByRole("heading", { level: 1, name: heading, exact: true }).waitFor();
         await lookAt(page, heading, theme);

@@ -155,6 +155,22 @@ export function everyPageSuite(stage: () => Stage): void {
       await page.getByRole("button", { name: /^Your account/ }).click();
       expect(await barriers(page)).toEqual([]);
     });
+
+    test.each([360, 1280])("fits with letters twice as large, %i pixels wide", async (width) => {
+      const page = await stage().open({ viewport: { width, height: 800 } });
+      const devtools = await page.context().newCDPSession(page);
+      await devtools.send("Page.setFontSizes", { fontSizes: { standard: 32, fixed: 26 } });
+      await page.reload();
+      for (const name of PAGES) {
+        await page.getByRole("button", { name: "Menu" }).click();
+        await page.getByRole("dialog").getByRole("link", { name, exact: true }).click();
+        await page.getByRole("heading", { level: 1, name, exact: true }).waitFor();
+        await settle(page);
+        expect([name, await page.evaluate("document.documentElement.scrollWidth")]).toEqual([name, width]);
+        expect([name, await page.evaluate(CUT_ROWS)]).toEqual([name, []]);
+      }
+      expect(await page.evaluate("getComputedStyle(document.body).fontSize")).toBe("30px");
+    });
   });
 }
 
@@ -204,6 +220,11 @@ const BROKEN_WORDS = `[...document.querySelectorAll(".button, .badge")].flatMap(
     }
   return broken;
 })`;
+
+/** Runs in the page: the cells of tables whose text is higher than their row. */
+const CUT_ROWS = `[...document.querySelectorAll(".table [role=gridcell], .table [role=rowheader]")]
+  .filter(({ scrollHeight, clientHeight }) => scrollHeight > clientHeight)
+  .map(({ textContent }) => textContent)`;
 
 /** Waits until nothing is loading and nothing fades. */
 export async function settle(page: Page): Promise<void> {

@@ -42,8 +42,11 @@ interface DataTableProps<T> {
   readonly empty: ReactNode;
 }
 
-const ROW_PX = 48;
-const HEAD_PX = 40;
+/** The size of letters: 15 px if the browser is set to nothing else. */
+const REM_PX = Number.parseFloat(getComputedStyle(document.documentElement).fontSize);
+/** As in `table.css`. */
+const ROW_PX = 3.2 * REM_PX;
+const HEAD_PX = 2.8 * REM_PX;
 const MOST_VISIBLE_ROWS = 14;
 /** A window of 200 rows. */
 const CHUNKS = { chunk: 50, chunks: 4 };
