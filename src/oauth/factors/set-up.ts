@@ -7,6 +7,7 @@ import type { FactorDeps } from "./factors.ts";
 import { newRecoveryCodes, recoveryHashes } from "./recovery-codes.ts";
 import { totpSealContext } from "./secret.ts";
 import { enrolmentUri, matchingStep, newSecret } from "./totp.ts";
+import { describeError } from "../../platform/runtime/log.ts";
 import { ownChange } from "../model/own-change.ts";
 
 /** Our choice: long enough to find and install an app. */
@@ -59,7 +60,10 @@ export interface SetUp extends Upgraded {
   readonly recoveryCodes: readonly string[];
 }
 
-/** Stores the secret. Undefined if another one was set up meanwhile, or the session ended. */
+/**
+ * Stores the secret. Undefined if another one was set up meanwhile, or the session ended. From then on it is on, so the
+ * recovery codes are shown even if the session could not be replaced: the person then signs in again.
+ */
 export async function setUp(
   deps: FactorDeps,
   call: AnyCall,
@@ -77,6 +81,9 @@ export async function setUp(
   if (!(await deps.factors.add(added, audit))) return undefined;
   deps.log.info("second factor set up", { requestId, user: email });
   deps.tell(call, "factor", email);
-  const upgraded = await upgradeSession(deps, call, session, withCode(session.methods));
-  return upgraded && { ...upgraded, recoveryCodes };
+  const upgraded = await upgradeSession(deps, call, session, withCode(session.methods)).catch((thrown: unknown) => {
+    deps.log.error("session not replaced", { requestId, user: email, error: describeError(thrown) });
+    return undefined;
+  });
+  return { session, signIn: async (answer) => answer, ...upgraded, recoveryCodes };
 }

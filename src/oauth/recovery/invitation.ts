@@ -100,11 +100,13 @@ async function acceptForm(deps: LinkDeps, call: FormCall, form: Parameters, trie
   const fault = needsPassword ? await chosenPasswordFault(deps, email, password, form) : undefined;
   if (fault !== undefined) return again(fault);
   const hash = needsPassword ? hashPassword(password, deps.random) : null;
+  // Nothing is read after the change, since a failure would hide it.
+  const brand = await brandOfPlace(deps, invitation, call.nowMs);
   if (!(await accept(deps, call, { tokenHash, invitation, hash })))
     return triesLeft > 1 ? acceptForm(deps, call, form, triesLeft - 1) : again("stale");
   deps.log.info("invitation accepted", { requestId: call.requestId, user: email });
   const view = {
-    ...pageContext(call, localesOf(invitation), await brandOfPlace(deps, invitation, call.nowMs)),
+    ...pageContext(call, localesOf(invitation), brand),
     next: accountOf(call),
     place: invitation.place,
     passwordIsUnused: !needsPassword && password !== "",

@@ -42,6 +42,8 @@ export async function resetPassword(deps: RecoveryDeps, call: FormCall): Promise
   const fault = await chosenPasswordFault(deps, email, password, form.value);
   if (fault !== undefined) return newPasswordPage(deps, call, opened, fault);
   const hash = hashPassword(password, deps.random);
+  // Nothing is read after the change, since a failure would hide it.
+  const brand = await brandOfRequest(deps, link.request, call);
   const done = await store(deps, call, { tokenHash, browserHash, email, hash });
   if (done === undefined) return voidPage(deps, call, ACTION, { kind: "void" });
   deps.log.info("password reset", { requestId: call.requestId, user: email });
@@ -50,7 +52,7 @@ export async function resetPassword(deps: RecoveryDeps, call: FormCall): Promise
   if (!done.hasSecondFactor) call.waitUntil(deps.accounts.unlock(email));
   call.waitUntil(removeSignedOut(deps, email, done.signedOutAtMs));
   const page = deps.pages.linkUsed({
-    ...pageContext(call, localesOf(link), await brandOfRequest(deps, link.request, call)),
+    ...pageContext(call, localesOf(link), brand),
     kind: "reset",
     next: nextOf(deps, call, link),
   });

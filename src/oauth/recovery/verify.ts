@@ -24,6 +24,8 @@ export async function verifyAddress(deps: RecoveryDeps, call: FormCall): Promise
   if (!(await verifyCsrfToken(deps, opened.browserKey, form.value.get("csrf")))) return confirmPage(deps, call, opened);
   const { email } = opened.link;
   const { nowMs } = call;
+  // Nothing is read after the change, since a failure would hide it.
+  const brand = await brandOfAddress(deps, email);
   const verified = await deps.mailLinks.verify({ ...opened, email, nowMs }, [
     deps.audit.statement(
       "if changed",
@@ -32,7 +34,7 @@ export async function verifyAddress(deps: RecoveryDeps, call: FormCall): Promise
   ]);
   if (!verified) return voidPage(deps, call, ACTION, { kind: "void" });
   return deps.pages.linkUsed({
-    ...pageContext(call, undefined, await brandOfAddress(deps, email)),
+    ...pageContext(call, undefined, brand),
     kind: "verify",
     next: accountOf(call),
   });

@@ -33,7 +33,7 @@ afterEach(() => {
 });
 
 const later = (seconds: number): void => void vi.setSystemTime(Date.now() + seconds * 1000);
-const set = (sql: string, ...values: readonly string[]) =>
+const set = (sql: string, ...values: readonly (string | number)[]) =>
   env.DB.prepare(sql)
     .bind(...values)
     .run();
@@ -380,6 +380,24 @@ describe("The account page", () => {
     const renewed = await removed.browser.post(renew?.action ?? "", { ...renew?.fields, code: app.code() });
     removed.state.armed = false;
     expect([renewed.status, recoveryCodesOf(renewed)]).toEqual([303, []]);
+  });
+
+  it("gets the recovery codes if the session ends just after the app was set up", async () => {
+    for (const breaks of [
+      () => set("UPDATE user SET signed_out_at = ?2 WHERE email = ?1", user.email, NOW + 60_000),
+      () => Promise.reject(new Error("D1 is away")),
+    ]) {
+      await set("DELETE FROM totp WHERE email = ?", user.email);
+      await set("UPDATE user SET signed_out_at = 0, second_factor_at = NULL WHERE email = ?", user.email);
+      const session = meddled(breaks, [3]);
+      await atAccount(session.browser);
+      const form = (await session.browser.get(ACCOUNT)).forms.find(({ action }) => action.endsWith("/set-up"));
+      const page = await session.browser.post(form?.action ?? "", form?.fields ?? {});
+      session.state.armed = true;
+      const answer = await session.browser.submit(page, { code: appOf(page).code(), password: user.password });
+      session.state.armed = false;
+      expect([answer.status, recoveryCodesOf(answer).length]).toEqual([200, 10]);
+    }
   });
 
   it("takes no key that was offered to another session", async () => {

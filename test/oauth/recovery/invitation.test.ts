@@ -11,7 +11,7 @@ import { tokenFor } from "../../support/platform/tokens.ts";
 import { unique } from "../../support/platform/unique.ts";
 import { makeApp, signInThrough } from "../../support/sign-in.ts";
 import { makeUser } from "../../support/users.ts";
-import { choose, linkIn, mailPlatform, type MailPlatform } from "./mail-platform.ts";
+import { browserAt, choose, linkIn, mailPlatform, untilDone, type MailPlatform } from "./mail-platform.ts";
 
 /** Invitations: from the operator's request to the member's first sign-in. */
 const PASSWORD = "a quite new password";
@@ -94,6 +94,16 @@ describe("an invitation", () => {
   });
 
   // shows: asvs/v6-authentication/6.4.1
+  it("makes a member if the page says so, and only then, whenever the database fails", async () => {
+    await invite(grace);
+    const browser = at.browser();
+    const page = await browser.get(linkIn(at.mails[0]));
+    await untilDone(
+      (there) => choose(browserAt(there, browser), page, PASSWORD),
+      async () => (await rolesOf(grace)) !== undefined,
+    );
+  });
+
   it("works once, whoever has the link", async () => {
     await invite();
     const [browser, other] = [at.browser(), at.browser()];

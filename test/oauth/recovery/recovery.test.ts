@@ -14,6 +14,7 @@ import { setUpApp } from "../../support/parties/totp.ts";
 import { directoryWith } from "../../support/directory.ts";
 import { makeUser, type TestUser } from "../../support/users.ts";
 import { makeUserAndApp } from "../../support/user-and-app.ts";
+import { browserAt, untilDone } from "./mail-platform.ts";
 
 /** `/forgot` and `/reset`: a forgotten password, from the sign-in page to the new sign-in. */
 const NEW = "a quite different password";
@@ -72,6 +73,16 @@ describe("a forgotten password", () => {
     expect(landed(again).at).toBe(app.redirectUri);
     expect(landed(again).query.get("state")).toBe("a state");
     expect(await signsIn(user.password)).toBe(false);
+  });
+
+  it("is replaced if the page says so, and only then, whenever the database fails", async () => {
+    const browser = browserOf();
+    await ask(browser);
+    const page = await browser.get(linkIn(mails[0]));
+    await untilDone(
+      (there) => choose(browserAt(there, browser), page),
+      async () => !(await signsIn(user.password)),
+    );
   });
 
   it("ends every session, grant and token of the person", async () => {
