@@ -263,7 +263,7 @@ describe("operators", () => {
 
   it("learn that a mail was not taken, and send it again", async () => {
     const failing = { send: () => Promise.reject(new Error("no quota")) } as unknown as SendEmail;
-    const own = mailPlatform({ MAIL: failing } as never);
+    const own = mailPlatform({ MAIL: failing });
     const path = `/admin/v1/tenants/${tenant}/invitations/${grace}`;
     const headers = { authorization: `Bearer ${operator}`, "content-type": "application/json" };
     const body = JSON.stringify({ roles: [] });
