@@ -1,6 +1,5 @@
 import { FreshCache } from "../platform/copies/fresh-cache.ts";
 import type { Isolate } from "../platform/copies/isolate.ts";
-import { StoreUnavailable } from "../platform/storage/database.ts";
 import type { Placement } from "../platform/storage/shards.ts";
 import { isTenantObject, type TenantObjects } from "../platform/storage/tenant-objects.ts";
 import type { PlacementStore } from "./placement-store.ts";
@@ -27,18 +26,18 @@ interface Objects extends Pick<TenantObjects, "place">, Pick<TenantCopies, "copy
 
 /** Caches places in the isolate. It looks up an unknown tenant each time, because the tenant may be created. */
 export function createPlacement({ store, shards, objects, isolate }: PlacementDeps): Placement & { clear(): void } {
-  const cache = new FreshCache<string, number | "uncopied" | undefined>(
-    { ...CACHE, keeps: (shard) => typeof shard === "number" },
+  const cache = new FreshCache<string, number | undefined>(
+    { ...CACHE, keeps: (shard) => shard !== undefined },
     isolate,
   );
   /** Tenant objects that exist. They never end. */
   const known = new Set<number>();
 
   /** `uncopied`: the object may be another tenant's, until the first copy shows that it is not (tenant-copies.ts). */
-  async function find(tenant: string): Promise<number | "uncopied" | undefined> {
+  async function find(tenant: string, wasCopied: boolean): Promise<number | "uncopied" | undefined> {
     const place = await store.find(tenant);
     if (place === undefined || !isTenantObject(place.shard)) return place?.shard;
-    if (objects !== undefined && place.isUncopied === 1) return "uncopied";
+    if (objects !== undefined && place.isUncopied === 1 && !wasCopied) return "uncopied";
     objects?.place(place.shard, place.near);
     known.add(place.shard);
     return place.shard;
@@ -49,15 +48,20 @@ export function createPlacement({ store, shards, objects, isolate }: PlacementDe
       const isOne = shards === 1 && objects === undefined;
       if (isOne || tenant === "" || tenant.length > MAX_ID_CHARS) return 0;
       const beganAtMs = isolate.nowMs();
-      const ask = () => cache.get(tenant, nowMs + isolate.nowMs() - beganAtMs, () => find(tenant));
-      let found = await ask();
-      if (found === "uncopied") {
-        // Not by the cache: a tenant's object may fail without the database, which everybody asks.
+      let mustCopy = false;
+      const ask = (wasCopied: boolean) =>
+        cache.get(tenant, nowMs + isolate.nowMs() - beganAtMs, async () => {
+          const found = await find(tenant, wasCopied);
+          mustCopy = found === "uncopied";
+          return found === "uncopied" ? undefined : found;
+        });
+      let place = await ask(false);
+      if (mustCopy) {
+        // Not within `ask`: a tenant's object may fail without the database, which everybody asks.
         await objects?.copy(tenant);
-        found = await ask();
+        place = await ask(true);
       }
-      if (found === "uncopied") throw new StoreUnavailable("the object of the tenant has no copy of it");
-      const shard = found ?? 0;
+      const shard = place ?? 0;
       if (shard >= shards && (objects === undefined || !isTenantObject(shard)))
         throw new Error(`the files of a tenant are in shard ${shard}, which is not bound`);
       return shard;
