@@ -4,6 +4,8 @@ import { describeConsumer } from "../../src/events/operated/consumer-name.ts";
 import { DAY_MS, stopTheClock } from "../events/support/push/push-clock.ts";
 import { makePush } from "../events/support/push/test-push.ts";
 import { makePerson, tokenOf, type Person } from "../support/parties/operators.ts";
+import { directoryWith } from "../support/directory.ts";
+import { isolate } from "../support/isolate.ts";
 import { call, expectJson } from "../support/platform/call.ts";
 import { makeClient, type TestClient } from "../support/platform/clients.ts";
 import { OPERATOR, put } from "../support/platform/operator.ts";
@@ -516,6 +518,45 @@ describe("/admin/v1/push-subscriptions/{id}", () => {
       ["test", "POST"],
     ] as const)
       expect((await operator(`push-subscriptions/unknown/${path}`, method)).status).toBe(404);
+  });
+});
+
+describe("an operator's redelivery", () => {
+  afterEach(() => {
+    vi.useRealTimers();
+    vi.restoreAllMocks();
+  });
+
+  it("delivers nothing if its audit row cannot be written, so its repeat delivers once", async () => {
+    stopTheClock();
+    vi.spyOn(console, "error").mockImplementation(() => {});
+    const push = await makePush();
+    await push.answer({ status: 500 });
+    const ids = await push.put(["x", "y"]);
+    await push.drive(2 * DAY_MS);
+    await push.drive(2 * DAY_MS);
+    const at = `push-subscriptions/${push.id}`;
+    const dead = async () => (await expectJson(await operator(`${at}/deliveries?state=dead`), 200)).length;
+    expect(await dead()).toBe(2);
+    const DB = directoryWith({
+      prepare(sql) {
+        const made = env.DB.prepare(sql);
+        const bind = (...values: unknown[]) => {
+          const fails = values.some((value) => String(value).includes("redeliver push subscription"));
+          return fails ? { run: () => Promise.reject(new Error("D1 is away")) } : made.bind(...values);
+        };
+        return sql.includes("INTO audit") ? { bind } : made;
+      },
+    });
+    const failing = isolate({ DB });
+    const headers = { authorization: `Bearer ${await tokenFor(OPERATOR)}` };
+    for (const path of [`deliveries/${ids[0]}/redeliver`, "redeliver-dead"]) {
+      const answer = await failing.fetch(`/admin/v1/${at}/${path}`, { method: "POST", headers });
+      expect([answer.status >= 500, await dead()]).toEqual([true, 2]);
+      await answer.body?.cancel();
+    }
+    expect((await operator(`${at}/redeliver-dead`, "POST")).status).toBe(202);
+    expect(await dead()).toBe(0);
   });
 });
 

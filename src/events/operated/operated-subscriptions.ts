@@ -30,7 +30,12 @@ import {
   type WaitUntil,
 } from "../subscriptions/subscriptions.ts";
 
-/** Push subscriptions of all clients, for the operator service, which checks the caller's rights. */
+/**
+ * Push subscriptions of all clients, for the operator service, which checks the caller's rights.
+ *
+ * A redelivery is logged first: if its row were written after it and failed, the operator would repeat it, and the
+ * endpoint would get the events twice.
+ */
 export interface OperatedSubscriptions {
   find(id: string): Promise<PushRecord | undefined>;
   /** Lists by id; undefined if the cursor belongs to another list. */
@@ -88,19 +93,22 @@ export function operatedSubscriptions(ports: RequestPorts & SubscriptionPorts): 
       }),
     redeliver: (id, eventId, by, nowMs) =>
       on(id, nowMs, async (found) => {
-        const again = await redeliver(ports, found, eventId);
-        if (!again.ok) return again;
-        await store.noted(pushAudit(found.record, "redeliver", by, nowMs, `event ${eventId}`));
-        return ok(empty(202));
+        const report = await findDelivery(ports, found, eventId);
+        if (!report.ok) return report;
+        if (report.value.text === undefined) return err({ kind: "event_expired" });
+        const again = await redeliver(ports, found, eventId, () =>
+          store.noted(pushAudit(found.record, "redeliver", by, nowMs, `event ${eventId}`)),
+        );
+        return again.ok ? ok(empty(202)) : again;
       }),
     redeliverDead: (id, by, nowMs) =>
       on(id, nowMs, async (found) => {
-        const again = await redeliverDead(ports, found, OPERATED.redelivered);
-        if (!again.ok) return again;
-        const { redelivered } = again.value;
-        const reason = `dead letters: ${redelivered}`;
-        if (redelivered > 0) await store.noted(pushAudit(found.record, "redeliver", by, nowMs, reason));
-        return ok(json(202, again.value));
+        const { deadLetters } = await statusOf(ports, found);
+        const reason = `dead letters: ${Math.min(deadLetters ?? Infinity, OPERATED.redelivered)}`;
+        const again = await redeliverDead(ports, found, OPERATED.redelivered, async () => {
+          if (deadLetters !== 0) await store.noted(pushAudit(found.record, "redeliver", by, nowMs, reason));
+        });
+        return again.ok ? ok(json(202, again.value)) : again;
       }),
     troubled: () => troubledSubscriptions(ports),
     test: (id, tenant, by, nowMs) =>

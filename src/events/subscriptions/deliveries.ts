@@ -50,16 +50,21 @@ export async function findDelivery(
   return report === undefined ? err({ kind: "no_delivery" }) : ok(report);
 }
 
+/** Runs before a redelivery that is not refused for the subscription. If it fails, nothing is delivered. */
+type First = () => Promise<void>;
+
 /** Delivers an event again as if it had never been tried. */
 export async function redeliver(
   ports: SubscriptionPorts,
   found: FoundSubscription,
   eventId: string,
+  first: First = async () => {},
 ): Promise<Result<void, Failure>> {
   // A text that is not an event id was never delivered.
   if (positionOf(eventId) === undefined) return err({ kind: "no_delivery" });
   const refused = notActive(found);
   if (refused !== undefined) return err(refused);
+  await first();
   const outcome: RedeliverOutcome = await objectOf(ports, found).redeliver(eventId);
   switch (outcome) {
     case "again":
@@ -76,9 +81,12 @@ export async function redeliverDead(
   ports: SubscriptionPorts,
   found: FoundSubscription,
   limit: number,
+  first: First,
 ): Promise<Result<DeadAgain, Failure>> {
   const refused = notActive(found);
-  return refused === undefined ? ok(await objectOf(ports, found).redeliverDead(limit)) : err(refused);
+  if (refused !== undefined) return err(refused);
+  await first();
+  return ok(await objectOf(ports, found).redeliverDead(limit));
 }
 
 /** The failure if the subscription is not active, so that nothing can be delivered. */
