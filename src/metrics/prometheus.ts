@@ -1,4 +1,4 @@
-import { BOUNDS, METRICS, type Metric, type MetricName } from "../platform/ports/metrics.ts";
+import { BOUNDS, METERED_SERVICES, METRICS, type Metric, type MetricName } from "../platform/ports/metrics.ts";
 import { BUCKETS } from "./histogram.ts";
 import { parseSeriesName, seriesName, type Series } from "./model/counts.ts";
 import { LIMITS } from "./model/limits.ts";
@@ -14,6 +14,15 @@ const UNITS = {
   ms: { suffix: "_seconds", factor: 0.001 },
 } as const;
 
+/** Failures that alerts watch. They begin at 0, since a rate needs a value before the first failure. */
+const WATCHED = [
+  ["requests", "5xx"],
+  ["d1_failures", ""],
+] as const;
+const ZEROS: readonly [string, number][] = WATCHED.flatMap(([name, label]) =>
+  METERED_SERVICES.map((service): [string, number] => [seriesName(name, service, label), 0]),
+);
+
 /** `requests` → `plinth_requests_total` */
 export function prometheusName(name: MetricName): string | undefined {
   const { kind, unit } = METRICS[name] as Metric;
@@ -27,11 +36,12 @@ export function prometheusName(name: MetricName): string | undefined {
  */
 export function toPrometheus(totals: Series, minutes: Rows, nowMs: number): string {
   const lines: string[] = [];
+  const sums: Series = new Map([...ZEROS, ...totals]);
   for (const [name, metric] of Object.entries(METRICS) as [MetricName, Metric][]) {
     const shown = prometheusName(name);
     if (shown === undefined || metric.unit === "byte hours") continue;
     const { factor } = UNITS[metric.unit];
-    const values = metric.kind === "peak" ? lastPeaks(name, minutes, nowMs) : ofMetric(name, totals);
+    const values = metric.kind === "peak" ? lastPeaks(name, minutes, nowMs) : ofMetric(name, sums);
     const type = metric.kind === "peak" ? "gauge" : metric.kind;
     lines.push(`# HELP ${shown} ${escapeHelp(metric.help)}`, `# TYPE ${shown} ${type}`);
     if (metric.kind === "histogram") lines.push(...histogramLines(shown, name, values, factor));

@@ -15,4 +15,4 @@ export const [page = ""] = Object.values(
 /** The dashboard for Grafana. */
 export const [dashboard] = Object.values(
   (import.meta as unknown as Glob).glob("../../docs/operate/grafana.json", { import: "default", eager: true }),
-) as unknown as [{ panels: readonly { title: string; targets: readonly { expr: string }[] }[] }];
+) as unknown as [{ panels: readonly { title: string; description?: string; targets: readonly { expr: string }[] }[] }];

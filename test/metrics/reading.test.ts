@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from "vitest";
-import { BOUNDS, METRICS } from "../../src/platform/ports/metrics.ts";
+import { BOUNDS, METERED_SERVICES, METRICS } from "../../src/platform/ports/metrics.ts";
 import { quantile } from "../../src/metrics/histogram.ts";
 import { emptyTally, counting } from "../support/counting.ts";
 import { isolate, type Isolate } from "../support/isolate.ts";
@@ -223,6 +223,15 @@ describe("GET /admin/v1/metrics/prometheus", () => {
       if (type !== "gauge")
         for (const [key, value] of first.samples)
           if (key.startsWith(name)) expect(second.samples.get(key), key).toBeGreaterThanOrEqual(value);
+  });
+
+  it("has the failures that alerts watch before the first one, since a rate needs a value before it", async () => {
+    const response = await isolate().fetch("/admin/v1/metrics/prometheus", bearer(operator));
+    const { samples } = parse(await response.text());
+    for (const service of METERED_SERVICES) {
+      expect(samples.get(`plinth_requests_total{service="${service}",status="5xx"}`)).toBe(0);
+      expect(samples.get(`plinth_d1_failures_total{service="${service}"}`)).toBe(0);
+    }
   });
 
   it("is only for operators", async () => {

@@ -30,6 +30,12 @@ describe("docs/operate/grafana.json", () => {
     }
   });
 
+  it("counts by the hour where it says so", () => {
+    for (const { title, description = "", targets } of dashboard.panels)
+      for (const { expr } of targets)
+        expect([title, expr.includes("[1h]")]).toEqual([title, description.startsWith("In an hour")]);
+  });
+
   it("shows every metric", () => {
     const shown = new Set(queries.flatMap((query) => query.match(/plinth_\w+/g) ?? []));
     expect([...shown].toSorted()).toEqual([...labels.keys()].toSorted());
