@@ -1,4 +1,5 @@
 import { listServices } from "../../api/plinth.ts";
+import { OIDC_SCOPES } from "../../src/platform/model/oidc-scopes.ts";
 import { scopesOverlap } from "../../src/platform/model/scope-pattern.ts";
 import { allRows, type OperatorClient } from "../client/admin-client.ts";
 import type { Io } from "../terminal/io.ts";
@@ -18,8 +19,14 @@ export async function warnOfUnknownScopes(
   const services = await allRows((page) => listServices(page, client.opts)).catch(() => undefined);
   if (services === undefined) return;
   const offered = services.flatMap((service) => service.scopes);
-  for (const scope of scopes.filter((one) => !offered.some((known) => scopesOverlap(known, one))))
-    io.err(
-      `${io.paintErr.yellow("!")} No service has the scope ${clean(scope)}, so nobody gets it.${didYouMean(scope, offered)}\n`,
-    );
+  for (const scope of scopes.filter((one) => !offered.some((known) => scopesOverlap(known, one)))) {
+    const what = isForAnybody(scope)
+      ? `${clean(scope)} has no effect here: any request may ask for it.`
+      : `No service has the scope ${clean(scope)}, so nobody gets it.${didYouMean(scope, offered)}`;
+    io.err(`${io.paintErr.yellow("!")} ${what}\n`);
+  }
 }
+
+/** `openid` and the like, and the place of a token, such as `plat.tenant=demo`. */
+const isForAnybody = (scope: string): boolean =>
+  OIDC_SCOPES.includes(scope) || /^[^.]+\.(?:tenant=|org=|no_tenant$)/.test(scope);

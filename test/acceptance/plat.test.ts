@@ -416,6 +416,10 @@ describe("secrets", () => {
     const typo = await done("client set secret.app --add-scope shop.media_viw");
     expect(typo.err).toContain("No service has the scope shop.media_viw");
     expect(typo.err).toContain("Did you mean shop.media_view?");
+    const needless = await done("client set secret.app --add-scope openid --add-scope shop.tenant=demo");
+    for (const scope of ["openid", "shop.tenant=demo"])
+      expect(needless.err).toContain(`${scope} has no effect here: any request may ask for it.`);
+    expect(needless.err.match(/No service has/g)).toHaveLength(1);
     const tokenBy = (secret: string) =>
       token({ grant_type: "client_credentials", client_id: "secret.app", client_secret: secret });
     expect(await tokenBy(first)).toHaveProperty("access_token");
