@@ -1,5 +1,5 @@
 import { readJson } from "./answer.ts";
-import { errorFrom, noAnswer, PlinthError } from "./errors.ts";
+import { checkAddress, errorFrom, noAnswer, PlinthError } from "./errors.ts";
 import { backoffMs, wait } from "./wait.ts";
 
 /**
@@ -97,6 +97,9 @@ function fromClient(
   let fetching: Fetching | undefined;
 
   async function ask(): Promise<Kept | PlinthError> {
+    for (const [name, value] of Object.entries({ clientId, clientSecret }))
+      if (typeof value !== "string" || value === "")
+        throw new TypeError(`credentials.${name} is missing. Is its environment variable set?`);
     const body = new URLSearchParams({ grant_type: "client_credentials" });
     if (scopes.length > 0) body.set("scope", scopes.join(" "));
     const pair = [clientId, clientSecret].map(formEncode).join(":");
@@ -107,7 +110,10 @@ function fromClient(
       signal: AbortSignal.timeout(timeoutMs),
     })
       .then(readJson)
-      .catch((thrown: unknown) => noAnswer(thrown, `${tokenUrl} does not answer.`));
+      .catch((thrown: unknown) => {
+        checkAddress(tokenUrl);
+        return noAnswer(thrown, `${tokenUrl} does not answer.`);
+      });
     if (answer instanceof PlinthError) return answer;
     if (answer.status >= 300) return errorFrom(answer);
     return tokenIn(answer.body) ?? noAnswer(undefined, `${tokenUrl} gave no token.`);

@@ -103,6 +103,19 @@ export function errorFrom({ status, headers, text }: Answer): PlinthError {
   return new (classOf(status, fields.type))(fields);
 }
 
+/** Throws if no request can be sent to the address, for example because it lacks `https://`: repeating is no use. */
+export function checkAddress(address: string): void {
+  if (!isAddress(address)) throw new TypeError(`${address} is no address: url must begin with https:// or http://.`);
+}
+
+function isAddress(address: string): boolean {
+  try {
+    return /^https?:$/.test(new URL(address).protocol);
+  } catch {
+    return false;
+  }
+}
+
 export const noAnswer = (cause: unknown, message: string): UnavailableError =>
   new UnavailableError({ status: 0, type: "no_answer", message, cause });
 

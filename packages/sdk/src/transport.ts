@@ -1,6 +1,6 @@
 import { keepResponse, readJson, type Answer, type JsonAnswer } from "./answer.ts";
 import type { TokenSource } from "./credentials.ts";
-import { errorFrom, noAnswer, PlinthError } from "./errors.ts";
+import { checkAddress, errorFrom, noAnswer, PlinthError } from "./errors.ts";
 import { backoffMs, wait } from "./wait.ts";
 
 export interface TransportOptions {
@@ -160,6 +160,7 @@ const isPassing = ({ status }: PlinthError): boolean =>
   status === 0 || status === 502 || status === 503 || status === 504;
 
 function addressOf(url: string, path: string, query: Ask["query"] = {}): string {
+  checkAddress(url);
   const address = new URL(path.startsWith("/") ? `${url}${path}` : path);
   // Sends the token only to the platform, even if a link leads elsewhere.
   if (address.origin !== new URL(url).origin) throw new TypeError(`${address.origin} is not the platform.`);

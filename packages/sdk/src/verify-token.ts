@@ -1,4 +1,4 @@
-import { UnauthorizedError, UnavailableError } from "./errors.ts";
+import { checkAddress, UnauthorizedError, UnavailableError } from "./errors.ts";
 import { wait } from "./wait.ts";
 
 /** The caller of a request, from the claims of its token. */
@@ -50,6 +50,7 @@ export function createTokenVerifier({
   clockToleranceSec = 5,
 }: VerifierOptions): TokenVerifier {
   const issuer = `${url.replace(/\/$/, "")}/oauth2/v1`;
+  checkAddress(issuer);
   const audiences: Readonly<Record<string, string | undefined>> = {
     "at+jwt": new URL(issuer).origin,
     "service+jwt": service,

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, describe, expect, test, vi } from "vitest";
-import { createPlinth, UnavailableError, type Plinth } from "../../../packages/sdk/src/index.ts";
+import { createPlinth, createTokenVerifier, UnavailableError, type Plinth } from "../../../packages/sdk/src/index.ts";
 
 /** The SDK's tokens while the token endpoint fails in ways that a platform seldom shows. */
 type TokenAnswer = () => Response | Promise<Response>;
@@ -47,6 +47,30 @@ function later(ms: number): void {
 afterEach(() => {
   timeoutMs = 1_000;
   vi.restoreAllMocks();
+});
+
+describe("a mistake in the settings", () => {
+  test.each(["", undefined])("names a secret that is missing: %j", async (clientSecret) => {
+    const fetch = vi.fn<typeof globalThis.fetch>();
+    const credentials = { clientId: "a", clientSecret: clientSecret as string };
+    const own = createPlinth({ url: "https://platform.example", credentials, fetch });
+    await expect(own.token()).rejects.toThrow(/^credentials\.clientSecret is missing/);
+    expect(fetch).not.toHaveBeenCalled();
+  });
+
+  test.each(["127.0.0.1:8787", "localhost:8787", "platform.example"])(
+    "is an address without https: %s",
+    async (url) => {
+      const beganMs = performance.now();
+      const byClient = createPlinth({ url, credentials: { clientId: "a", clientSecret: "b" } });
+      const byPerson = createPlinth({ url, credentials: () => "token" });
+      const begins = /begin with https:\/\/ or http:\/\//;
+      await expect(byClient.token()).rejects.toThrow(begins);
+      await expect(byPerson.request("GET", "/pubsub/v1/topics")).rejects.toThrow(begins);
+      expect(() => createTokenVerifier({ url })).toThrow(begins);
+      expect(performance.now() - beganMs).toBeLessThan(200);
+    },
+  );
 });
 
 describe("a request of a token", () => {
