@@ -163,7 +163,7 @@ const code: SecondFactorView = {
 const setUp: SetUpView = {
   ...code,
   fault: undefined,
-  isNeeded: true,
+  account: undefined,
   asksPassword: false,
   secret: "GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ",
   uri: "otpauth://totp/accounts.example:ada?secret=GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ",
@@ -257,7 +257,7 @@ const kinds = {
   "account without passkeys": { view: { ...account, passkeys: undefined }, show: pages.account },
   "second factor to be set up": { view: setUp, show: pages.setUpSecondFactor },
   "second factor to be set up, after a wrong password": {
-    view: { ...setUp, status: 400, isNeeded: false, asksPassword: true, fault: "password" },
+    view: { ...setUp, status: 400, account: "/base/account", asksPassword: true, fault: "password" },
     show: pages.setUpSecondFactor,
   },
   "recovery codes": {

@@ -99,7 +99,7 @@ async function offerPage(
     hidden: { csrf: await csrfToken(deps, formKey(deps, call)), offer: sealed },
     user: user.email,
     clientName: "",
-    isNeeded: false,
+    account: accountAddress(call),
     asksPassword: credential?.passwordHash !== undefined,
     secret,
     uri,

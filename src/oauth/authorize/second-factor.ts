@@ -71,7 +71,7 @@ export async function promptSecondFactor(
     ...page,
     fault,
     hidden: { ...hidden, offer: shown.sealed },
-    isNeeded: true,
+    account: undefined,
     asksPassword: false,
     secret: shown.secret,
     uri: shown.uri,

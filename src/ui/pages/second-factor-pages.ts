@@ -68,13 +68,13 @@ const elsewhere = (asksCode: boolean, { needsScript }: Texts["passkeys"]): Marku
   asksCode ? undefined : html`<p>${needsScript}</p>`;
 
 export function setUpPage(view: SetUpView, texts: Texts): Page {
-  const { action, hidden, user, logoUri, isNeeded, asksPassword, secret, uri, fault } = view;
-  const { secondFactor, signIn, chooseTenant } = texts;
+  const { action, hidden, user, logoUri, account, asksPassword, secret, uri, fault } = view;
+  const { secondFactor, signIn, chooseTenant, passkeys } = texts;
   const isCode = fault === "wrong";
   const isPassword = fault === "password";
   const main = html`${logo(logoUri)}
     <h1>${secondFactor.setUpTitle}</h1>
-    <p>${isNeeded ? secondFactor.needed : secondFactor.wanted}</p>
+    <p>${account === undefined ? secondFactor.needed : secondFactor.wanted}</p>
     ${fault === undefined ? undefined : alert(secondFactor.faults[fault], !isCode && !isPassword)}
     <p>${secondFactor.scan}</p>
     ${qrCode(uri, secondFactor.picture)}
@@ -90,7 +90,8 @@ export function setUpPage(view: SetUpView, texts: Texts): Page {
       }
       ${codeField(secondFactor.firstCode, isCode, isCode)}
       <button class="submit" type="submit">${secondFactor.turnOn}</button>
-    </form>`;
+    </form>
+    ${account === undefined ? undefined : html`<p><a href="${account}">${passkeys.back}</a></p>`}`;
   const footer = html`<p>${fill(chooseTenant.user, { user: given(user) })}</p>`;
   const title = afterFault(fault, secondFactor.setUpTitle, signIn);
   return { title, main, footer };

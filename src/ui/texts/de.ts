@@ -175,7 +175,7 @@ export const de: Texts = {
     needed:
       "Hier reicht Ihr Passwort allein nicht aus. Richten Sie einmal eine Authenticator-App ein, um fortzufahren.",
     wanted:
-      "Von nun an braucht jeder, der sich als Sie anmeldet, auch einen Code Ihrer Authenticator-App. Anwendungen verlieren ihren Zugriff, bis Sie sich dort wieder anmelden.",
+      "Sobald sie eingeschaltet ist, braucht jeder, der sich als Sie anmeldet, auch einen Code Ihrer Authenticator-App, und Anwendungen verlieren ihren Zugriff, bis Sie sich dort wieder anmelden.",
     scan: "Scannen Sie das Bild mit einer Authenticator-App auf Ihrem Telefon.",
     picture: "Ein QR-Code mit dem Schlüssel, der darunter steht",
     typeKey: "Oder tippen Sie diesen Schlüssel in die App:",

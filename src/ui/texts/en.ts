@@ -167,7 +167,7 @@ export const en: Texts = {
     setUpTitle: "Set up two-step sign-in",
     needed: "Here, your password alone is not enough. Set up an authenticator app once to go on.",
     wanted:
-      "From now on, everybody who signs in as you needs a code of your authenticator app too. Applications lose their access until you sign in to them again.",
+      "Once it is on, everybody who signs in as you needs a code of your authenticator app too, and applications lose their access until you sign in to them again.",
     scan: "Scan the picture with an authenticator app on your phone.",
     picture: "A QR code with the key below",
     typeKey: "Or type this key into it:",

@@ -176,7 +176,7 @@ export const fr: Texts = {
     needed:
       "Ici, votre mot de passe ne suffit pas. Configurez une fois une application d’authentification pour continuer.",
     wanted:
-      "Désormais, toute personne qui se connecte à votre compte aura aussi besoin d’un code de votre application d’authentification. Les applications perdent leur accès jusqu’à ce que vous vous y reconnectiez.",
+      "Dès l’activation, toute personne qui se connecte à votre compte aura aussi besoin d’un code de votre application d’authentification, et les applications perdront leur accès jusqu’à ce que vous vous y reconnectiez.",
     scan: "Scannez l’image avec une application d’authentification sur votre téléphone.",
     picture: "Un code QR contenant la clé ci-dessous",
     typeKey: "Ou saisissez-y cette clé\u00a0:",

@@ -59,6 +59,9 @@ function oneTimeCodes(stage: () => Stage): void {
       const page = await atAccount(stage(), user);
       await page.getByRole("button", { name: "Set up two-step sign-in" }).click();
       await isShown(page, "Set up two-step sign-in");
+      await page.getByRole("link", { name: "Back to your account" }).click();
+      await isShown(page, "Your account");
+      await page.getByRole("button", { name: "Set up two-step sign-in" }).click();
       await page.getByRole("img", { name: "A QR code with the key below" }).waitFor();
       const app = await appOf(page);
       const turnOn = async (password: string, code: string): Promise<void> => {

@@ -29,8 +29,8 @@ export interface SecondFactorView extends RedirectingFormView {
 
 /** Shows a new secret as a QR code and as text, and asks for its first code. */
 export interface SetUpView extends Omit<SecondFactorView, "fault" | "asksCode" | "passkey"> {
-  /** True if the sign-in requires a second factor, false if the person chose to set one up. */
-  readonly isNeeded: boolean;
+  /** The address of the account page, if the person chose there to set one up. Undefined: the sign-in requires it. */
+  readonly account: string | undefined;
   readonly asksPassword: boolean;
   /** In base32. */
   readonly secret: string;
