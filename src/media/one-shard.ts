@@ -28,7 +28,7 @@ import { createOperatedStore } from "./operated/operated-store.ts";
 import { createFilterStore } from "./search/filter-store.ts";
 import { listFiles } from "./search/list.ts";
 import { createListingStore } from "./search/listing-store.ts";
-import { look } from "./shards/relocation.ts";
+import { look } from "./shards/look.ts";
 import { sweepMedia, sweepOrErase } from "./sweep.ts";
 import { createPinnedUploadStore, type PinnedUploadStore } from "./uploads/pinned-upload-store.ts";
 import { createPresignedUploads } from "./uploads/presigned-upload.ts";
@@ -148,8 +148,12 @@ function createUploads(
 /** True if a shard has the rendition, and may use its bytes. It may have moved with its tenant, and more than once. */
 async function isElsewhere({ where, dbs, clock }: SharedDeps, { fileId, nonce }: VariantJob): Promise<boolean> {
   if (where.isOne) return false;
-  const findIn = (shard: number) => createVariantStore(dbs.at(shard)).findJob(fileId, nonce);
-  const found = await look(where, fileId, clock.nowMs(), findIn, (row) => row === undefined);
+  const found = await look(where, {
+    fileId,
+    nowMs: clock.nowMs(),
+    run: (shard) => createVariantStore(dbs.at(shard)).findJob(fileId, nonce),
+    isMissing: (row) => row === undefined,
+  });
   return found?.state === "pending" || found?.state === "ready";
 }
 

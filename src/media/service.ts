@@ -82,7 +82,8 @@ import { createObjectsOfFiles } from "./shards/objects-of-files.ts";
 import { createMovedStore } from "./shards/moved-store.ts";
 import { createOwnerStore } from "./shards/owner-store.ts";
 import { createOwnerChanges, type OwnerChanges } from "./shards/owner-changes.ts";
-import { finishMoves, firstPlace, look } from "./shards/relocation.ts";
+import { look } from "./shards/look.ts";
+import { finishMoves, firstPlace } from "./shards/relocation.ts";
 import { consumeJobs } from "./variants/consumer.ts";
 
 export interface Media {
@@ -215,15 +216,19 @@ export function createMedia(deps: MediaDeps): Media {
       ...operated,
       list: (owner, call) => inHome(owner.tenant, (part) => part.operated.list(owner, call)),
       show: (fileId, owner, call) =>
-        look(where, fileId, call.nowMs, (shard) => parts.at(shard).operated.show(fileId, owner, call), isMissingFile),
-      ownerOf: (fileId) =>
-        look(
-          where,
+        look(where, {
           fileId,
-          clock.nowMs(),
-          (shard) => parts.at(shard).operated.ownerOf(fileId),
-          (owner) => owner === undefined,
-        ),
+          nowMs: call.nowMs,
+          run: (shard) => parts.at(shard).operated.show(fileId, owner, call),
+          isMissing: isMissingFile,
+        }),
+      ownerOf: (fileId) =>
+        look(where, {
+          fileId,
+          nowMs: clock.nowMs(),
+          run: (shard) => parts.at(shard).operated.ownerOf(fileId),
+          isMissing: (owner) => owner === undefined,
+        }),
       requesterOf: async (erasureId) => parts.at(await firstPlace(where, erasureId)).operated.requesterOf(erasureId),
       owners: (tenant) => inHome(tenant, (part) => part.operated.owners(tenant)),
       find: (text, tenants) => findInAll(finding, text, tenants),

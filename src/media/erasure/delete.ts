@@ -39,7 +39,7 @@ export const deleteFile = (deps: DeleteFileDeps, visibility: Visibility): Route 
     async handle({ principal, params: { fileId }, nowMs, publicBase, waitUntil }) {
       const request = { id: newErasureId(nowMs, deps.random, deps.shard), requestedAt: nowMs };
       const { clientName } = principal;
-      const erasure = await withCaller(deps, principal, visibility, fileId, nowMs, "change", async (caller) => {
+      const erasure = await withCaller(deps, { principal, visibility, fileId, nowMs }, "change", async (caller) => {
         const remove = () => deps.erasures.removeFile(request, fileId, caller, clientName);
         const removed = await withReport(deps, request, clientName, remove);
         return removed === undefined ? err({ kind: "no_file" }) : ok(removed);

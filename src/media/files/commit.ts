@@ -59,7 +59,7 @@ export async function commitAs(
 ): Promise<Result<void, MediaFailure>> {
   const { fileId, nowMs } = request;
   const left: Left = { pinnedEtags: new Set(), jobs: [] };
-  const committed = await withCaller(deps, principal, visibility, fileId, nowMs, "own", (caller) =>
+  const committed = await withCaller(deps, { principal, visibility, fileId, nowMs }, "own", (caller) =>
     commit(deps, caller, request, left),
   ).finally(() => waitUntil(deps.queue.send(left.jobs)));
   waitUntil(deps.uploads.clear(fileId, [...left.pinnedEtags]));

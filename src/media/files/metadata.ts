@@ -28,7 +28,7 @@ export const readMetadata = (deps: MetadataDeps, visibility: Visibility): Route 
     operation: "readMetadata",
     params,
     async handle({ principal, params: { fileId }, nowMs }) {
-      const metadata = await withCaller(deps, principal, visibility, fileId, nowMs, "read", async (caller) => {
+      const metadata = await withCaller(deps, { principal, visibility, fileId, nowMs }, "read", async (caller) => {
         const found = await deps.files.readMetadata(fileId, caller);
         return found === undefined ? err({ kind: "no_file" }) : ok(found);
       });
@@ -46,7 +46,7 @@ export const replaceMetadata = (deps: MetadataDeps, visibility: Visibility): Rou
     params,
     body: jsonObjectBody(LIMITS.metadataMaxBytes, false),
     async handle({ principal, params: { fileId }, body, nowMs }) {
-      const replaced = await withCaller(deps, principal, visibility, fileId, nowMs, "change", async (caller) => {
+      const replaced = await withCaller(deps, { principal, visibility, fileId, nowMs }, "change", async (caller) => {
         const file = await deps.files.findOwned(fileId, caller);
         if (file === undefined) return err({ kind: "no_file" });
         if (hasTooManyPairs(body)) return err({ kind: "too_many_attributes" });

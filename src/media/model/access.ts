@@ -50,7 +50,7 @@ export async function mayActForTenant(
 }
 
 /** A request for one file by its id. */
-interface Asked {
+export interface Asked {
   readonly principal: Principal;
   readonly visibility: Visibility;
   readonly fileId: string;
@@ -89,14 +89,10 @@ export type Use = "own" | "read" | "change";
  */
 export async function withCaller<T>(
   deps: AccessDeps,
-  principal: Principal,
-  visibility: Visibility,
-  fileId: string,
-  nowMs: number,
+  asked: Asked,
   use: Use,
   work: (caller: FileCaller) => Promise<Result<T, MediaFailure>>,
 ): Promise<Result<T, MediaFailure>> {
-  const asked = { principal, visibility, fileId, nowMs };
   const done = await workOnOwn(deps, asked, work);
   if (done.ok || done.error.kind !== "no_file" || use === "own") return done;
   const shared = await sharedCaller(deps, asked, use);

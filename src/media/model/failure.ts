@@ -49,7 +49,7 @@ export type MediaFailure =
   | { readonly kind: "precondition_failed" }
   | { readonly kind: "range_not_satisfiable"; readonly sizeBytes: number };
 
-/** The answer of a shard that does not have the file. Another one may have it (shards/relocation.ts). */
+/** The answer of a shard that does not have the file. Another one may have it (shards/look.ts). */
 interface MissingFile extends Problem {
   readonly isMissingFile: true;
 }

@@ -8,7 +8,8 @@ import { isMissingFile, toProblem } from "../model/failure.ts";
 import { isFileId } from "../model/file.ts";
 import type { ClientObjects } from "./client-objects.ts";
 import { atHome } from "./at-home.ts";
-import { bringTo, firstPlace, giveBack, look, type RelocationDeps } from "./relocation.ts";
+import { look } from "./look.ts";
+import { bringTo, firstPlace, giveBack, type RelocationDeps } from "./relocation.ts";
 
 /**
  * Sends each request to the shard with its files. Each shard has the same routes over its own database, and knows no
@@ -47,7 +48,7 @@ const byTenant: Way = (deps, { query, principal, nowMs }, run) =>
 const byFile: Way = async (deps, { params: { fileId = "" }, nowMs, principal }, run) =>
   // No shard has noted a move of a text that is no id.
   isFileId(fileId)
-    ? look(deps, fileId, nowMs, run, isMissingFile, undefined, clientOf(principal))
+    ? look(deps, { fileId, nowMs, run, isMissing: isMissingFile, client: clientOf(principal) })
     : run(await firstPlace(deps, fileId));
 
 const byErasure: Way = async (deps, { params }, run) => run(await firstPlace(deps, params.erasureId ?? ""));
@@ -84,6 +85,7 @@ const bringing: Way = async (deps, call, run, { path }) => {
   const fileId = params.fileId ?? "";
   const tenant = query?.tenant ?? principal.tenant;
   const visibility = path.startsWith("/public/") ? "public" : "private";
+  const asked = { principal, visibility, fileId, nowMs } as const;
   // As the commit itself would answer in any shard.
   if (!(await mayActForTenant(deps, principal, tenant, nowMs))) return toProblem({ kind: "foreign_tenant" });
   let failure: unknown;
@@ -92,7 +94,7 @@ const bringing: Way = async (deps, call, run, { path }) => {
     let origin: number | undefined;
     const bring = async (from: number): Promise<readonly number[]> => {
       if (brought > 0 && from !== home) await scheduler.wait(PAUSE_MS * 2 ** (brought - 1));
-      const way = await bringTo(deps, principal, visibility, fileId, home, from, nowMs);
+      const way = await bringTo(deps, asked, home, from);
       if (way.length > 1 && way.at(-1) === home) {
         brought++;
         origin ??= way.at(-2);
@@ -106,15 +108,13 @@ const bringing: Way = async (deps, call, run, { path }) => {
         : toProblem({ kind: "no_file" });
     // If this fails, the file is pending where it is, and the next commit finds it. What was committed stays.
     const back = async (): Promise<void> => {
-      if (origin !== undefined)
-        await giveBack(deps, principal, visibility, fileId, home, origin, nowMs).catch(() => undefined);
+      if (origin !== undefined) await giveBack(deps, asked, home, origin).catch(() => undefined);
     };
-    const answer = await look(deps, fileId, nowMs, runAt, isMissingFile, bring, clientOf(principal)).catch(
-      async (thrown: unknown) => {
-        await back();
-        throw (failure = thrown);
-      },
-    );
+    const search = { fileId, nowMs, run: runAt, isMissing: isMissingFile, bring, client: clientOf(principal) };
+    const answer = await look(deps, search).catch(async (thrown: unknown) => {
+      await back();
+      throw (failure = thrown);
+    });
     if (isProblem(answer)) await back();
     // A deletion that failed in the old shard may have happened, so nobody can say that there was no file.
     if (failure !== undefined && isMissingFile(answer)) throw failure;

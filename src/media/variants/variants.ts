@@ -39,7 +39,7 @@ export const listVariants = (deps: VariantsDeps, visibility: Visibility): Route 
     operation: "listVariants",
     params,
     async handle({ principal, params: { fileId }, publicBase, nowMs }) {
-      const list = await withCaller(deps, principal, visibility, fileId, nowMs, "read", async (caller) =>
+      const list = await withCaller(deps, { principal, visibility, fileId, nowMs }, "read", async (caller) =>
         orNoFile(await deps.variants.list(fileId, caller)),
       );
       if (!list.ok) return toProblem(list.error);
@@ -59,13 +59,13 @@ export const createVariants = (deps: VariantsDeps, visibility: Visibility): Rout
     params,
     query,
     async handle(call) {
-      const { nowMs, publicBase } = call;
+      const { principal, nowMs, publicBase } = call;
       const { fileId } = call.params;
       const named = namedVariants(call.query);
       if (!named.ok) return toProblem(named.error);
       if (named.value.length === 0) return toProblem({ kind: "no_variant_named" });
       const wanted = named.value.map((name) => ({ ...name, nonce: randomId(deps.random) }));
-      const adding = await withCaller(deps, call.principal, visibility, fileId, nowMs, "change", async (caller) => {
+      const adding = await withCaller(deps, { principal, visibility, fileId, nowMs }, "change", async (caller) => {
         const before = await deps.variants.list(fileId, caller);
         if (before === undefined) return err({ kind: "no_file" });
         if (!isMasterType(before.contentType))
@@ -102,7 +102,7 @@ export const deleteVariants = (deps: VariantsDeps, visibility: Visibility): Rout
       if (!named.ok) return toProblem(named.error);
       const which = named.value.length === 0 ? "all" : named.value;
       const { principal, nowMs } = call;
-      const removal = await withCaller(deps, principal, visibility, fileId, nowMs, "change", async (caller) => {
+      const removal = await withCaller(deps, { principal, visibility, fileId, nowMs }, "change", async (caller) => {
         const { removed, sent } = await deps.variants.remove(fileId, caller, which, nowMs);
         call.waitUntil(deps.queue.send(sent));
         return orNoFile(removed);
