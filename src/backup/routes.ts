@@ -1,6 +1,5 @@
 import * as z from "zod/mini";
-import { noSuch, problem, type Problem } from "../http/errors/errors.ts";
-import type { DetailType } from "../http/errors/detail-types.ts";
+import { conflict, noSuch, problem, type Problem } from "../http/errors/errors.ts";
 import { pageOf, type RowRange, invalidCursor, pageLinks } from "../http/input/paging.ts";
 import { defineRoute, json, optionalJsonBody, type Answer, type Call, type Route } from "../http/route.ts";
 import { matching } from "../http/input/validate.ts";
@@ -41,7 +40,11 @@ export function backupRoutes(
     const { started, job: text } = await job().start(JSON.stringify(asked));
     const record = JSON.parse(text) as JobRecord;
     if (!started)
-      return conflict("job_under_way", `A job runs: ${record.kind} of ${record.backup}. Wait for it, or cancel it.`);
+      return conflict(
+        "job_under_way",
+        "",
+        `A job runs: ${record.kind} of ${record.backup}. Wait for it, or cancel it.`,
+      );
     // A backup and a move each store their beginning, and only then look for the other. So they never both continue.
     const meanwhile = await moving();
     if (meanwhile !== undefined) {
@@ -60,6 +63,7 @@ export function backupRoutes(
   const tenantMoves = ({ tenant, state }: MovingTenant) =>
     conflict(
       "tenant_moves",
+      "",
       `Tenant ${tenant} moves to another shard (${state}). Start the backup when the state of the move is done.`,
     );
   const toJob = (record: JobRecord) => {
@@ -144,7 +148,7 @@ export function backupRoutes(
         known(call.params.id, async ({ bytes }) =>
           deps.isMaintained
             ? begin(call, "restore", call.params.id, { ...NO_OPTIONS, bytes })
-            : conflict("maintenance_off", "A restore needs MAINTENANCE to be on, so that nobody else writes."),
+            : conflict("maintenance_off", "", "A restore needs MAINTENANCE to be on, so that nobody else writes."),
         ),
     }),
     defineRoute({
@@ -180,9 +184,6 @@ const unbound = (): Problem => {
     "This deployment has no bucket for backups. Bind an R2 bucket as BACKUP (docs/operate/backup-and-restore.md).";
   return problem("business_error", message, { details: [{ type: "backup_unbound", field: "", message }] });
 };
-
-const conflict = (type: DetailType, message: string): Problem =>
-  problem("conflict_resource", message, { details: [{ type, field: "", message }] });
 
 /** The address of the job, made from the address of the request that began it. */
 function addressOf(url: URL): string {

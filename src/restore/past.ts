@@ -1,6 +1,5 @@
 import * as z from "zod/mini";
-import type { DetailType } from "../http/errors/detail-types.ts";
-import { problem, type Problem } from "../http/errors/errors.ts";
+import { conflict, type Problem } from "../http/errors/errors.ts";
 import { json, type Answer } from "../http/route.ts";
 import { matching } from "../http/input/validate.ts";
 import { actorOf, type AuditTrail } from "../platform/ports/audit.ts";
@@ -18,9 +17,9 @@ export const restoreTo = z.union([
 ]);
 
 export const maintenanceOff = (why: string): Problem =>
-  conflict("maintenance_off", `The platform is not in maintenance: ${why}.`);
+  conflict("maintenance_off", "", `The platform is not in maintenance: ${why}.`);
 
-export const noPast = (why: string): Problem => conflict("no_past", `The object cannot be restored: ${why}`);
+export const noPast = (why: string): Problem => conflict("no_past", "", `The object cannot be restored: ${why}`);
 
 /** Answers an operator's restore of an object, and writes its row of the audit log. */
 export async function answerAudited(
@@ -33,6 +32,3 @@ export async function answerAudited(
   await audit.statement("always", record).run();
   return json(200, answer);
 }
-
-const conflict = (type: DetailType, message: string): Problem =>
-  problem("conflict_resource", message, { details: [{ type, field: "", message }] });

@@ -11,7 +11,7 @@
  * Only operators may do this. Each operation may be repeated.
  */
 import * as z from "zod/mini";
-import { problem } from "../http/errors/errors.ts";
+import { conflict, invalid } from "../http/errors/errors.ts";
 import type { Principal } from "../http/callers/auth.ts";
 import { defineRoute, json, jsonBody, type Call, type Route } from "../http/route.ts";
 import { actorOf, type AuditTrail } from "../platform/ports/audit.ts";
@@ -105,13 +105,7 @@ export function createRestore(deps: RestoreDeps): Restore {
 
 const toJson = ({ restoredTo, markedAt, held }: RestorePoint) => ({ restoredTo, markedAt, holds: held === 1 });
 
-const inFuture = () => {
-  const message = "restoredTo must be a time in the past, in milliseconds since 1970.";
-  return problem("validation_violation", message, {
-    details: [{ type: "invalid_field", field: "restoredTo", message }],
-  });
-};
-const notRestored = () => {
-  const message = "The database was never restored. Say so first: PUT /restore-point.";
-  return problem("conflict_resource", message, { details: [{ type: "never_restored", field: "", message }] });
-};
+const inFuture = () =>
+  invalid("invalid_field", "restoredTo", "restoredTo must be a time in the past, in milliseconds since 1970.");
+const notRestored = () =>
+  conflict("never_restored", "", "The database was never restored. Say so first: PUT /restore-point.");

@@ -1,6 +1,5 @@
 import * as z from "zod/mini";
-import { invalid, noSuch, problem } from "../../http/errors/errors.ts";
-import type { DetailType } from "../../http/errors/detail-types.ts";
+import { conflict, invalid, noSuch } from "../../http/errors/errors.ts";
 import { defineRoute, json, jsonBody, type Route } from "../../http/route.ts";
 import { actorOf, type AuditTrail } from "../../platform/ports/audit.ts";
 import { LOCATION_HINTS, MOST_SHARDS, type LocationHint } from "../../platform/storage/object-shards.ts";
@@ -105,17 +104,19 @@ export const shardRoutes = (
         case "crowded":
           return conflict(
             "crowded",
+            "",
             `From the shard of ${id}, and from shards whose tenants moved there, as many tenants with files have moved to objects of their own as may. Move ${id} to a shard of its own.`,
           );
         case "there_already":
-          return conflict("already_there", `The files of ${id} are in ${where}.`);
+          return conflict("already_there", "", `The files of ${id} are in ${where}.`);
         case "backup":
-          return conflict("job_under_way", "A backup or restore runs. Move the tenant when it is done.");
+          return conflict("job_under_way", "", "A backup or restore runs. Move the tenant when it is done.");
         case "under_way":
           // The request may be a repeat, because its answer was lost.
           if (begun.isAsked) return json(202, toJson(begun.move));
           return conflict(
             "move_under_way",
+            "",
             `The tenant moves to ${nameOf(begun.move.to)} (${begun.move.state}). Wait until its state is done: old rows go ten minutes after the switch.`,
           );
         case "begun":
@@ -148,6 +149,3 @@ const toJson = ({ tenant, from, to, state, files, begunAt, doneAt }: TenantMove)
 });
 
 const nameOf = (shard: number): string => (isTenantObject(shard) ? "an object of its own" : `shard ${shard}`);
-
-const conflict = (type: DetailType, message: string) =>
-  problem("conflict_resource", message, { details: [{ type, field: "", message }] });

@@ -1,6 +1,5 @@
 import { scopeRefusal } from "../../http/callers/auth.ts";
-import type { DetailType } from "../../http/errors/detail-types.ts";
-import { notFound, problem, type Problem } from "../../http/errors/errors.ts";
+import { conflict, invalid, notFound, problem, type Problem } from "../../http/errors/errors.ts";
 import type { Names } from "../../platform/model/names.ts";
 
 /** All failures of operations on topics. */
@@ -69,7 +68,7 @@ export function toProblem(failure: Failure, names: Names): Problem {
       return problem("topic_not_locked", message, { details: [{ type: failure.why, field: "token", message }] });
     }
     case "not_in_batch":
-      return refusedField("invalid_field", "commitThrough", "commitThrough must be the id of an event in the batch.");
+      return invalid("invalid_field", "commitThrough", "commitThrough must be the id of an event in the batch.");
     case "too_many_topics":
       return conflict("too_many_topics", "", `A client has at most ${failure.ofClient} topics.`);
     case "no_subscription":
@@ -99,7 +98,7 @@ export function toProblem(failure: Failure, names: Names): Problem {
           "at once.",
       );
     case "password_missing":
-      return refusedField(
+      return invalid(
         "missing_field",
         "pushConfig.basicAuth.password",
         "The new endpoint has another origin (scheme, host or port). Send its password: the stored password " +
@@ -135,9 +134,9 @@ export function toProblem(failure: Failure, names: Names): Problem {
       });
     }
     case "too_many_events":
-      return refusedField("invalid_field", "", `Send 1 to ${failure.maxEvents} events a request.`);
+      return invalid("invalid_field", "", `Send 1 to ${failure.maxEvents} events a request.`);
     case "consumer_malformed":
-      return refusedField(
+      return invalid(
         "invalid_header",
         "Consumer",
         "Consumer must be 1 to 64 letters, digits, dots, hyphens or underscores, a letter or digit first.",
@@ -149,7 +148,7 @@ export function toProblem(failure: Failure, names: Names): Problem {
         `You have ${failure.most} named consumers on this topic. Remove one that you do not need any more.`,
       );
     case "key_malformed":
-      return refusedField(
+      return invalid(
         "invalid_header",
         "Idempotency-Key",
         `Idempotency-Key must be 1 to ${failure.maxChars} visible ASCII characters.`,
@@ -176,9 +175,3 @@ const NOT_LOCKED = {
 } as const satisfies Record<NotLocked, string>;
 
 const retryAfter = (waitMs: number) => ({ "retry-after": String(Math.max(1, Math.ceil(waitMs / 1000))) });
-
-const conflict = (type: DetailType, field: string, message: string): Problem =>
-  problem("conflict_resource", message, { details: [{ type, field, message }] });
-
-const refusedField = (type: DetailType, field: string, message: string): Problem =>
-  problem("validation_violation", message, { details: [{ type, field, message }] });

@@ -101,6 +101,10 @@ export const isProblem = (value: object): value is Problem => "problem" in value
 export const invalid = (type: DetailType, field: string, message: string): Problem =>
   problem("validation_violation", message, { details: [{ type, field, message }] });
 
+/** One state that is in the way: 409 `conflict_resource`. */
+export const conflict = (type: DetailType, field: string, message: string): Problem =>
+  problem("conflict_resource", message, { details: [{ type, field, message }] });
+
 export const notFound = (what: string): Problem =>
   problem("element_resource_non_existing", `There is no such ${what}, or it is not yours.`);
 

@@ -1,5 +1,5 @@
 import type { DetailType } from "../../http/errors/detail-types.ts";
-import { invalid, isProblem, notFound, problem, type Problem } from "../../http/errors/errors.ts";
+import { conflict, invalid, isProblem, notFound, problem, type Problem } from "../../http/errors/errors.ts";
 import { LIMITS } from "./limits.ts";
 import type { DigestHeader } from "./upload-digest.ts";
 
@@ -152,20 +152,23 @@ export function toProblem(failure: MediaFailure): Problem {
     case "upload_changed":
       return conflict(
         "upload_changed",
+        "",
         "The file was uploaded again during the commit. Commit when the uploads have ended.",
       );
     case "upload_replaced":
       return conflict(
         "upload_changed",
+        "",
         "Another upload to this link ran at the same time and took the place of this one. Commit when it has ended. If the file is not uploaded then, upload it again with the same link.",
       );
     case "already_uploaded":
-      return conflict("already_uploaded", "The file was uploaded already. Files cannot be changed.");
+      return conflict("already_uploaded", "", "The file was uploaded already. Files cannot be changed.");
     case "file_not_uploaded":
-      return conflict("file_not_uploaded", "The file was not uploaded yet. Upload it to its uploadLink first.");
+      return conflict("file_not_uploaded", "", "The file was not uploaded yet. Upload it to its uploadLink first.");
     case "already_committed":
       return conflict(
         "already_committed",
+        "",
         "The file was committed already, with another body or tenant. To repeat a commit, send exactly the same body.",
       );
     case "unsupported_content_type":
@@ -213,9 +216,6 @@ const TOO_BROAD = {
   deletion:
     "The query matches too many files for one deletion. Nothing was deleted. Add a term and delete them in parts.",
 } as const;
-
-const conflict = (type: DetailType, message: string): Problem =>
-  problem("conflict_resource", message, { details: [{ type, message }] });
 
 const businessError = (type: DetailType, message: string): Problem =>
   problem("business_error", message, { details: [{ type, message }] });

@@ -1,6 +1,5 @@
 import * as z from "zod/mini";
-import type { DetailType } from "../../../http/errors/detail-types.ts";
-import { noSuch, problem } from "../../../http/errors/errors.ts";
+import { conflict, noSuch } from "../../../http/errors/errors.ts";
 import { pageOf, invalidCursor, pageLinks, type Paging } from "../../../http/input/paging.ts";
 import { defineRoute, json, type Route } from "../../../http/route.ts";
 import type { Result } from "../../../platform/model/result.ts";
@@ -86,7 +85,8 @@ export const mediaConsistencyRoutes = (consistency: MediaConsistency): readonly 
     operation: "startComparison",
     handle: async ({ url, principal, requestId, nowMs }) => {
       const started = await consistency.start({ actor: actorOf(principal), requestId, nowMs });
-      if (!started.ok) return conflict("repair_under_way", "A repair is running. Start a comparison when it is done.");
+      if (!started.ok)
+        return conflict("repair_under_way", "", "A repair is running. Start a comparison when it is done.");
       return json(202, toReport(started.value), { location: addressOf(url, COLLECTION, started.value.id) });
     },
   }),
@@ -128,17 +128,15 @@ export const mediaConsistencyRoutes = (consistency: MediaConsistency): readonly 
         case "running":
           return conflict(
             "comparison_running",
+            "",
             "The comparison is still running. Wait until the state of its report is done.",
           );
         case "other_run":
-          return conflict("other_run_under_way", "Another comparison or repair is running.");
+          return conflict("other_run_under_way", "", "Another comparison or repair is running.");
       }
     },
   }),
 ];
-
-const conflict = (type: DetailType, message: string) =>
-  problem("conflict_resource", message, { details: [{ type, field: "", message }] });
 
 /** Returns the address of a run, from the address of a request whose path ends in `path`. */
 function addressOf(url: URL, path: string, id: string): string {

@@ -1,5 +1,5 @@
 import * as z from "zod/mini";
-import { noSuch, problem } from "../../../http/errors/errors.ts";
+import { conflict, noSuch } from "../../../http/errors/errors.ts";
 import { defineRoute, json, type Route } from "../../../http/route.ts";
 import { sha256Hex } from "../../../platform/secrets/hash.ts";
 import { randomSecret, type Random } from "../../../platform/runtime/random.ts";
@@ -73,7 +73,9 @@ export const clientSecretRoute = (deps: Deps): Route =>
     },
   });
 
-const publicClient = (clientId: string) => {
-  const message = `The client ${clientId} has no secret: it is not confidential, or signs with private keys. A PUT that changes that shows its first one.`;
-  return problem("conflict_resource", message, { details: [{ type: "not_confidential", field: "", message }] });
-};
+const publicClient = (clientId: string) =>
+  conflict(
+    "not_confidential",
+    "",
+    `The client ${clientId} has no secret: it is not confidential, or signs with private keys. A PUT that changes that shows its first one.`,
+  );
