@@ -6,6 +6,7 @@ import { invalid, problem, type Problem } from "./errors/errors.ts";
 import { readPaging } from "./input/paging.ts";
 import type { Call, JsonOrBytes, Route } from "./route.ts";
 import { validate } from "./input/validate.ts";
+import { isObject } from "../platform/text/json.ts";
 
 type AnyCall = Call<unknown, unknown, unknown, Principal | undefined>;
 
@@ -95,8 +96,6 @@ async function readJsonOrBytes(
   const value = validate("body", schema, read.value.value);
   return value.ok ? ok({ kind: "json", value: value.value }) : value;
 }
-
-const isObject = (value: unknown): boolean => typeof value === "object" && value !== null && !Array.isArray(value);
 
 /** True if a range of `Accept` covers JSON; a range with `q=0` does not. */
 function acceptsJson(accept: string | null): boolean {

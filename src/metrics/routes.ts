@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
 import { invalid } from "../http/errors/errors.ts";
 import { defineRoute, json, type Route } from "../http/route.ts";
-import { matching } from "../http/input/validate.ts";
+import { matching, timeMs } from "../http/input/validate.ts";
 import { METERED_SERVICES, METRICS, type MetricName } from "../platform/ports/metrics.ts";
 import { PATTERNS } from "../platform/model/names.ts";
 import { LIMITS, startOf, STEP_NAMES, STEPS, type Step } from "./model/limits.ts";
@@ -10,11 +10,6 @@ import type { MetricsReader } from "./reader.ts";
 import { seriesOf } from "./series.ts";
 import { createStoredNow, type StoredNowDeps } from "./stored-now.ts";
 
-/** A time in milliseconds since 1970. */
-const timeMs = z.pipe(
-  z.string().check(z.regex(/^\d{1,15}$/, "must be a time in milliseconds since 1970")),
-  z.transform(Number),
-);
 const NAMES = Object.keys(METRICS) as MetricName[];
 const metricNames = z.pipe(
   z

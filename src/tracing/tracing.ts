@@ -20,7 +20,7 @@ import { AlwaysOnSampler, TracerProvider, type ReadableSpan } from "@opentelemet
 import type { Clock } from "../platform/runtime/clock.ts";
 import { toHex } from "../platform/text/encoding.ts";
 import { describeError, type Log } from "../platform/runtime/log.ts";
-import type { Random } from "../platform/runtime/random.ts";
+import { chance, type Random } from "../platform/runtime/random.ts";
 import {
   noSpan,
   noTracing,
@@ -108,7 +108,7 @@ export function createTracing(deps: TracingDeps): Tracing {
 
   return {
     async root({ name, kind, parent, cause, isSampled = false, waitUntil }, work) {
-      if (!isSampled && share(random) >= sample) return work(noSpan);
+      if (!isSampled && chance(random) >= sample) return work(noSpan);
       const context = contextOf(parent === undefined ? {} : passedOn(parent));
       const linked = trace.getSpanContext(contextOf(cause === undefined ? {} : { traceparent: cause }));
       const links = linked === undefined ? [] : [{ context: linked }];
@@ -154,9 +154,6 @@ const given = (attributes: Attributes): Record<string, string | number | boolean
   Object.fromEntries(
     Object.entries(attributes).filter((entry): entry is [string, string | number | boolean] => entry[1] !== undefined),
   );
-
-/** A random number in [0, 1). */
-const share = (random: Random): number => new DataView(random.bytes(4).buffer).getUint32(0) / 2 ** 32;
 
 /**
  * Sends spans; never throws. A request that is sending also sends spans that wait, so no other request waits for them.

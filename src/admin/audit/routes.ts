@@ -5,12 +5,8 @@ import { defineRoute, json, type Route } from "../../http/route.ts";
 import { sanitizeForLog } from "../../platform/text/text.ts";
 import { createAuditStore, TEXT_CHARS, toJson, WALK_ROWS } from "./audit-store.ts";
 import type { AuditCopies, AuditCopy } from "./copies.ts";
+import { timeMs } from "../../http/input/validate.ts";
 
-/** A time in milliseconds since 1970. */
-const timeMs = z.pipe(
-  z.string().check(z.regex(/^\d{1,15}$/, "must be a time in milliseconds since 1970")),
-  z.transform(Number),
-);
 /** Sanitized as the texts of rows are, so that they match. */
 const textFilter = (maxChars: number) =>
   z.pipe(

@@ -4,13 +4,14 @@ import { isSilent, pausedUntilMs, windowSize, withoutPause } from "../../platfor
 import { healthAfter, healthAfterChange, onSchedule } from "./endpoint-health.ts";
 import { attempt, type Message } from "./request.ts";
 import { judge, type EndpointResponse } from "../../platform/delivery/response.ts";
-import { afterAttempt, chance } from "../../platform/delivery/retry-schedule.ts";
+import { afterAttempt } from "../../platform/delivery/retry-schedule.ts";
 import type { Attempt, PushPorts } from "./types.ts";
 import type { Deliveries } from "./deliveries.ts";
 import type { PushEligibility } from "./eligibility.ts";
 import type { PushHandshake } from "./handshake.ts";
 import type { PushIngest } from "./ingest.ts";
 import type { PushState } from "./state.ts";
+import { chance } from "../../platform/runtime/random.ts";
 
 export interface DispatcherParts extends PushParts {
   readonly ports: PushPorts;

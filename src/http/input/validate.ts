@@ -80,6 +80,12 @@ export const booleanText = z.pipe(
   z.transform((text) => text === "true"),
 );
 
+/** A time in milliseconds since 1970. */
+export const timeMs = z.pipe(
+  z.string().check(z.regex(/^\d{1,15}$/, "must be a time in milliseconds since 1970")),
+  z.transform(Number),
+);
+
 /** A text of at most `max` characters, at least one. */
 export const text = (max: number) => z.string().check(z.minLength(1), z.maxLength(max));
 

@@ -1,4 +1,5 @@
 import { err, ok, type Result } from "../../platform/model/result.ts";
+import { isObject } from "../../platform/text/json.ts";
 
 /**
  * The parameters `claims` (OIDC Core 5.5) and `acr_values`: single claims in place of scopes, and how the user has to
@@ -57,12 +58,12 @@ export function parseClaims(
   if (parsed === undefined || !isRequest(userinfo) || !isRequest(idToken))
     return refuse("claims must be an object with userinfo and id_token, whose claims are null or objects.");
   // A request for one user must fail for any other (3.1.2.2). Only `id_token_hint` is supported for that.
-  if ([userinfo, idToken].some(({ sub }) => isMembers(sub) && ("value" in sub || "values" in sub)))
+  if ([userinfo, idToken].some(({ sub }) => isObject(sub) && ("value" in sub || "values" in sub)))
     return refuse("claims cannot ask for a value of sub: send id_token_hint.");
   const names = [...Object.keys(userinfo), ...Object.keys(idToken)];
   const scopes = names.flatMap((name) => (Object.hasOwn(SCOPE_OF, name) ? (SCOPE_OF[name] ?? []) : []));
   if (!Object.hasOwn(idToken, "acr")) return ok({ scopes, acr: asked });
-  const { essential, value, values } = isMembers(idToken["acr"]) ? idToken["acr"] : ({} as Members);
+  const { essential, value, values } = isObject(idToken["acr"]) ? idToken["acr"] : ({} as Members);
   const named = Array.isArray(values) ? values : value === undefined ? undefined : [value];
   const acr = { essential: essential === true, kinds: named === undefined ? ACR_VALUES : known(named) };
   return acr.essential && acr.kinds.length === 0
@@ -73,16 +74,13 @@ export function parseClaims(
 const known = (kinds: readonly unknown[]): readonly string[] =>
   kinds.filter((kind) => typeof kind === "string").filter((kind) => ACR_VALUES.includes(kind));
 
-const isMembers = (value: unknown): value is Members =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
-
 const isRequest = (value: unknown): value is Members =>
-  isMembers(value) && Object.values(value).every((claim) => claim === null || isMembers(claim));
+  isObject(value) && Object.values(value).every((claim) => claim === null || isObject(claim));
 
 function parseJson(text: string): Members | undefined {
   try {
     const parsed: unknown = JSON.parse(text);
-    return isMembers(parsed) ? parsed : undefined;
+    return isObject(parsed) ? parsed : undefined;
   } catch {
     return undefined;
   }

@@ -1,6 +1,6 @@
 import { Attempts } from "./attempts.ts";
 import type { Clock } from "../runtime/clock.ts";
-import type { Random } from "../runtime/random.ts";
+import { chance, type Random } from "../runtime/random.ts";
 
 /** Time, randomness and lifetime of an isolate, for work that one request starts and others use. */
 export interface Isolate extends Clock {
@@ -19,7 +19,7 @@ export interface Isolate extends Clock {
 export const createIsolate = (clock: Clock, random: Random, waitUntil: (work: Promise<unknown>) => void): Isolate =>
   withDatabase({
     nowMs: () => clock.nowMs(),
-    chance: () => new DataView(random.bytes(4).buffer).getUint32(0) / 2 ** 32,
+    chance: () => chance(random),
     pause: (ms) => scheduler.wait(ms),
     after(ms, run) {
       const timer = setTimeout(run, ms);

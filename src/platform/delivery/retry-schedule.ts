@@ -1,4 +1,3 @@
-import type { Random } from "../runtime/random.ts";
 import { ENDPOINT } from "./limits.ts";
 import type { Verdict } from "./response.ts";
 
@@ -41,6 +40,3 @@ export function afterAttempt(
   const dueAtMs = nowMs + Math.round(waitMs * (1 + ENDPOINT.jitter * chance));
   return { state: "pending", dueAtMs: Math.max(dueAtMs, namedMs), step: isStep ? step + 1 : step };
 }
-
-/** A random number in [0, 1). */
-export const chance = (random: Random): number => new DataView(random.bytes(4).buffer).getUint32(0) / 2 ** 32;

@@ -1,4 +1,5 @@
 import { err, ok, type Result } from "../model/result.ts";
+import { isObject } from "../text/json.ts";
 
 /** A JSON Web Key (RFC 7517) with a public key. */
 export interface PublicKey {
@@ -39,6 +40,3 @@ function parse(text: string): readonly Readonly<Record<string, unknown>>[] | und
   const keys: unknown = isObject(value) ? value["keys"] : undefined;
   return Array.isArray(keys) && keys.every(isObject) ? keys : undefined;
 }
-
-const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
