@@ -36,10 +36,10 @@ const EXPOSED_HEADERS = [
 ];
 /** The platform's own headers, without its prefix. */
 const EXPOSED_SUFFIXES = ["request-id", "delivery-attempt", "events-lost"];
-const PREFLIGHT_MAX_AGE_SEC = 7200;
+export const PREFLIGHT_MAX_AGE_SEC = 7200;
 
 /** Names of headers with commas between them. */
-const HEADER_NAMES = /^[!#$%&'*+.^_`|~0-9A-Za-z, -]{1,4096}$/;
+export const HEADER_NAMES = /^[!#$%&'*+.^_`|~0-9A-Za-z, -]{1,4096}$/;
 
 /**
  * Allows every header that the browser asks for, such as `traceparent` or those of a tool for developers. A list would

@@ -6,6 +6,7 @@ import type { AuditTrail } from "../platform/ports/audit.ts";
 import type { PrepareOutcome, RestoreTo } from "../platform/storage/object-restore.ts";
 import { answerAudited, maintenanceOff, noPast, restoreTo } from "./past.ts";
 import { fromBase64Url, fromUtf8, toBase64Url, utf8 } from "../platform/text/encoding.ts";
+import { PATTERNS } from "../platform/model/names.ts";
 
 /** Port to the events service. */
 export interface EventsCheck {
@@ -56,7 +57,7 @@ const NEXT = {
 const objectOfTopic = z.discriminatedUnion("kind", [
   z.strictObject({ kind: z.literal("log"), shard: z.int().check(z.gte(0), z.lte(15)) }),
   z.strictObject({ kind: z.literal("consumer"), name: z.string().check(z.minLength(1), z.maxLength(512)) }),
-  z.strictObject({ kind: z.literal("push"), id: matching(/^[A-Za-z0-9_-]{1,64}$/) }),
+  z.strictObject({ kind: z.literal("push"), id: matching(PATTERNS.pushSubscription) }),
 ]);
 const toRestore = z.strictObject({ object: objectOfTopic, to: restoreTo });
 
@@ -129,7 +130,7 @@ export const checkRoutes = (
     path: `${PATH}/push-subscriptions/{id}/reopen`,
     summary: "Open the object of a push subscription that does not exist; it begins at the newest event",
     operation: "reopenPushSubscription",
-    params: z.object({ id: matching(/^[A-Za-z0-9_-]{1,64}$/) }),
+    params: z.object({ id: matching(PATTERNS.pushSubscription) }),
     async handle(call) {
       const { id } = call.params;
       if (!(await events.reopenPush(id))) return noSuch("push subscription");

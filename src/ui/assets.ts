@@ -16,11 +16,3 @@ export const CACHING = {
   forEver: "public, max-age=31536000, immutable",
   askAgain: "public, max-age=0, must-revalidate, no-transform",
 } as const;
-
-export const PAGE_HEADERS = {
-  "content-type": "text/html; charset=utf-8",
-  "x-frame-options": "DENY",
-  "referrer-policy": "no-referrer",
-  "permissions-policy": "camera=(), display-capture=(), geolocation=(), microphone=(), payment=(), usb=()",
-  "cross-origin-opener-policy": "same-origin",
-} as const;

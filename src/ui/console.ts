@@ -1,6 +1,7 @@
 import { notFound } from "../http/errors/errors.ts";
 import { defineRoute, json, type Answer, type Call, type Route } from "../http/route.ts";
-import { CACHING, PAGE_HEADERS, readAsset, type Assets } from "./assets.ts";
+import { CACHING, readAsset, type Assets } from "./assets.ts";
+import { PAGE_HEADERS } from "./parts/page-headers.ts";
 
 /**
  * The console is an application in the Worker's static assets. `npm start` and `npm run deploy` build it.

@@ -7,6 +7,7 @@ import type { createInterfaceDocument } from "./interface-document.ts";
 import { landing } from "./pages/landing-page.ts";
 import { PAGE_SCRIPT, PAGE_SCRIPT_NAME } from "./parts/page-script.ts";
 import { STYLESHEET, STYLESHEET_DIRECTORY, STYLESHEET_NAME } from "./parts/stylesheet.ts";
+import { CACHING } from "./assets.ts";
 
 /** Routes that every host has: health, error reference and the files of the pages. */
 export const createPlatformRoutes = (pathPrefix: string): readonly Route[] => [
@@ -99,5 +100,5 @@ const icon = (): Response =>
 /** Answers with a file whose name contains a digest of its content. */
 const forEver = (text: string, type: string): Response =>
   new Response(text, {
-    headers: { "content-type": `${type}; charset=utf-8`, "cache-control": "public, max-age=31536000, immutable" },
+    headers: { "content-type": `${type}; charset=utf-8`, "cache-control": CACHING.forEver },
   });

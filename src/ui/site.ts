@@ -1,6 +1,7 @@
 import { empty, json, defineRoute, type Answer, type Call, type Route } from "../http/route.ts";
 import { notFound } from "../http/errors/errors.ts";
-import { CACHING, PAGE_HEADERS, readAsset, type Assets } from "./assets.ts";
+import { CACHING, readAsset, type Assets } from "./assets.ts";
+import { PAGE_HEADERS } from "./parts/page-headers.ts";
 
 /**
  * The documentation lies in the Worker's static assets; `npm run site` builds it. An address is a page

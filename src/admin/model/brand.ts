@@ -1,8 +1,10 @@
 import * as z from "zod/mini";
 import { accentContrast, COLOR, LEAST_CONTRAST, NO_BRAND, type Brand, type Theme } from "../../platform/model/brand.ts";
 import type { Fault } from "./rules.ts";
+import { oneLine } from "./fields.ts";
 
-function isAddress(text: string): boolean {
+/** True for an address that browsers fetch. */
+export function isHttpsAddress(text: string): boolean {
   const url = URL.parse(text);
   return url?.protocol === "https:" && url.username === "" && url.password === "" && !/[\s\p{Cc}]/u.test(text);
 }
@@ -10,9 +12,9 @@ function isAddress(text: string): boolean {
 export const httpsAddress = z
   .string()
   .check(z.maxLength(500))
-  .check(z.refine((text) => text === "" || isAddress(text), "must be https"));
+  .check(z.refine((text) => text === "" || isHttpsAddress(text), "must be https"));
 const colour = z.string().check(z.refine((text) => text === "" || COLOR.test(text), "must be #rrggbb"));
-const name = z.string().check(z.maxLength(60), z.regex(/^[^\p{Cc}]*$/u, "must be one line of text"));
+const name = z.string().check(z.maxLength(60), oneLine);
 
 /** Left out, the stored brand stays. An empty one removes it. */
 export const brand = z.optional(

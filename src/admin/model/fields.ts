@@ -18,6 +18,7 @@ export const clientIdentifier = matching(
 /** The beginning of an id or a name. */
 export const searchText = z.string().check(z.minLength(1), z.maxLength(100));
 export const displayName = text(200);
+export const oneLine = z.regex(/^[^\p{Cc}]*$/u, "must be one line of text");
 export const scopePattern = matching(PATTERNS.scope);
 export const scopeList = z.array(scopePattern).check(z.maxLength(500));
 export const flag = z._default(z.boolean(), false);

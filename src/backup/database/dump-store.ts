@@ -22,7 +22,8 @@ export interface DumpedPage {
 
 export type DumpStore = ReturnType<typeof createDumpStore>;
 
-const quoted = (name: string): string => `"${name.replaceAll('"', '""')}"`;
+/** A name in SQL. */
+export const quoted = (name: string): string => `"${name.replaceAll('"', '""')}"`;
 
 /** Reads rows for a backup. SQLite writes the JSON, so that no integer loses digits in a JavaScript number. */
 export function createDumpStore(db: D1Database) {

@@ -1,5 +1,6 @@
 import { LIMITS } from "../model/limits.ts";
 import { TABLES_OF_AN_EMPTY_PLATFORM, type Table } from "../model/tables.ts";
+import { quoted } from "./dump-store.ts";
 
 interface ForeignKey {
   readonly table: string;
@@ -14,8 +15,6 @@ export interface LoadedPart {
 }
 
 export type LoadStore = ReturnType<typeof createLoadStore>;
-
-const quoted = (name: string): string => `"${name.replaceAll('"', '""')}"`;
 
 const MOVE_AUDIT = `UPDATE audit_entry SET seq = seq + max(?1, (SELECT max(seq) FROM audit_entry)) WHERE seq <= ?1`;
 const BEGIN_SEQUENCE = `

@@ -8,6 +8,7 @@ import { originOf } from "../push/record/audit.ts";
 import type { PushRecord } from "../push/record/record.ts";
 import { deleteSubscription } from "./changes.ts";
 import { activeTopic, type SubscriptionPorts } from "./subscriptions.ts";
+import { PATTERNS } from "../../platform/model/names.ts";
 
 const COLLECTION = "/topics/{topicOwnerClient}/{eventType}/subscribers";
 
@@ -37,7 +38,7 @@ export const subscriberRoutes = (ports: RequestPorts & SubscriptionPorts): Route
     path: `${COLLECTION}/{subscriberId}`,
     summary: "End a client's push subscription on the topic, as its owner",
     operation: "endSubscriber",
-    params: z.extend(topicParams, { subscriberId: matching(/^[A-Za-z0-9_-]{1,64}$/) }),
+    params: z.extend(topicParams, { subscriberId: matching(PATTERNS.pushSubscription) }),
     produces: "any",
     handle: (call) =>
       asOverseer(ports, call, async (id) => {

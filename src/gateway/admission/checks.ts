@@ -4,6 +4,7 @@ import { contentLength, countHops, isReadMethod } from "../model/headers.ts";
 import { LIMITS } from "../model/limits.ts";
 import { bodyTooLarge, unavailable } from "../model/problems.ts";
 import type { GatewayRequest } from "./admission.ts";
+import { HEADER_NAMES, PREFLIGHT_MAX_AGE_SEC } from "../../http/cors.ts";
 
 const METHODS = "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS";
 
@@ -12,8 +13,6 @@ export const isPreflight = ({ method, headers }: Request): boolean =>
   method === "OPTIONS" && headers.has("origin") && headers.has("access-control-request-method");
 
 const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,64}$/;
-const TOKENS = /^[!#$%&'*+.^_`|~0-9A-Za-z, -]{1,4096}$/;
-const PREFLIGHT_MAX_AGE_SEC = 7200;
 
 /** Allows any origin without credentials, and any method and header, since the gateway passes them on. */
 export function answerPreflight({ headers }: Request): Response {
@@ -26,7 +25,7 @@ export function answerPreflight({ headers }: Request): Response {
     "access-control-max-age": String(PREFLIGHT_MAX_AGE_SEC),
     vary: "Access-Control-Request-Method, Access-Control-Request-Headers",
   });
-  if (TOKENS.test(requested)) allowed.set("access-control-allow-headers", requested);
+  if (HEADER_NAMES.test(requested)) allowed.set("access-control-allow-headers", requested);
   return new Response(null, { status: 204, headers: allowed });
 }
 

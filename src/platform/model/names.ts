@@ -31,6 +31,7 @@ export const PATTERNS = {
   clientName: /^[a-z][a-z0-9-]{1,14}[a-z0-9]\.[a-z][a-z0-9-]{0,22}[a-z0-9]$/,
   eventType: /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/,
   scope: /^[A-Za-z0-9._=*-]{1,256}$/,
+  pushSubscription: /^[A-Za-z0-9_-]{1,64}$/,
 } as const;
 
 /** The patterns in words, to follow the name of a field. */

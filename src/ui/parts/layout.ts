@@ -5,6 +5,7 @@ import { ICON_PATH, iconHref } from "./icon.ts";
 import { given, html, type Markup } from "./markup.ts";
 import { fileHref, stylesheetHref } from "./stylesheet.ts";
 import type { Texts } from "../texts/texts.ts";
+import { PAGE_HEADERS } from "./page-headers.ts";
 
 /** The content of a document. */
 export interface Page {
@@ -61,16 +62,12 @@ export function documentResponse(document: Document, pathPrefix: string): Respon
   return new Response(render(document, colours, pathPrefix).toString(), {
     status,
     headers: {
-      "content-type": "text/html; charset=utf-8",
+      ...PAGE_HEADERS,
       "content-language": lang,
       // Otherwise Cloudflare hides e-mail addresses behind a script that the policy blocks, and may add other scripts.
       "cache-control": "no-store, no-transform",
       "content-security-policy": policy.join("; "),
-      "x-frame-options": "DENY",
       "x-content-type-options": "nosniff",
-      "referrer-policy": "no-referrer",
-      // Pages use no feature of the device.
-      "permissions-policy": "camera=(), display-capture=(), geolocation=(), microphone=(), payment=(), usb=()",
       // A sign-in in a popup ends with a message to `window.opener`, which a stricter policy would cut off.
       "cross-origin-opener-policy": "unsafe-none",
     },

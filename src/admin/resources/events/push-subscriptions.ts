@@ -7,6 +7,7 @@ import { matching } from "../../../http/input/validate.ts";
 import type { AuditLog } from "../../audit/audit-log.ts";
 import { actorOf } from "../../../platform/ports/audit.ts";
 import { identifier } from "../../model/fields.ts";
+import { PATTERNS } from "../../../platform/model/names.ts";
 
 interface ChangedBy {
   readonly actor: string;
@@ -59,7 +60,7 @@ type Looks = Pick<AuditLog, "listed">;
 const COLLECTION = "/push-subscriptions";
 const ONE = `${COLLECTION}/{subscriptionId}`;
 const params = z.object({
-  subscriptionId: matching(/^[A-Za-z0-9_-]{1,64}$/, "must be the id of a push subscription, as the list shows it"),
+  subscriptionId: matching(PATTERNS.pushSubscription, "must be the id of a push subscription, as the list shows it"),
 });
 
 /**

@@ -4,6 +4,7 @@ import { defineRoute, empty, json, type Route } from "../../../http/route.ts";
 import { actorOf, type AuditTrail } from "../../../platform/ports/audit.ts";
 import { email } from "../../model/fields.ts";
 import type { OAuthPort } from "../../model/ports.ts";
+import { hasUser } from "../shared/refusals.ts";
 
 interface Deps {
   readonly db: D1Database;
@@ -13,7 +14,6 @@ interface Deps {
 
 /** The id of a passkey has at most 1023 bytes (WebAuthn 6.5.1), here in base64url. */
 const passkey = z.string().check(z.regex(/^[\w-]{1,1364}$/, "must be the id of a passkey, as the list shows it"));
-const EXISTS = `SELECT 1 FROM user WHERE email = ?1`;
 
 /** An operator removes a passkey that a person has lost. The operator must check the identity of that person. */
 export const passkeyRoutes = ({ db, audit, oauth }: Deps): readonly Route[] => [
@@ -25,7 +25,7 @@ export const passkeyRoutes = ({ db, audit, oauth }: Deps): readonly Route[] => [
     params: z.object({ email }),
     produces: "any",
     handle: async ({ params: { email: address } }) => {
-      if ((await db.prepare(EXISTS).bind(address).first()) === null) return noSuch("user");
+      if (!(await hasUser(db, address))) return noSuch("user");
       const passkeys = await oauth.listPasskeys(address);
       return json(
         200,

@@ -3,13 +3,13 @@ import { noSuch } from "../../../http/errors/errors.ts";
 import { defineRoute, json, type Route } from "../../../http/route.ts";
 import { email } from "../../model/fields.ts";
 import type { OAuthPort } from "../../model/ports.ts";
+import { hasUser } from "../shared/refusals.ts";
 
 interface Deps {
   readonly db: D1Database;
   readonly oauth: Pick<OAuthPort, "listSessions">;
 }
 
-const EXISTS = `SELECT 1 FROM user WHERE email = ?1`;
 /** In practice a person has fewer sessions, because each lives for 12 hours. */
 const MOST = 100;
 
@@ -23,7 +23,7 @@ export const sessionsRoute = ({ db, oauth }: Deps): Route =>
     params: z.object({ email }),
     produces: "any",
     handle: async ({ params: { email: address }, nowMs }) => {
-      if ((await db.prepare(EXISTS).bind(address).first()) === null) return noSuch("user");
+      if (!(await hasUser(db, address))) return noSuch("user");
       const sessions = await oauth.listSessions(address, nowMs, MOST);
       return json(
         200,

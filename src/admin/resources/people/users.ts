@@ -19,6 +19,7 @@ import { refusal, type Fault, type RuleContext } from "../../model/rules.ts";
 import { toFlag, type Resource } from "../shared/resource.ts";
 import { search } from "../shared/search.ts";
 import { revokeManyFirst } from "../keys/revocations.ts";
+import { hasUser } from "../shared/refusals.ts";
 
 export const params = z.object({ email });
 const password = z.string().check(z.minLength(PASSWORD_CHARS.min), z.maxLength(PASSWORD_CHARS.max));
@@ -53,7 +54,6 @@ const ownerOf = (address: string | undefined, names: Names): PasswordOwner => ({
 const toFaults = (fault: PasswordFault | "" | undefined): Fault[] =>
   fault ? [{ type: "invalid_field", field: "password", message: `password ${PASSWORD_FAULTS[fault]}.` }] : [];
 
-const EXISTS = `SELECT 1 FROM user WHERE email = ?1`;
 const STORED_HASH = `SELECT password_hash AS hash FROM user WHERE email = ?1`;
 /**
  * SQL: `signed_out_at` ends the sessions of an earlier user with this address. Where it is `created_at`, only an
@@ -190,7 +190,7 @@ export const userUnlockRoute = ({ db, audit, oauth }: AccountDeps): Route =>
     params,
     produces: "any",
     handle: async ({ params: { email: address }, nowMs: atMs, requestId, principal }) => {
-      if ((await db.prepare(EXISTS).bind(address).first()) === null) return noSuch("user");
+      if (!(await hasUser(db, address))) return noSuch("user");
       await oauth.unlock(address);
       const done = { action: "unlock", subject: `users/${address}`, outcome: "done", reason: "" } as const;
       await audit.statement("always", { atMs, requestId, actor: actorOf(principal), ...done }).run();

@@ -57,3 +57,6 @@ export async function findDependents(
     ...(rows.length > NAMED_DEPENDENTS ? [inUse(kind, `more of the kind ${kind}`)] : []),
   ]);
 }
+
+export const hasUser = async (db: D1Database, email: string): Promise<boolean> =>
+  (await db.prepare(`SELECT 1 FROM user WHERE email = ?1`).bind(email).first()) !== null;

@@ -3,7 +3,7 @@ import { matching } from "../../../http/input/validate.ts";
 import { isWeakKey, parseKeySet } from "../../../platform/secrets/key-set.ts";
 import { PATTERNS, PATTERN_WORDS } from "../../../platform/model/names.ts";
 import { parseOutboundUrl } from "../../../platform/outside/outbound-url.ts";
-import { brand, brandFaults } from "../../model/brand.ts";
+import { brand, brandFaults, isHttpsAddress } from "../../model/brand.ts";
 import { disabledFlag, identifier, keptFlag, scopeList, secondFactorFlag, tenantId } from "../../model/fields.ts";
 import { builtInFault, type Fault, type RuleContext } from "../../model/rules.ts";
 
@@ -60,11 +60,8 @@ const secret = z
   .check(z.regex(/^[\x21-\x7e]{32,256}$/, "must be 32 to 256 visible ASCII characters, without spaces"));
 
 /** True for a picture by https or as data, which browsers show without running scripts. */
-function isLogo(text: string): boolean {
-  if (/^data:image\/(?:png|jpeg|gif|webp);base64,[A-Za-z0-9+/]+={0,2}$/.test(text)) return true;
-  const url = URL.parse(text);
-  return url?.protocol === "https:" && url.username === "" && url.password === "" && !/[\s\p{Cc}]/u.test(text);
-}
+const isLogo = (text: string): boolean =>
+  /^data:image\/(?:png|jpeg|gif|webp);base64,[A-Za-z0-9+/]+={0,2}$/.test(text) || isHttpsAddress(text);
 const logoUri = z
   .string()
   .check(z.maxLength(8_000))

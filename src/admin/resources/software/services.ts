@@ -2,7 +2,7 @@ import * as z from "zod/mini";
 import { OIDC_SCOPES } from "../../../platform/model/oidc-scopes.ts";
 import { parseOutboundUrl } from "../../../platform/outside/outbound-url.ts";
 import { scopesOverlap } from "../../../platform/model/scope-pattern.ts";
-import { flag, identifier, scopeList, scopePattern, tenantId } from "../../model/fields.ts";
+import { flag, identifier, oneLine, scopeList, scopePattern, tenantId } from "../../model/fields.ts";
 import { builtInRefusal, refusal, type Fault, type RuleContext } from "../../model/rules.ts";
 import { DEPENDENTS_LIMIT, refuseDependents, refuseFaults } from "../shared/refusals.ts";
 import { toFlag, toList, type Resource } from "../shared/resource.ts";
@@ -44,10 +44,7 @@ function pathsAbove(path: string): string {
 export const params = z.object({ name: identifier });
 /** The description of each scope for people, on one line. */
 const scopeDescriptions = z._default(
-  z.record(
-    scopePattern,
-    z.string().check(z.minLength(1), z.maxLength(200), z.regex(/^[^\p{Cc}]*$/u, "must be one line of text")),
-  ),
+  z.record(scopePattern, z.string().check(z.minLength(1), z.maxLength(200), oneLine)),
   {},
 );
 const MOST_DESCRIBED_CHARS = 16_000;
