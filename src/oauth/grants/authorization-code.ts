@@ -8,6 +8,7 @@ import type { ClientRecord } from "../clients/directory-store.ts";
 import type { HeldToken, TokenPlace } from "../homes/held-token.ts";
 import { signInTimes } from "../model/authorization.ts";
 import { failure } from "../model/failure.ts";
+import { answerOf, attemptOf } from "./device-answer.ts";
 import { newGrantId } from "../model/grant-id.ts";
 import { needsPkce, matchesChallenge } from "../model/pkce.ts";
 import { onlyRedirectUri } from "../model/redirect.ts";
@@ -38,39 +39,44 @@ export const authorizationCodeGrant: GrantStep = async (deps, request) => {
   return redeemCode(deps, request, caller.value, await deps.codes.tokens.read(text), "browser");
 };
 
-/**
- * `browser`: a browser brought the code, so address and verifier must match. `device`: the client never saw the code.
- */
+/** `browser`: a browser brought the code, so address and verifier must match. A device never saw the code. */
 export async function redeemCode(
   deps: GrantDeps,
   request: TokenRequest,
   caller: Caller,
   place: TokenPlace,
-  by: "browser" | "device",
+  by: Bringer,
 ): ReturnType<GrantStep> {
-  const use: Use = { deps, request, caller, place, by, id: randomId(deps.random) };
+  const use: Use = { deps, request, caller, place, by };
   return place.email !== undefined && asksForNothing(request) ? takeFirst(use, place.email) : checkFirst(use);
 }
+
+type Bringer = "browser" | { readonly deviceCode: string };
 
 interface Use {
   readonly deps: GrantDeps;
   readonly request: TokenRequest;
   readonly caller: Caller;
   readonly place: TokenPlace;
-  readonly by: "browser" | "device";
-  /** Identifies the attempt. */
-  readonly id: string;
+  readonly by: Bringer;
 }
+
+/** Identifies an attempt to redeem the code. */
+const attemptId = ({ deps, request, place, by }: Use, refreshToken: HeldToken | undefined): Promise<string> | string =>
+  by === "browser"
+    ? randomId(deps.random)
+    : attemptOf(by.deviceCode, place.hash, refreshToken, request.call.nowMs, deps.random);
 
 type Redeemed = Awaited<ReturnType<GrantStep>>;
 
 async function checkFirst(use: Use): Promise<Redeemed> {
-  const { deps, request, caller, place, id } = use;
+  const { deps, request, caller, place } = use;
   const { client } = caller;
   const { nowMs } = request.call;
-  const code = await deps.codes.in(place).find(place.hash);
-  const refused = await refusal(use, code);
-  if (refused !== undefined || code === undefined) return refused ?? unknownCode(client.id);
+  const codes = deps.codes.in(place);
+  const code = await codes.find(place.hash);
+  const early = await earlyAnswer(use, code);
+  if (early !== undefined || code === undefined) return early ?? unknownCode(client.id);
   const reauthorized = await reauthorize(deps, caller, code, request, nowMs);
   if (!reauthorized.ok) return reauthorized;
 
@@ -81,17 +87,19 @@ async function checkFirst(use: Use): Promise<Redeemed> {
     tokenHash: refreshToken.hash,
     authorization: { ...authorization, proofKey: boundKey(use) },
   };
-  if (!(await withRetry(() => deps.codes.in(place).redeem(place.hash, { id, refresh }, nowMs))))
-    return replayed(use, code);
+  const id = await attemptId(use, refreshToken);
+  if (!(await withRetry(() => codes.redeem(place.hash, { id, refresh }, nowMs))))
+    return again(use, (await codes.find(place.hash)) ?? code);
   return outcome(use, code, reauthorized.value, refreshToken);
 }
 
 async function takeFirst(use: Use, email: string): Promise<Redeemed> {
-  const { deps, request, caller, place, by, id } = use;
+  const { deps, request, caller, place, by } = use;
   const { client } = caller;
   const { nowMs } = request.call;
   const user = await deps.users.find(email);
   const refreshToken = wantsRefresh(caller) ? await newToken(use, email) : undefined;
+  const id = await attemptId(use, refreshToken);
   const taking = {
     id,
     clientId: client.id,
@@ -104,8 +112,8 @@ async function takeFirst(use: Use, email: string): Promise<Redeemed> {
   const code: StoredCode = { ...taken.code, user: async () => user };
   let isChecked = false;
   try {
-    const refused = await refusal(use, taken.isTaken ? { ...code, redeemed: false } : code);
-    if (refused !== undefined) return refused;
+    const early = await earlyAnswer(use, taken.isTaken ? { ...code, redemption: undefined } : code);
+    if (early !== undefined) return early;
     if (!taken.isTaken) return err(invalidGrant("the code does not fit the request", client.id));
     const reauthorized = await reauthorize(deps, caller, code, request, nowMs);
     if (!reauthorized.ok) return reauthorized;
@@ -129,18 +137,32 @@ const newToken = ({ deps, place }: Use, email: string): Promise<HeldToken> =>
 const boundKey = ({ caller, request }: Use): string | undefined =>
   caller.client.confidential ? undefined : request.proofKey;
 
-/** The refusal of a code that is not valid for this request, regardless of its user's rights. */
-async function refusal(use: Use, code: StoredCode | undefined): Promise<Redeemed | undefined> {
+/** The refusal of a code that is not valid for this request, regardless of its user's rights; or tokens once more. */
+async function earlyAnswer(use: Use, code: StoredCode | undefined): Promise<Redeemed | undefined> {
   const { request, caller, by } = use;
   const { client } = caller;
   if (code === undefined) return unknownCode(client.id);
   if (code.clientId !== client.id) return err(invalidGrant(`the code is for client ${code.clientId}`, client.id));
-  if (code.redeemed) return replayed(use, code);
   const boundTo = code.authorization.proofKey;
   if (boundTo !== undefined && boundTo !== request.proofKey)
-    return err(invalidGrant("the code is bound to another key", client.id));
+    return code.redemption === undefined
+      ? err(invalidGrant("the code is bound to another key", client.id))
+      : replayed(use, code);
+  if (code.redemption !== undefined) return again(use, code);
   const fault = by === "browser" ? await codeFault(code, request, caller) : undefined;
   return fault === undefined ? undefined : err(invalidGrant(fault, client.id));
+}
+
+/** The answer to a redeemed code: a device gets its tokens once more (device-answer.ts), else the grant ends. */
+async function again(use: Use, code: StoredCode): Promise<Redeemed> {
+  const { deps, request, caller, place, by } = use;
+  const { nowMs } = request.call;
+  if (by === "browser" || code.redemption === undefined) return replayed(use, code);
+  const refreshToken = await answerOf(deps, code.redemption, by.deviceCode, place.hash, nowMs);
+  if (refreshToken === undefined) return replayed(use, code);
+  const reauthorized = await reauthorize(deps, caller, code, request, nowMs);
+  if (!reauthorized.ok) return reauthorized;
+  return outcome(use, code, reauthorized.value, refreshToken === "none" ? undefined : refreshToken);
 }
 
 async function replayed({ deps, request, caller, place }: Use, code: StoredCode): Promise<Redeemed> {

@@ -28,7 +28,8 @@ export interface CodeRecord extends CodeRequest {
 }
 
 export interface StoredCode extends CodeRecord, Pick<WithUser<unknown>, "user"> {
-  readonly redeemed: boolean;
+  /** The id of the attempt that redeemed it. */
+  readonly redemption: string | undefined;
 }
 
 export interface Redemption {
@@ -277,6 +278,6 @@ function toCode({ challengeValue, challengeMethod, redemption, ...code }: CodeRo
     challenge: challengeValue === null ? undefined : { value: challengeValue, method: challengeMethod },
     nonce: code.nonce ?? undefined,
     authorization: JSON.parse(code.authorization) as Authorization,
-    redeemed: redemption !== null,
+    redemption: redemption ?? undefined,
   };
 }

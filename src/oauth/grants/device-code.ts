@@ -10,13 +10,13 @@ import { invalidGrant } from "./reauthorize.ts";
  * A device without a browser gets tokens (RFC 8628). It shows a code, a person types it in a browser and decides there,
  * and the device polls.
  *
- *   POST /device_authorization ──▶ pending ──the person allows──▶ allowed ──the device's poll──▶ tokens, once
+ *   POST /device_authorization ──▶ pending ──the person allows──▶ allowed ──the device's poll──▶ tokens
  *                                    │  └─────the person denies──▶ denied
  *                                    └── 10 min: expired
  *
  * The page (endpoints/device.ts) continues as a pushed authorization request of the client, so the person signs in,
  * chooses and decides as for every client (authorize/). An allowed device redeems an authorization code that nobody
- * saw, so what ends codes and grants ends it too.
+ * saw, so what ends codes and grants ends it too. For a while a poll gets the tokens again (device-answer.ts).
  *
  * The device's row is in the directory, since its person is unknown at first and no two devices may show the same
  * letters. Its authorization code lies with the session of the person (homes/home.ts) and is written first: the device
@@ -39,7 +39,7 @@ export const deviceCodeGrant: GrantStep = async (deps, request) => {
   if (device === undefined) return err(invalidGrant("the device code is unknown, or of another client", id));
   if (device.state === "denied") return refuse("access_denied", "The person denied the request.");
   if (device.expiresAtMs <= call.nowMs) return refuse("expired_token", "Nobody decided in time: begin again.");
-  if (device.code !== null) return redeemCode(deps, request, caller.value, fromPlaceText(device.code), "device");
+  if (device.code !== null) return redeemCode(deps, request, caller.value, fromPlaceText(device.code), { deviceCode });
   return device.tooSoon === 1
     ? refuse("slow_down", "Wait five seconds longer between two requests from now on.")
     : refuse("authorization_pending", "The person has not decided yet: ask again after the interval.");

@@ -18,7 +18,7 @@ export type TokenState =
   | { readonly kind: "superseded"; readonly sealedSuccessor: string }
   | { readonly kind: "spent" };
 
-const GRACE_MS = 30_000;
+export const GRACE_MS = 30_000;
 
 export function tokenState(
   token: Pick<StoredRefreshToken, "usedAtMs" | "sealedSuccessor" | "successorUsed">,

@@ -86,9 +86,58 @@ describe("The device grant", () => {
       refresh_token: tokens.refresh_token as string,
     };
     await expectJson(await call("/oauth2/v1/token", { form }), 200);
-    // A second use of a device code means that it was stolen, so the tokens are revoked.
+    // A second use of a device code after that of its tokens means that it was stolen, so they are revoked.
     expect(await failureOf(await poll(device))).toBe("400 invalid_grant");
     expect(await failureOf(await call("/oauth2/v1/token", { form }))).toBe("400 invalid_grant");
+  });
+
+  /** A device that was allowed, by a person whose sign-ins lie in this shard. */
+  async function allowed(home: number, app = tool): Promise<Device> {
+    const person = await makeUser({ tenant, home });
+    const from = new Browser();
+    await signInThrough(from, await makeApp({ tenant }), person);
+    const device = await begin({}, app);
+    await decide(from, await type(from, device.user_code), "allow");
+    return device;
+  }
+  const refreshed = (refresh_token: string): Promise<Response> =>
+    call("/oauth2/v1/token", { form: { grant_type: "refresh_token", client_id: tool.clientId, refresh_token } });
+  type Tokens = { readonly access_token: string; readonly refresh_token: string };
+
+  // shows: oauth/devices/tokens-again
+  it.each([0, 1])("gives the tokens again for 30 s, since answers are lost: in shard %i", async (home) => {
+    const device = await allowed(home);
+    const polls = await Promise.all([0, 1].map(async () => expectJson<Tokens>(await poll(device), 200)));
+    later(29);
+    polls.push(await expectJson<Tokens>(await poll(device), 200));
+    expect(new Set(polls.map(({ refresh_token }) => refresh_token)).size).toBe(1);
+    expect(new Set(polls.map(({ access_token }) => decodeJwt(access_token)["gid"])).size).toBe(1);
+    for (const { access_token: token } of polls)
+      expect((await call("/oauth2/v1/userinfo", { token })).status).toBe(200);
+    expect((await refreshed(polls[0]!.refresh_token)).status).toBe(200);
+    // Whoever has the device code and not the tokens is somebody else.
+    expect(await failureOf(await poll(device))).toBe("400 invalid_grant");
+    expect((await call("/oauth2/v1/userinfo", { token: polls[0]!.access_token })).status).toBe(401);
+  });
+
+  // shows: oauth/devices/tokens-again
+  it.each([0, 1])("ends them if the device code comes later than that: in shard %i", async (home) => {
+    const device = await allowed(home);
+    const { refresh_token } = await expectJson<Tokens>(await poll(device), 200);
+    later(31);
+    expect(await failureOf(await poll(device))).toBe("400 invalid_grant");
+    expect(await failureOf(await refreshed(refresh_token))).toBe("400 invalid_grant");
+  });
+
+  it.each([0, 1])("gives a token again where there are no refresh tokens: in shard %i", async (home) => {
+    const plain = await makeApp({ tenant, confidential: false, redirectUris: [], grantTypes: [GRANT] });
+    const device = await allowed(home, plain);
+    for (let n = 0; n < 2; n++) {
+      const { access_token: token, ...rest } = await expectJson<Tokens>(await poll(device, plain), 200);
+      expect([rest.refresh_token, (await call("/oauth2/v1/userinfo", { token })).status]).toEqual([undefined, 200]);
+    }
+    later(31);
+    expect(await failureOf(await poll(device, plain))).toBe("400 invalid_grant");
   });
 
   it("is decided by the form that is sent again after a failure of a database", async () => {

@@ -1,0 +1,51 @@
+import { createSealer, type Sealer } from "../../platform/secrets/seal.ts";
+import { randomId, type Random } from "../../platform/runtime/random.ts";
+import { fromBase64Url } from "../../platform/text/encoding.ts";
+import type { HeldToken } from "../homes/held-token.ts";
+import type { RefreshGrants } from "./refresh-grants.ts";
+import { GRACE_MS } from "./refresh-rotation.ts";
+
+/**
+ * The tokens of a device, once more. A device whose connection breaks off polls again (RFC 8628 3.5), and must not have
+ * to begin anew:
+ *
+ *   redeemed ──polled again within 30 s, and its refresh token was not used──▶ the same refresh token
+ *       └──────polled later, or after its use──▶ two parties hold the device code: the grant ends
+ *
+ * So it is with a refresh token that was replaced (refresh-rotation.ts). The id of the attempt that redeemed the code
+ * holds its time and the refresh token, which opens with the device code only.
+ */
+export async function attemptOf(
+  deviceCode: string,
+  codeHash: string,
+  refreshToken: HeldToken | undefined,
+  nowMs: number,
+  random: Random,
+): Promise<string> {
+  const sealed = await sealerOf(deviceCode, random)?.seal(refreshToken?.text ?? "", sealContext(codeHash));
+  return [randomId(random), nowMs, sealed].join(" ");
+}
+
+/** The refresh token of the attempt, `none` if it got none; undefined if the tokens are not given again. */
+export async function answerOf(
+  deps: { readonly refreshGrants: RefreshGrants; readonly random: Random },
+  attempt: string,
+  deviceCode: string,
+  codeHash: string,
+  nowMs: number,
+): Promise<HeldToken | "none" | undefined> {
+  const [, atMs = "", sealed = ""] = attempt.split(" ");
+  if (atMs === "" || nowMs - Number(atMs) > GRACE_MS) return undefined;
+  const text = await sealerOf(deviceCode, deps.random)?.open(sealed, sealContext(codeHash));
+  if (text === undefined || text === "") return text === "" ? "none" : undefined;
+  const token = await deps.refreshGrants.tokens.read(text);
+  const found = await deps.refreshGrants.find(token);
+  return found === undefined || found.usedAtMs !== undefined || found.successorUsed ? undefined : token;
+}
+
+function sealerOf(deviceCode: string, random: Random): Sealer | undefined {
+  const bytes = fromBase64Url(deviceCode);
+  return bytes === undefined ? undefined : createSealer([{ id: "d", bytes }], random);
+}
+
+const sealContext = (codeHash: string): string => `refresh token of the device of ${codeHash}`;
