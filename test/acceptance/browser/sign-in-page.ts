@@ -52,6 +52,12 @@ export function signInPageSuite(stage: () => Stage): void {
       await page.getByRole("button", { name: "Forgot your password?" }).click();
       await page.getByRole("button", { name: "Send the link" }).click();
       await page.getByText("a link is on its way").waitFor();
+      // Each page can be gone back to, and nothing is sent by that.
+      await page.goBack();
+      await page.getByRole("button", { name: "Send the link" }).waitFor();
+      expect(await page.getByLabel("E-mail address").inputValue()).toBe(user.email);
+      await page.goForward();
+      await page.getByText("a link is on its way").waitFor();
       await page.goto(`${stage().world.url}/dev/mail`);
       const link = await page
         .getByRole("region", { name: user.email })
