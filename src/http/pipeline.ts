@@ -57,6 +57,8 @@ interface Outcome {
   readonly answer: Answer;
   readonly principal?: Principal | undefined;
   readonly route?: Route | undefined;
+  /** The fallback answered, or failed. */
+  readonly isOfFallback?: boolean;
   /** The fallback sets the cross-origin headers of its responses itself. */
   readonly setsCrossOrigin?: boolean;
 }
@@ -156,12 +158,12 @@ function meterAnswer(
   { clock, meter }: PipelineDeps,
   service: Service | undefined,
   { request, nowMs, waitUntil }: RequestContext,
-  { answer: answered, principal, route, setsCrossOrigin }: Outcome,
+  { answer: answered, principal, route, isOfFallback }: Outcome,
   response: Response,
   { tenant, waitedMs }: { readonly tenant: string; readonly waitedMs: number },
 ): void {
   meter.answered({
-    service: service?.name ?? (setsCrossOrigin === true ? "gateway" : "platform"),
+    service: service?.name ?? (isOfFallback === true ? "gateway" : "platform"),
     operation: route?.operation,
     status: response.status,
     durationMs: Math.max(clock.nowMs() - nowMs - waitedMs, 0),
@@ -264,7 +266,12 @@ async function askFallback(
     context,
     async () => (await fallback({ ...context, path, onIdentified })) ?? nothing,
   );
-  return { answer: answered, principal, setsCrossOrigin: answered instanceof Response };
+  return {
+    answer: answered,
+    principal,
+    isOfFallback: answered !== nothing,
+    setsCrossOrigin: answered instanceof Response,
+  };
 }
 
 async function problemIfThrown(

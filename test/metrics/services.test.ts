@@ -144,6 +144,16 @@ describe("The gateway counts", () => {
     expect(await metricOf(`service_failures gateway ${name}`)).toBe(0);
     expect((await call(`${proxyPath}/`, { token })).status).toBe(503);
     expect(await metricOf(`service_failures gateway ${name}`)).toBe(1);
+    // A refusal and a failure count as the gateway's, not as an address that nothing answers.
+    expect(await metricOf("requests gateway 5xx", tenant)).toBe(2);
+    const refused = () => metricOf("refusals gateway insufficient_credentials");
+    const before = await refused();
+    expect((await call(`${proxyPath}/`)).status).toBe(401);
+    expect(await refused()).toBe(before + 1);
+    const unanswered = () => metricOf("requests platform 4xx");
+    const nowhere = await unanswered();
+    expect((await call(`/${name}/nowhere`)).status).toBe(404);
+    expect(await unanswered()).toBe(nowhere + 1);
     vi.spyOn(console, "warn").mockReturnValue();
     const impatient = isolate({ GATEWAY_TIMEOUT_MS: "500" });
     const broken = await impatient.fetch(`${proxyPath}/`, { headers: { authorization: `Bearer ${token}` } });
