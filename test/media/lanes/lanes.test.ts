@@ -362,6 +362,32 @@ describe("a tenant that moves", () => {
       .bind(file.id);
     expect(await here.first("n")).toBe(7);
   });
+
+  it("sends what a bulk request that changes nothing has taken in its new place", async () => {
+    narrow(2);
+    const as = someone();
+    await placeTenants({ [as.tenant]: 1 });
+    const app = mediaApp({ placement: keptPlacement(), objects: testObjects });
+    const moving = new MovingTenants(app.media, shardsOf(env), app.clock, testObjects);
+    await moving.begin(as.tenant, 2, app.clock.nowMs);
+    for (let calls = 1; (await moving.underWay()).length > 0; calls++) await moving.run(calls);
+    for (const method of ["POST", "DELETE"]) {
+      const gone = await store(app, as, clips(2));
+      app.clock.nowMs += 1;
+      const file = await store(app, as, clips(3));
+      await ask(app, as, gone.path, "DELETE");
+      app.jobs.splice(0);
+      await ask(
+        app,
+        as,
+        `/media/v2/bulk/variants?tenant=${as.tenant}&clip=${method === "POST" ? "1x1" : "9x9"}`,
+        method,
+      );
+      expect([app.jobs.length, await lane(as)]).toEqual([2, [1, 2]]);
+      await deliver(app);
+      expect(await statesOf(app, as, file)).toEqual(times(3, "ready"));
+    }
+  });
 });
 
 describe("the turns of a tenant", () => {
