@@ -1,3 +1,5 @@
+import { KEEP_PLACE } from "./placement-store.ts";
+
 /** The table of moves of tenants between shards, in the directory (moves.ts). */
 export type MoveStore = ReturnType<typeof createMoveStore>;
 
@@ -28,7 +30,7 @@ const COLUMNS = `tenant, move, from_shard AS "from", to_shard AS "to", state, tu
 const RUN = `tenant = ?1 AND move = ?2 AND turn = ?3`;
 
 const SQL = {
-  place: `INSERT INTO tenant_shard (tenant, shard) SELECT id, 0 FROM tenant WHERE id = ?1 ON CONFLICT DO NOTHING`,
+  place: KEEP_PLACE,
   begin: `INSERT INTO tenant_move (tenant, move, from_shard, to_shard, state, begun_at, due_at)
     SELECT tenant, ?2, shard, ?3, 'copying', ?4, ?4 FROM tenant_shard
     WHERE tenant = ?1 AND shard <> ?3 AND EXISTS (SELECT 1 FROM tenant WHERE id = ?1)

@@ -35,12 +35,16 @@ const DUE = `SELECT tenant_shard.tenant, shard, version,
     coalesce(tenant.disabled, 1) AS disabled, quota_files AS quotaFiles, quota_bytes AS quotaBytes
   FROM tenant_shard LEFT JOIN tenant ON tenant.id = tenant_shard.tenant`;
 
+/** Gives a tenant that is older than the shards its place. */
+export const KEEP_PLACE = `
+  INSERT INTO tenant_shard (tenant, shard) SELECT id, 0 FROM tenant WHERE id = ?1 ON CONFLICT DO NOTHING`;
+
 const SQL = {
   /** Finds no row if there is no such tenant. A tenant without a place is older than the shards: its shard is 0. */
   find: `SELECT coalesce(tenant_shard.shard, 0) AS shard, near, tenant_shard.copied IS 0 AS isUncopied FROM tenant
     LEFT JOIN tenant_shard ON tenant_shard.tenant = tenant.id
     LEFT JOIN tenant_object ON tenant_object.number = tenant_shard.shard WHERE tenant.id = ?1`,
-  keepPlace: `INSERT INTO tenant_shard (tenant, shard) SELECT id, 0 FROM tenant WHERE id = ?1 ON CONFLICT DO NOTHING`,
+  keepPlace: KEEP_PLACE,
   // The directory has the record itself, and needs no copy.
   due: `${DUE} WHERE copied < version AND tenant_shard.tenant > '' AND (shard <> 0 OR ${MOVES})
     AND shard NOT IN (SELECT value FROM json_each(?2)) AND coalesce(otherShard, 0) NOT IN (SELECT value FROM json_each(?2))

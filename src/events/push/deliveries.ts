@@ -1,6 +1,6 @@
 import { DELIVERY } from "../model/limits.ts";
 import { DeliveredPacks, type PackedDelivery } from "./delivered-packs.ts";
-import { DeliveryTable, type PendingDelivery, type PlacedDelivery, type StoredDelivery } from "./delivery-table.ts";
+import { DeliveryTable, NOT_TRIED, type PendingDelivery, type PlacedDelivery, type StoredDelivery } from "./delivery-table.ts";
 import type { AfterAttempt } from "../../platform/delivery/retry-schedule.ts";
 import type { PushState } from "./state.ts";
 import type { Attempt, DeliveryPage, DeliveryState } from "./types.ts";
@@ -300,7 +300,6 @@ interface FreshEvent extends TakenEvent {
   readonly takenAtMs: number;
 }
 
-const NOT_TRIED = { step: 0, tries: 0, attemptCount: 0 } as const;
 const DELIVERED = { state: "delivered" } as const;
 
 const toDelivery = ({ eventId, attempt }: PackedDelivery) => ({

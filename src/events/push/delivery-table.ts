@@ -217,7 +217,7 @@ export class DeliveryTable {
   }
 }
 
-const NOT_TRIED = { step: 0, tries: 0, attemptCount: 0 } as const;
+export const NOT_TRIED = { step: 0, tries: 0, attemptCount: 0 } as const;
 
 export interface PlacedDelivery {
   readonly place: number;

@@ -1,9 +1,9 @@
 import { OWNED, ownedBy } from "../files/file-store.ts";
-import { KEYS_KEY } from "../metadata/attributes.ts";
 import { firstFileId, type Visibility, type FileCaller } from "../model/file.ts";
 import { LIMITS } from "../model/limits.ts";
 import type { Selected } from "../search/filter-store.ts";
 import { provableAt, REMOVED_FILE, toRemoved, type RemovedFile, type RemovedRow } from "./removed-store.ts";
+import { removeIndex, removeKeySets } from "../metadata/index-sql.ts";
 
 /**
  * Deletions and their reports. A removal and its report are written in one batch, which does nothing if the report
@@ -56,7 +56,7 @@ const isLive = (ownerId: string): string =>
 const IS_EMPTY = `NOT EXISTS (SELECT 1 FROM file WHERE file.owner_id = owner.id AND file.state = 'committed')`;
 
 /** The client of this name. Triggers on the table of clients rename and delete it with the client. */
-const requester = (client: string): string => `(SELECT id FROM requester WHERE client = ${client})`;
+export const requesterOf = (client: string): string => `(SELECT id FROM requester WHERE client = ${client})`;
 
 /** SQL: the file is the caller's (?1 to ?5 as in OWNED) and not removed, and the deletion ?6 has no row yet. */
 const REMOVABLE = `${OWNED} AND file.state <> 'removed' AND ${isNew("?6")}`;
@@ -70,19 +70,11 @@ const SQL = {
   removeFile: `UPDATE file SET state = 'removed', removed_at = ?7, due_at = ${provableAt("created_at", "?7")},
     erased_by = ?6, file_name = NULL, commit_digest = NULL, metadata = NULL, attributes = NULL, unindexed_pairs = NULL
     WHERE ${REMOVABLE}`,
-  removeIndex: `DELETE FROM attribute WHERE (owner_id, key, value, file_id) IN (
-    SELECT file.owner_id, pair.value ->> 0, pair.value ->> 1, file.id
-    FROM file CROSS JOIN json_each(file.attributes, '$.rows') AS pair
-    WHERE file.id = (SELECT id FROM file WHERE ${REMOVABLE}))`,
-  removeKeySet: `DELETE FROM key_set WHERE id IN (SELECT key_set.id
-    FROM file CROSS JOIN json_each(file.attributes, '$.rows') AS pair
-    CROSS JOIN key_set ON key_set.owner_id = file.owner_id AND key_set.digest = pair.value ->> 1
-    WHERE file.id = (SELECT id FROM file WHERE ${REMOVABLE}) AND pair.value ->> 0 = '${KEYS_KEY}' AND NOT EXISTS (SELECT 1 FROM attribute
-      WHERE attribute.owner_id = file.owner_id AND attribute.key = '${KEYS_KEY}'
-        AND attribute.value = key_set.digest))`,
+  removeIndex: removeIndex("file", `file.id = (SELECT id FROM file WHERE ${REMOVABLE})`),
+  removeKeySet: removeKeySets("file", `file.id = (SELECT id FROM file WHERE ${REMOVABLE})`),
   // The report has no due time, because the file's row has one. A pending file counts for the caller's tenant.
   recordFile: `INSERT INTO erasure (${NEW_COLUMNS})
-    SELECT ?1, ${requester("?4")}, iif(owner.tenant = '', ?3, owner.tenant), owner.visibility, 'file', ?2, NULL,
+    SELECT ?1, ${requesterOf("?4")}, iif(owner.tenant = '', ?3, owner.tenant), owner.visibility, 'file', ?2, NULL,
       1, coalesce(file.size_bytes, 0), NULL, NULL
     FROM file JOIN owner ON owner.id = file.owner_id WHERE file.id = ?5 AND file.erased_by = ?1
     ON CONFLICT DO NOTHING`,
@@ -94,18 +86,18 @@ const SQL = {
     WHERE id IN (${ids}) AND state = 'committed' AND ${isNew("?2")} AND ${isLive("?4")}`,
   // A deletion of nothing is verified at once.
   recordMatching: `INSERT INTO erasure (${NEW_COLUMNS})
-    SELECT ?1, ${requester("?2")}, ?3, ?4, 'query', ?5, iif(count(*) = 0, ?6, ?5), count(*), coalesce(sum(size_bytes), 0),
+    SELECT ?1, ${requesterOf("?2")}, ?3, ?4, 'query', ?5, iif(count(*) = 0, ?6, ?5), count(*), coalesce(sum(size_bytes), 0),
       iif(count(*) = 0, ?5, NULL), iif(count(*) = 0, ?5, NULL)
     FROM file WHERE erasure_id = ?1 ON CONFLICT DO NOTHING`,
   retireOwner: `UPDATE owner SET erasure_id = ?1 WHERE client = ?2 AND tenant = ?3 AND visibility = ?4
     AND erasure_id IS NULL AND ${isNew("?1")}`,
   recordAll: `INSERT INTO erasure (${NEW_COLUMNS})
-    SELECT ?1, ${requester("?2")}, ?3, ?4, 'all', ?5, ?5, coalesce(sum(files), 0), coalesce(sum(bytes), 0),
+    SELECT ?1, ${requesterOf("?2")}, ?3, ?4, 'all', ?5, ?5, coalesce(sum(files), 0), coalesce(sum(bytes), 0),
       iif(coalesce(sum(files), 0) = 0, ?5, NULL), iif(coalesce(sum(files), 0) = 0, ?5, NULL)
     FROM owner WHERE erasure_id = ?1 ON CONFLICT DO NOTHING`,
   read: `${ERASURE} WHERE id = ?1`,
-  find: `${ERASURE} WHERE id = ?1 AND requester_id = ${requester("?2")}`,
-  list: `${ERASURE} WHERE requester_id = ${requester("?1")} AND tenant = ?2 AND id < ?3
+  find: `${ERASURE} WHERE id = ?1 AND requester_id = ${requesterOf("?2")}`,
+  list: `${ERASURE} WHERE requester_id = ${requesterOf("?1")} AND tenant = ?2 AND id < ?3
     ORDER BY id DESC LIMIT ?4 OFFSET ?5`,
   removePage: `UPDATE file SET state = 'removed', due_at = ?2, erasure_id = ?1,
     removed_at = (SELECT requested_at FROM erasure WHERE id = ?1)

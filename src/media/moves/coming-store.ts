@@ -1,4 +1,3 @@
-import { KEYS_KEY } from "../metadata/attributes.ts";
 import { FIRST_TENANT_OBJECT } from "../../platform/storage/tenant-objects.ts";
 import { IS_COMING } from "../shards/moved-store.ts";
 import {
@@ -9,6 +8,7 @@ import {
   type MovingFile,
   type Run,
 } from "./leaving-store.ts";
+import { addIndex, addKeySets, removeIndex, removeKeySets } from "../metadata/index-sql.ts";
 
 /** The shard that a tenant moves to (mover.ts). */
 export type ComingStore = ReturnType<typeof createComingStore>;
@@ -23,9 +23,10 @@ const COMING = isState("coming");
 /** The hidden files among the ids in ?4, a JSON array. */
 const HIDDEN = `SELECT file.id FROM json_each(?4) AS named CROSS JOIN file ON file.id = named.value
   CROSS JOIN owner ON owner.id = file.owner_id AND owner.tenant = ?1 AND ${IS_COMING}`;
-const ATTRIBUTES_OF = `json_each(?4) AS named CROSS JOIN file ON file.id = named.value
-  CROSS JOIN json_each(file.attributes, '$.rows') AS pair`;
+const NAMED = `json_each(?4) AS named CROSS JOIN file ON file.id = named.value`;
 const field = (column: string): string => `(given.value ->> '$.${column}')`;
+/** The files in ?4, a JSON array of `MovingFile`. */
+const COPIED = `json_each(?4) AS given CROSS JOIN file ON file.id = ${field("id")}`;
 const fields = (columns: readonly string[]): string => columns.map((column) => field(`row.${column}`)).join(", ");
 /** Columns that are not copied as they are. */
 const VARIANT_FIELDS: Readonly<Record<string, string>> = {
@@ -44,14 +45,8 @@ const SQL = {
       AND NOT EXISTS (SELECT 1 FROM ended_move WHERE tenant = ?1 AND move >= ?2)
     ON CONFLICT DO UPDATE SET turn = excluded.turn WHERE move = excluded.move AND turn < excluded.turn`,
   state: `SELECT state FROM moving_tenant WHERE tenant = ?1 AND move = ?2 AND turn = ?3`,
-  removeIndex: `DELETE FROM attribute WHERE (owner_id, key, value, file_id) IN (
-    SELECT file.owner_id, pair.value ->> 0, pair.value ->> 1, file.id FROM ${ATTRIBUTES_OF}
-    WHERE file.id IN (${HIDDEN}) AND ${COMING})`,
-  removeKeySets: `DELETE FROM key_set WHERE id IN (SELECT key_set.id FROM ${ATTRIBUTES_OF}
-    CROSS JOIN key_set ON key_set.owner_id = file.owner_id AND key_set.digest = pair.value ->> 1
-    WHERE file.id IN (${HIDDEN}) AND ${COMING} AND pair.value ->> 0 = '${KEYS_KEY}' AND NOT EXISTS (
-      SELECT 1 FROM attribute WHERE attribute.owner_id = file.owner_id AND attribute.key = '${KEYS_KEY}'
-        AND attribute.value = key_set.digest))`,
+  removeIndex: removeIndex(NAMED, `file.id IN (${HIDDEN}) AND ${COMING}`),
+  removeKeySets: removeKeySets(NAMED, `file.id IN (${HIDDEN}) AND ${COMING}`),
   removeVariants: `DELETE FROM variant WHERE file_id IN (${HIDDEN}) AND ${COMING}`,
   removeFiles: `DELETE FROM file WHERE id IN (${HIDDEN}) AND ${COMING}`,
   // A file that ends before its tenant has moved needs no note here. Only `notes` writes this time.
@@ -74,17 +69,8 @@ const SQL = {
   forgetPlaces: `UPDATE file SET known_places = NULL WHERE id IN (SELECT given.value ->> '$.id'
     FROM json_each(?4) AS given CROSS JOIN json_each(given.value, '$.row.variants') AS made
     WHERE made.value ->> 'state' = 'pending') AND ${COMING}`,
-  keySets: `INSERT INTO key_set (owner_id, digest, keys)
-    SELECT file.owner_id,
-      (SELECT pair.value ->> 1 FROM json_each(file.attributes, '$.rows') AS pair WHERE pair.value ->> 0 = '${KEYS_KEY}'),
-      (SELECT json_group_array(pair.value ->> 0) FROM json_each(file.attributes, '$.rows') AS pair
-        WHERE pair.value ->> 2)
-    FROM json_each(?4) AS given CROSS JOIN file ON file.id = ${field("id")}
-    WHERE file.attributes IS NOT NULL AND ${COMING} ON CONFLICT DO NOTHING`,
-  index: `INSERT INTO attribute (owner_id, key, value, file_id, leads)
-    SELECT file.owner_id, pair.value ->> 0, pair.value ->> 1, file.id, pair.value ->> 2
-    FROM json_each(?4) AS given CROSS JOIN file ON file.id = ${field("id")}
-      CROSS JOIN json_each(file.attributes, '$.rows') AS pair WHERE ${COMING} ON CONFLICT DO NOTHING`,
+  keySets: addKeySets(COPIED, COMING),
+  index: addIndex(COPIED, COMING),
   // Keeps the shard where the file was before its commit; the removal of the file's last row needs it.
   // A tenant object that it leaves now keeps a note about it.
   notes: `INSERT INTO moved_file (id, shard, hop, moved_at, objects)

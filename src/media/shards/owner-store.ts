@@ -1,4 +1,5 @@
 import { IS_COMING } from "./moved-store.ts";
+import { requesterOf } from "../erasure/erasure-store.ts";
 
 /** A shard's part in changes of clients and tenants by an operator (owner-changes.ts). */
 export type OwnerStore = ReturnType<typeof createOwnerStore>;
@@ -35,7 +36,6 @@ const pendingOf = (client: string): string => `SELECT id FROM owner WHERE client
 const GIVE_PENDING = `UPDATE file INDEXED BY file_pending SET owner_id = (${pendingOf("?1")}
       AND visibility = (SELECT visibility FROM owner AS giver WHERE giver.id = file.owner_id))
     WHERE state = 'pending' AND owner_id IN`;
-const requesterOf = (client: string): string => `(SELECT id FROM requester WHERE client = ${client})`;
 const listOf = (ids: string): string => `json((SELECT json_group_array(id) FROM (${ids})))`;
 /** SQL: the id is in this list of `Rest`. */
 const isRest = (list: 0 | 1 | 2): string => `id IN (SELECT value FROM json_each(?2, '$[${list}]'))`;

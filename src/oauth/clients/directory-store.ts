@@ -1,5 +1,5 @@
 import type { ServiceRecord } from "../../platform/model/built-in.ts";
-import { DATABASE_NOW_MS } from "../../platform/storage/database.ts";
+import { AS_OF } from "../../platform/storage/database.ts";
 import { readBrand, type Brand } from "../../platform/model/brand.ts";
 import { planOf } from "../../platform/model/plans.ts";
 import type { ClientRights, TenantRights } from "../model/granted-scopes.ts";
@@ -68,8 +68,6 @@ export interface ClientAndTenant {
   readonly asOfMs: number;
 }
 
-/** First in the batch, so the rest shows every change up to this time. */
-const AS_OF = `SELECT ${DATABASE_NOW_MS} AS asOfMs`;
 
 const CLIENT = `
   SELECT id, name, display_name AS displayName, logo_uri AS logoUri, tenant, confidential, service, redirect_uris AS redirectUris,

@@ -4,6 +4,7 @@ import { toScopeWords, type ScopeWords } from "../consent/scope-words.ts";
 import type { Application, GrantCursor, ListedGrant } from "../homes/listed-grant.ts";
 import type { Authorization } from "../model/authorization.ts";
 import type { TrustStore } from "../tokens/trust-store.ts";
+import { createAccessStore } from "../homes/access-store.ts";
 
 /**
  * Omits grants whose sign-in is not valid any more: they give nothing. Grants are found by user (a user has few), never
@@ -45,12 +46,6 @@ const WORDS = `
       JOIN subscription ON subscription.tenant = tenant_member.tenant
       JOIN package_service ON package_service.package = subscription.package WHERE tenant_member.email = ?1)
   ORDER BY service.name LIMIT 1000`;
-const IDS = `SELECT id FROM refresh_grant WHERE email = ?1 AND +client = ?2 LIMIT ?3`;
-const BELONGS_TO_USER = `SELECT 1 FROM refresh_grant WHERE id = ?3 AND email = ?1 AND client = ?2`;
-const REMOVE_REST = [
-  `DELETE FROM authorization_code WHERE email = ?1 AND +client = ?2`,
-  `DELETE FROM refresh_grant WHERE email = ?1 AND +client = ?2`,
-] as const;
 const NAMES = `
   SELECT id, coalesce(nullif(display_name, ''), name) AS shownName FROM client
   WHERE id IN (SELECT value FROM json_each(?1))`;
@@ -65,6 +60,7 @@ export type GrantListStore = ReturnType<typeof createGrantListStore>;
 
 /** Refresh grants of the directory, as their users see and end them; grant-lists.ts adds those of other shards. */
 export const createGrantListStore = (db: D1Database, trust: Pick<TrustStore, "revokeAccessStatement">) => ({
+  ...createAccessStore(db),
   /** A page of the grants of one client, and one row more if there are any. */
   async page(
     email: string,
@@ -109,19 +105,12 @@ export const createGrantListStore = (db: D1Database, trust: Pick<TrustStore, "re
       words: toScopeWords((words?.results ?? []) as { scope: string; words: string }[]),
     };
   },
-  /** At most `limit` grant ids. */
-  async grantIds(email: string, clientId: string, limit: number): Promise<readonly string[]> {
-    const { results } = await db.prepare(IDS).bind(email, clientId, limit).all<{ id: string }>();
-    return results.map(({ id }) => id);
-  },
-  belongsToUser: async (email: string, clientId: string, grantId: string): Promise<boolean> =>
-    (await db.prepare(BELONGS_TO_USER).bind(email, clientId, grantId).first()) !== null,
   /**
    * Removes what the client has from the user besides the grants that were listed: codes and newer grants. Revokes all
    * tokens that were issued until now.
    */
   revokeRestStatements: (email: string, clientId: string, expiresSec: number): readonly D1PreparedStatement[] => [
-    ...REMOVE_REST.map((sql) => db.prepare(sql).bind(email, clientId)),
+    ...createAccessStore(db).endStatements(email, clientId),
     trust.revokeAccessStatement(email, clientId, expiresSec),
   ],
 });

@@ -3,6 +3,7 @@ import type { Application, GrantCursor, ListedGrant } from "./listed-grant.ts";
 import { SESSIONS_OF_SID } from "../users/user-store.ts";
 import type { RevokedGrant } from "./grant-revocation.ts";
 import { COLUMN, grantsOf, MAX_ROWS, sessionsUntil, signedInUntil } from "./owner-store.ts";
+import { createAccessStore } from "./access-store.ts";
 
 /** A grant as the directory needs it, to tell whether it is still valid. */
 export interface ComparedGrant {
@@ -38,11 +39,6 @@ const APPLICATIONS = `
       '$.sessionId', '$.authenticatedAtMs', '$.provenAtMs', '$.tenantExplicit') || '') AS access
   FROM refresh_grant WHERE email = ?1 AND authorization ->> 'authenticatedAtMs' > ?2
   GROUP BY client ORDER BY max(last_used_at) DESC, client LIMIT ?3`;
-const IDS = `SELECT id FROM refresh_grant WHERE email = ?1 AND +client = ?2 LIMIT ?3`;
-const BELONGS_TO_USER = `SELECT 1 FROM refresh_grant WHERE id = ?3 AND email = ?1 AND client = ?2`;
-const END_ACCESS = ["authorization_code", "refresh_grant"].map(
-  (table) => `DELETE FROM ${table} WHERE email = ?1 AND +client = ?2`,
-);
 /** Reads all codes of the last hours; if the person (`?2`) is known, only that person's. */
 const codesOf = (isPersonKnown: boolean): string =>
   `authorization_code WHERE ${isPersonKnown ? "email = ?2 AND " : ""}${COLUMN.session} = ?1`;
@@ -112,6 +108,7 @@ export type ElsewhereStore = ReturnType<typeof createElsewhereStore>;
 
 /** Sessions, codes and refresh grants of a shard that is not the directory: people and operators list and end them. */
 export const createElsewhereStore = (db: D1Database) => ({
+  ...createAccessStore(db),
   async page(
     email: string,
     clientId: string,
@@ -124,14 +121,8 @@ export const createElsewhereStore = (db: D1Database) => ({
   },
   applications: async (email: string, signedOutAtMs: number, limit: number): Promise<readonly ApplicationRow[]> =>
     (await db.prepare(APPLICATIONS).bind(email, signedOutAtMs, limit).all<ApplicationRow>()).results,
-  async grantIds(email: string, clientId: string, limit: number): Promise<readonly string[]> {
-    const { results } = await db.prepare(IDS).bind(email, clientId, limit).all<{ id: string }>();
-    return results.map(({ id }) => id);
-  },
-  belongsToUser: async (email: string, clientId: string, grantId: string): Promise<boolean> =>
-    (await db.prepare(BELONGS_TO_USER).bind(email, clientId, grantId).first()) !== null,
   async endAccess(email: string, clientId: string): Promise<number> {
-    const ended = await db.batch(END_ACCESS.map((sql) => db.prepare(sql).bind(email, clientId)));
+    const ended = await db.batch([...createAccessStore(db).endStatements(email, clientId)]);
     return changesOf(ended);
   },
   /**

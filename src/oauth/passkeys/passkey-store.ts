@@ -4,6 +4,7 @@ import type { Verifier } from "./ceremony.ts";
 import type { Challenge } from "./challenge.ts";
 import { MOST_PASSKEYS } from "./relying-party.ts";
 import type { StoredKey } from "./public-key.ts";
+import { USE_ASSERTION } from "../clients/assertion-store.ts";
 
 /** A passkey as its person sees it. */
 export interface ListedPasskey {
@@ -50,9 +51,6 @@ const FIND = `
   SELECT email, public_key AS publicKey, user_handle AS userHandle, backup_eligible AS mayBeBackedUp, sign_count AS signCount
   FROM passkey WHERE id = ?1`;
 const OWNER = `(SELECT email FROM passkey WHERE id = ?1)`;
-/** Changes nothing if an answer to the challenge was used. Shares the table of clients' assertions, and its sweep. */
-const USE_CHALLENGE = `
-  INSERT INTO used_assertion (digest, expires_at) VALUES (?1, ?2) ON CONFLICT (digest) DO NOTHING`;
 /** Counts one of two answers with one counter. */
 const USE = `
   UPDATE passkey SET sign_count = ?3, backed_up = ?4, last_used_at = ?5
@@ -95,7 +93,8 @@ export const createPasskeyStore = (db: D1Database, users: Pick<UserStore, "findB
     /** False if the challenge was used, the counter is not later, or the passkey or its person is gone. */
     async use({ id, email, signCount, isBackedUp, nowMs }: Use, { digest, endsAtMs }: Challenge): Promise<boolean> {
       const [, used] = await db.batch([
-        db.prepare(USE_CHALLENGE).bind(digest, endsAtMs),
+        // A challenge shares the table of clients' assertions, and its sweep.
+        db.prepare(USE_ASSERTION).bind(digest, endsAtMs),
         db.prepare(USE).bind(id, email, signCount, isBackedUp ? 1 : 0, nowMs),
       ]);
       return used?.meta.changes === 1;
@@ -124,7 +123,7 @@ export const createPasskeyStore = (db: D1Database, users: Pick<UserStore, "findB
           added.session.elsewhereSinceMs,
         );
       const results = await db.batch([
-        db.prepare(USE_CHALLENGE).bind(digest, endsAtMs),
+        db.prepare(USE_ASSERTION).bind(digest, endsAtMs),
         ...marked(insertion, email, nowMs),
         audit,
       ]);

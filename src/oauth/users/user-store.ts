@@ -1,5 +1,5 @@
 import type { ServiceRecord } from "../../platform/model/built-in.ts";
-import { DATABASE_NOW_MS } from "../../platform/storage/database.ts";
+import { AS_OF, DATABASE_NOW_MS } from "../../platform/storage/database.ts";
 import { randomId, type Random } from "../../platform/runtime/random.ts";
 import type { SignInTimes } from "../model/authorization.ts";
 import { toMethods } from "../model/methods.ts";
@@ -84,7 +84,6 @@ export interface PasswordChange {
   readonly nowMs: number;
 }
 
-const AS_OF = `SELECT ${DATABASE_NOW_MS} AS asOfMs`;
 /** The session id of a session is the beginning of its key. */
 export const SID_CHARS = 32;
 /** Keys of the sessions with the session id `?1`. Earlier versions stored a separate id, which has an index. */

@@ -8,6 +8,7 @@ export class StoreUnavailable extends Error {
 
 /** The database's own time in ms since 1970, as a part of a statement. */
 export const DATABASE_NOW_MS = `CAST(unixepoch('subsec') * 1000 AS INTEGER)`;
+export const AS_OF = `SELECT ${DATABASE_NOW_MS} AS asOfMs`;
 
 /**
  * Wraps D1, so that failed calls throw `StoreUnavailable`. A message does not show that D1 failed: the binding prefixes
