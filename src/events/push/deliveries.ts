@@ -1,6 +1,12 @@
 import { DELIVERY } from "../model/limits.ts";
 import { DeliveredPacks, type PackedDelivery } from "./delivered-packs.ts";
-import { DeliveryTable, NOT_TRIED, type PendingDelivery, type PlacedDelivery, type StoredDelivery } from "./delivery-table.ts";
+import {
+  DeliveryTable,
+  NOT_TRIED,
+  type PendingDelivery,
+  type PlacedDelivery,
+  type StoredDelivery,
+} from "./delivery-table.ts";
 import type { AfterAttempt } from "../../platform/delivery/retry-schedule.ts";
 import type { PushState } from "./state.ts";
 import type { Attempt, DeliveryPage, DeliveryState } from "./types.ts";

@@ -68,7 +68,6 @@ export interface ClientAndTenant {
   readonly asOfMs: number;
 }
 
-
 const CLIENT = `
   SELECT id, name, display_name AS displayName, logo_uri AS logoUri, tenant, confidential, service, redirect_uris AS redirectUris,
     post_logout_redirect_uris AS postLogoutRedirectUris, require_pkce AS requirePkce, grant_types AS grantTypes, scopes,
