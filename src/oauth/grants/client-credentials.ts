@@ -5,7 +5,6 @@ import { err, ok, type Result } from "../../platform/model/result.ts";
 import { authenticateClient, noCredentials } from "../clients/authentication.ts";
 import type { ClientRecord } from "../clients/directory-store.ts";
 import type { Entry } from "../clients/directory.ts";
-import { failure } from "../model/failure.ts";
 import {
   EVERYTHING,
   grantScopes,
@@ -16,7 +15,7 @@ import {
 } from "../model/granted-scopes.ts";
 import { restrict } from "../model/resource.ts";
 import type { Granted } from "../tokens/issue.ts";
-import { proofFault, refusedScope, type GrantStep } from "./grant-step.ts";
+import { grantFault, refusedScope, type GrantStep } from "./grant-step.ts";
 
 /**
  * A client acts for itself (RFC 6749 4.4). Without a tenant, and with `no_tenant`, it acts for its parent tenant. One
@@ -31,17 +30,8 @@ export const clientCredentials: GrantStep = async (
   const authenticated = await authenticateClient(deps, credentials, entry, call);
   if (!authenticated.ok) return authenticated;
   const client = authenticated.value;
-  const unproven = proofFault(client, proofKey);
-  if (unproven !== undefined) return err(unproven);
-  if (!client.grantTypes.includes("client_credentials"))
-    return err(
-      failure(
-        "unauthorized_client",
-        "The client is not registered for this grant.",
-        `client ${client.id}: client_credentials`,
-        client.id,
-      ),
-    );
+  const fault = grantFault(client, "client_credentials", proofKey);
+  if (fault !== undefined) return err(fault);
 
   const granted = grantForClient(client, entry, request, deps);
   if (!granted.ok) return err(refusedScope(granted.error, client.id));

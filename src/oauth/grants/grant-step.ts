@@ -83,11 +83,22 @@ export const refusedScope = ({ scope, reason }: ScopeRefusal, actor = ""): OAuth
 /** RFC 6749 5.2: error_description is printable ASCII without quote and backslash. */
 const printable = (text: string): string => text.replaceAll(/[^\x20-\x21\x23-\x5b\x5d-\x7e]/g, "?").slice(0, 256);
 
-/** The refusal of a client whose tokens must be bound to a key, if the request has no proof. */
-export const proofFault = (client: ClientRecord, proofKey: string | undefined): OAuthFailure | undefined =>
-  client.bindsTokens === true && proofKey === undefined
-    ? failure("invalid_dpop_proof", "The client has to prove a key with the header DPoP.", undefined, client.id)
-    : undefined;
+/** The refusal of a client that may not use this grant, or that must bind its tokens to a key and proves none. */
+export function grantFault(
+  { id, bindsTokens, grantTypes }: ClientRecord,
+  grantType: string,
+  proofKey: string | undefined,
+): OAuthFailure | undefined {
+  if (bindsTokens === true && proofKey === undefined)
+    return failure("invalid_dpop_proof", "The client has to prove a key with the header DPoP.", undefined, id);
+  if (grantTypes.includes(grantType)) return undefined;
+  return failure(
+    "unauthorized_client",
+    "The client is not registered for this grant.",
+    `client ${id}: ${grantType}`,
+    id,
+  );
+}
 
 /** The algorithm of a client's ID tokens; undefined: the usual one. */
 export const idTokenAlg = ({ isFapi }: Pick<ClientRecord, "isFapi">): SigningAlg | undefined =>
@@ -103,18 +114,8 @@ export async function identifyGrantClient(
   const entry = await deps.directory.find(credentials.clientId, undefined, call);
   const caller = await identifyClient(deps, credentials, entry, call);
   if (!caller.ok) return caller;
-  const { client } = caller.value;
-  const unproven = proofFault(client, proofKey);
-  if (unproven !== undefined) return err(unproven);
-  if (client.grantTypes.includes(grantType)) return caller;
-  return err(
-    failure(
-      "unauthorized_client",
-      "The client is not registered for this grant.",
-      `client ${client.id}: ${grantType}`,
-      client.id,
-    ),
-  );
+  const fault = grantFault(caller.value.client, grantType, proofKey);
+  return fault === undefined ? caller : err(fault);
 }
 
 /**

@@ -13,12 +13,12 @@ import { restrict } from "../model/resource.ts";
 import type { SignIn } from "../sign-in/accounts.ts";
 import type { UserRecord } from "../users/user-store.ts";
 import {
-  proofFault,
+  grantFault,
+  passwordGrantFault,
   refusedScope,
   type GrantDeps,
   type GrantStep,
   type TokenRequest,
-  passwordGrantFault,
 } from "./grant-step.ts";
 import type { RefreshGrant } from "./refresh-store.ts";
 import { grantForUser, type DefaultTenant, type UserGrantRefusal } from "./user-grant.ts";
@@ -141,12 +141,8 @@ async function passedClient(
   if (!provesItself(credentials) && client !== undefined && registered && client.bindsTokens !== true)
     return ok({ client, authenticated: false, asOfMs });
   if (!authenticated.ok) return authenticated;
-  const { id } = authenticated.value;
-  const unproven = proofFault(authenticated.value, proofKey);
-  if (unproven !== undefined) return err(unproven);
-  return registered
-    ? ok({ client: authenticated.value, authenticated: true, asOfMs })
-    : err(failure("unauthorized_client", "The client is not registered for this grant.", `client ${id}: password`, id));
+  const fault = grantFault(authenticated.value, "password", proofKey);
+  return fault === undefined ? ok({ client: authenticated.value, authenticated: true, asOfMs }) : err(fault);
 }
 
 export const defaultTenantFor = (client: Pick<ClientRights, "tenant"> | undefined, user: UserRecord): DefaultTenant =>
