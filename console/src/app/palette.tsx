@@ -18,6 +18,7 @@ import { answer, operations } from "../api/client.ts";
 import { usePerson } from "../session/session.ts";
 import { useWords } from "../words/words.ts";
 import { recordHref } from "../components/records/records.ts";
+import { beginningOf } from "../pages/topics/topic-name.ts";
 import { PLACES } from "./navigation.ts";
 
 /** A record that the search found: the address of its page, its name, and its id if that differs. */
@@ -40,7 +41,6 @@ const pageSize = 5;
 /** The service is asked when typing has paused for so long. */
 const QUIET_MS = 200;
 const FILE_ID = /^[0-9a-f]{24}$/;
-const TOPIC_NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
 
 const KINDS: readonly Kind[] = [
   {
@@ -77,14 +77,16 @@ const KINDS: readonly Kind[] = [
   {
     key: "topics",
     icon: Radio,
-    find: async (q) =>
-      TOPIC_NAME.test(q)
-        ? (await answer(listOperatedTopics({ q, pageSize }, operations))).map(({ topicOwnerClient, eventType }) => ({
-            href: `/topics/${topicOwnerClient}/${eventType}`,
-            name: eventType,
-            id: `${topicOwnerClient}.${eventType}`,
-          }))
-        : [],
+    find: async (text) => {
+      const q = beginningOf(text);
+      if (q === undefined) return [];
+      const found = await answer(listOperatedTopics({ q, pageSize }, operations));
+      return found.map(({ topicOwnerClient, eventType }) => ({
+        href: `/topics/${topicOwnerClient}/${eventType}`,
+        name: eventType,
+        id: `${topicOwnerClient}.${eventType}`,
+      }));
+    },
   },
   { key: "files", icon: Image, find: filesNamed },
 ];
@@ -162,7 +164,7 @@ export default function Palette({ close }: { readonly close: () => void }) {
                   <ListBoxSection key={key} id={key}>
                     <Header>{navigation[key]}</Header>
                     {found.map(({ href, name, id }) => (
-                      <ListBoxItem key={href} id={href} textValue={`${name} ${id}`}>
+                      <ListBoxItem key={href} id={href} textValue={`${name} ${id} ${href}`}>
                         <Icon aria-hidden size={16} />
                         <span>
                           <bdi>{name}</bdi> {id !== name && <code className="muted">{id}</code>}

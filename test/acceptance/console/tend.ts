@@ -267,12 +267,31 @@ export function tendSuite(stage: () => Stage): void {
         ["demo.web", /demo\.web/, "demo.web"],
         ["ADA@demo", /ada@demo.example/, "Ada"],
         [owner, new RegExp(`${eventType}.*${owner}`), eventType],
+        [topic, new RegExp(`${eventType}.*${owner}`), eventType],
       ] as const) {
         await page.keyboard.press("Control+k");
         await page.getByRole("searchbox").waitFor();
         await page.keyboard.type(typed);
         await page.getByRole("option", { name: option }).first().click();
         await page.getByRole("heading", { level: 1, name: heading }).waitFor();
+      }
+    });
+
+    test("finds a topic in the list by its name, written either way, and is told when there is none", async () => {
+      const { topic } = await makeTopic(stage());
+      const page = await stage().open({ path: "/topics" });
+      const filter = page.getByLabel("Name begins with");
+      const row = page.locator("[role=row]", { hasText: topic.split("/")[0] ?? "" });
+      for (const typed of [topic, topic.replace("/", "."), ` ${topic.slice(0, -2)}`]) {
+        await filter.fill("demo.nothing");
+        await page.getByText("Nothing begins with “demo.nothing”.").waitFor();
+        await filter.fill(typed);
+        await row.waitFor();
+      }
+      // No topic's name has a space or begins with a dot.
+      for (const typed of ["two words", ".x", `${topic}/x`]) {
+        await filter.fill(typed);
+        await page.getByText(`Nothing begins with “${typed}”.`).waitFor();
       }
     });
 

@@ -4,23 +4,22 @@ import { listOperatedTopics, type OperatedTopic } from "../../../../api/plinth.t
 import { operations } from "../../api/client.ts";
 import { useList } from "../../api/lists.ts";
 import { DataTable } from "../../components/lists/data-table.tsx";
+import { NothingFound } from "../../components/lists/search-box.tsx";
 import { TextField } from "../../components/forms/form.tsx";
 import { Page as Frame } from "../../components/page.tsx";
 import { Badge, Empty } from "../../components/states.tsx";
 import { useFormats } from "../../words/formats.ts";
 import { useWords } from "../../words/words.ts";
+import { beginningOf } from "./topic-name.ts";
 
 /** The topics that the person may see. The beginning of the name is in the address. */
 export function Page() {
-  const { topics: words, common } = useWords();
-  const format = useFormats();
+  const { topics: words } = useWords();
   const search = useSearch({ from: "/inside/topics" });
   const { tenant } = search;
   const navigate = useNavigate({ from: "/topics" });
-  const filters = useDeferredValue(search);
-  const list = useList<OperatedTopic>(["topics", filters], (page) =>
-    listOperatedTopics({ ...filters, ...page }, operations),
-  );
+  const asked = useDeferredValue(search.q);
+  const beginning = asked === undefined ? undefined : beginningOf(asked);
   return (
     <Frame title={words.title} lead={words.lead}>
       <div className="filters">
@@ -39,29 +38,54 @@ export function Page() {
           isRequired
         />
       </div>
-      <DataTable
-        label={words.title}
-        list={list}
-        columns={[
-          { id: "type", title: words.eventType, share: 2, cell: ({ eventType }) => <strong>{eventType}</strong> },
-          { id: "owner", title: words.owner, share: 1.5, cell: ({ topicOwnerClient }) => topicOwnerClient },
-          {
-            id: "state",
-            title: common.state,
-            wideOnly: true,
-            cell: ({ state }) =>
-              state === "active" ? (
-                <Badge kind="good">{common.active}</Badge>
-              ) : (
-                <Badge kind="warn">{words.deleting}</Badge>
-              ),
-          },
-          { id: "created", title: common.created, wideOnly: true, cell: ({ createdAt }) => format.day(createdAt) },
-        ]}
-        idOf={({ topicOwnerClient, eventType }) => `${topicOwnerClient}/${eventType}`}
-        hrefOf={({ topicOwnerClient, eventType }) => `/topics/${topicOwnerClient}/${eventType}`}
-        empty={<Empty title={words.emptyTitle}>{words.emptyText}</Empty>}
-      />
+      {asked === undefined || beginning !== undefined ? (
+        <Topics q={beginning} tenant={tenant} asked={asked} />
+      ) : (
+        <NothingFound text={asked} />
+      )}
     </Frame>
+  );
+}
+
+interface TopicsProps {
+  readonly q: string | undefined;
+  readonly tenant: string | undefined;
+  /** `q` as it was typed. */
+  readonly asked: string | undefined;
+}
+
+function Topics({ q, tenant, asked }: TopicsProps) {
+  const { topics: words, common } = useWords();
+  const format = useFormats();
+  const filters = { ...(q !== undefined && { q }), ...(tenant !== undefined && { tenant }) };
+  const list = useList<OperatedTopic>(["topics", filters], (page) =>
+    listOperatedTopics({ ...filters, ...page }, operations),
+  );
+  return (
+    <DataTable
+      label={words.title}
+      list={list}
+      columns={[
+        { id: "type", title: words.eventType, share: 2, cell: ({ eventType }) => <strong>{eventType}</strong> },
+        { id: "owner", title: words.owner, share: 1.5, cell: ({ topicOwnerClient }) => topicOwnerClient },
+        {
+          id: "state",
+          title: common.state,
+          wideOnly: true,
+          cell: ({ state }) =>
+            state === "active" ? (
+              <Badge kind="good">{common.active}</Badge>
+            ) : (
+              <Badge kind="warn">{words.deleting}</Badge>
+            ),
+        },
+        { id: "created", title: common.created, wideOnly: true, cell: ({ createdAt }) => format.day(createdAt) },
+      ]}
+      idOf={({ topicOwnerClient, eventType }) => `${topicOwnerClient}/${eventType}`}
+      hrefOf={({ topicOwnerClient, eventType }) => `/topics/${topicOwnerClient}/${eventType}`}
+      empty={
+        asked === undefined ? <Empty title={words.emptyTitle}>{words.emptyText}</Empty> : <NothingFound text={asked} />
+      }
+    />
   );
 }
