@@ -11,6 +11,7 @@ import { parseTenantObjects, type TenantObjectsSetting } from "./platform/storag
 import { MAIL_NOTICES, type MailNotice, type MailSender } from "./platform/ports/mail.ts";
 import { PATTERNS } from "./platform/model/names.ts";
 import { parseSealKeys, type SealKey } from "./platform/secrets/seal.ts";
+import { DAY_MS, MINUTE_MS } from "./platform/runtime/clock.ts";
 
 /** Every deployment variable, parsed once. An invalid value stops the Worker with its name and the reason. */
 export interface Config {
@@ -104,8 +105,6 @@ export class ConfigError extends Error {
   override name = "ConfigError";
 }
 
-const DAY_MS = 86_400_000;
-const MINUTE_MS = 60_000;
 /** The maximum is the lifetime of a session, 12 hours. */
 const IDLE: Range = { min: 5, max: 720, unit: "minutes" };
 /** The maximum is ten years. */

@@ -1,5 +1,4 @@
-const MINUTE_MS = 60_000;
-const HOUR_MS = 60 * MINUTE_MS;
+import { DAY_MS, HOUR_MS, MINUTE_MS } from "../platform/runtime/clock.ts";
 
 /** The values from which a check warns or fails. */
 export const LIMITS = {
@@ -16,10 +15,10 @@ export const LIMITS = {
   jobFailMs: 2 * HOUR_MS,
   /** Time since when the next step or the proof of a deletion has been due. */
   erasureWarnMs: HOUR_MS,
-  erasureFailMs: 24 * HOUR_MS,
+  erasureFailMs: DAY_MS,
   /** Time since when a sweep of a tenant object has been due. Its alarm comes again each hour, so a job may be lost. */
   objectWarnMs: 2 * HOUR_MS,
-  objectFailMs: 24 * HOUR_MS,
+  objectFailMs: DAY_MS,
   /** Age of the newest backup: a night's backup that was left out. */
   backupWarnMs: 36 * HOUR_MS,
   /** D1 refuses writes beyond 10 GB. */

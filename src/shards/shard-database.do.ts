@@ -8,7 +8,7 @@ import type {
   WakingObject,
 } from "../platform/storage/object-protocol.ts";
 import { OBJECT_SWEEP } from "../platform/storage/tenant-objects.ts";
-import { systemClock } from "../platform/runtime/clock.ts";
+import { HOUR_MS, systemClock } from "../platform/runtime/clock.ts";
 import { createLog, describeError } from "../platform/runtime/log.ts";
 import type { ObjectSchema } from "../platform/storage/object-schema.ts";
 import { createTenantObjectStore } from "./tenant-object-store.ts";
@@ -22,7 +22,7 @@ interface Env {
  * Our choices: a change has its sweep after `afterMs`, as by the cron. If an alarm comes within `againMs` anyway, that
  * one suffices. Until a sweep ends, the alarm comes again.
  */
-export const WAKE = { afterMs: 300_000, againMs: 3_600_000 } as const;
+export const WAKE = { afterMs: 300_000, againMs: HOUR_MS } as const;
 
 /** The key of a tenant object's number. An object does not know its name when its alarm runs. */
 const NUMBER = "number";

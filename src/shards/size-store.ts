@@ -1,4 +1,5 @@
 import { MOST_SHARDS } from "../platform/storage/object-shards.ts";
+import { HOUR_MS } from "../platform/runtime/clock.ts";
 
 /** The directory's table of shards, with the size and the number of tenants of each. */
 export type SizeStore = ReturnType<typeof createSizeStore>;
@@ -13,7 +14,7 @@ export interface ShardSize {
 }
 
 /** Our choice: a shard with an older measurement gets new tenants only if the measurements of all shards are older. */
-const STALE_MS = 3 * 3_600_000;
+const STALE_MS = 3 * HOUR_MS;
 
 const BYTES = `coalesce(bytes, 0)`;
 const TENANTS = `coalesce(tenants, 0)`;

@@ -1,12 +1,12 @@
 import { describeError, type Log } from "../platform/runtime/log.ts";
-import type { Clock } from "../platform/runtime/clock.ts";
+import { HOUR_MS, type Clock } from "../platform/runtime/clock.ts";
 import { mapInParallel } from "../platform/runtime/parallel.ts";
 import { withTimeout } from "../platform/runtime/with-timeout.ts";
 import { SHARDS_AT_ONCE, type Shard, type Shards } from "../platform/storage/shards.ts";
 import { bytesAndCount, bytesOf, type ShardSize, type SizeStore } from "./size-store.ts";
 
 /** Our choice. Sizes grow slowly, and the transaction that creates a tenant counts it at once. */
-const PERIOD_MS = 3_600_000;
+const PERIOD_MS = HOUR_MS;
 /** Our choice: the shards of one run. The next run measures the rest. */
 const PAGE = 64;
 /** Our choice: after this time a database counts as not answering. */

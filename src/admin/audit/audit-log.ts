@@ -5,6 +5,7 @@ import { createCarrier, forgetArrived } from "./carry-store.ts";
 import { createNoteQueue } from "./note-queue.ts";
 import type { LoggedFields, RowQuery } from "./change-store.ts";
 import { createNoteBudget, type Counted } from "./note-budget.ts";
+import { DAY_MS } from "../../platform/runtime/clock.ts";
 
 /**
  * The audit log: changes by operators, revocations, refusals and blocks, each with its exact reason. It never holds a
@@ -53,7 +54,7 @@ export interface AuditDeps {
 export const NOTES = { unknownRows: 40, rowsEach: 20, knownRows: 200, kinds: 64, windowMs: 20_000 } as const;
 /** Our choice: 100,000 rows in all. */
 const KEPT: Kept = {
-  ageMs: 90 * 86_400_000,
+  ageMs: 90 * DAY_MS,
   rows: { operator: 10_000, done: 10_000, known: 40_000, unknown: 40_000 },
   uncopied: { known: 400_000, unknown: 400_000 },
 };
@@ -64,9 +65,9 @@ interface Kept {
   readonly uncopied: Readonly<Record<"known" | "unknown", number>>;
 }
 /** Our choice: how long rows of release 0.1.0 stay in its own table, in which that release may still look for them. */
-const ENTERED_KEPT_MS = 86_400_000;
+const ENTERED_KEPT_MS = DAY_MS;
 /** Our choice: see `forgetArrived`. */
-const ARRIVED_KEPT_MS = 86_400_000;
+const ARRIVED_KEPT_MS = DAY_MS;
 /** Our choice: often enough to show who reads, and seldom enough not to displace other rows. */
 const LISTED = { everyMs: 600_000, remembered: 100 } as const;
 

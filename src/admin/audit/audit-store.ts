@@ -3,6 +3,7 @@ import type { AuditRecord } from "../../platform/ports/audit.ts";
 import { EMAIL_MAX_CHARS } from "../../platform/text/email.ts";
 import { sanitizeForLog } from "../../platform/text/text.ts";
 import { fieldsNow, pendingStatements, readChanges, type LoggedFields, type RowQuery } from "./change-store.ts";
+import { MINUTE_MS } from "../../platform/runtime/clock.ts";
 
 /** Rows by the operator, rows by clients and users, refusals about known accounts, other refusals. */
 export type Share = "operator" | "done" | "known" | "unknown";
@@ -65,7 +66,7 @@ const INSERT_ALL = `
  *
  * Our choice: longer than a cron runs.
  */
-const LATE_MS = 15 * 60_000;
+const LATE_MS = 15 * MINUTE_MS;
 /** SQL: a row before every one of this time or later. */
 export const rowBefore = (timeMs: string): string => `
   coalesce((SELECT seq FROM audit_entry WHERE seq % 64 = 0 AND at < ${timeMs} - ${LATE_MS} ORDER BY at DESC LIMIT 1), 0)`;

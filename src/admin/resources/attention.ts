@@ -1,5 +1,6 @@
 import { defineRoute, json, type Route } from "../../http/route.ts";
 import { rowBefore, WALK_ROWS } from "../audit/audit-store.ts";
+import { HOUR_MS } from "../../platform/runtime/clock.ts";
 
 /**
  * The list of work that needs a person and that deep health does not report: blocked accounts, pushes that fail,
@@ -52,7 +53,7 @@ const PUSH_KINDS = ["push_stopped", "push_failing", "dead_letters"] as const;
 const MOST = { items: 20, auditRows: 1_000, tenants: 1_000 } as const;
 const ALMOST_FULL = 0.9;
 /** The longest block. */
-const BLOCK_MS = 8 * 3_600_000;
+const BLOCK_MS = 8 * HOUR_MS;
 const BLOCKED = `
   SELECT DISTINCT subject FROM (
     SELECT subject, reason FROM audit_entry

@@ -1,4 +1,5 @@
 import { ENDPOINT } from "../../platform/delivery/limits.ts";
+import { DAY_MS, HOUR_MS } from "../../platform/runtime/clock.ts";
 
 /** Limits of events. Sizes are UTF-8 bytes unless the name says characters. */
 
@@ -32,7 +33,7 @@ export const PUBLISH = {
   maxRequestBytes: 5 * 1024 * 1024,
   /** An event fits into a row of 2 MB even if every character of its payload is escaped. */
   maxMetadataBytes: 16 * 1024,
-  idempotencyMs: 86_400_000,
+  idempotencyMs: DAY_MS,
 } as const;
 
 /** `Idempotency-Key` of publishing and reading. */
@@ -90,7 +91,7 @@ export const READ = {
   defaultEvents: 1,
   maxEvents: 1000,
   minTtlMs: 1_000,
-  maxTtlMs: 3_600_000,
+  maxTtlMs: HOUR_MS,
   defaultTtlMs: 60_000,
   maxPayloadBytes: 5 * 1024 * 1024,
   /** A payload of escapes grows sixfold as JSON, and an object's response may have 32 MiB. */
@@ -174,8 +175,8 @@ export const SUBSCRIPTION = {
   /** As long as a name. */
   maxUsernameChars: 256,
   /** How long a replaced signing secret signs beside the new one: default and maximum. */
-  previousSecretMs: 86_400_000,
-  maxPreviousSecretMs: 7 * 86_400_000,
+  previousSecretMs: DAY_MS,
+  maxPreviousSecretMs: 7 * DAY_MS,
   previousSecrets: 4,
   /** The `Authorization` header stays far below the limits of common servers. */
   maxPasswordChars: 1024,
@@ -201,7 +202,7 @@ export const HANDSHAKE = {
   retryMs: [5_000, 30_000, 300_000, 1_800_000, 7_200_000, 18_000_000],
   lastAgainMs: 30_000,
   /** Maximum of a `Retry-After`. */
-  maxWaitMs: 86_400_000,
+  maxWaitMs: DAY_MS,
   /** Bytes read of a response. */
   maxAnswerBytes: 4_096,
 } as const;
@@ -229,11 +230,11 @@ export const DELIVERY = {
   /** Event texts kept in memory. */
   textChars: 1024 * 1024,
   deliveredKept: 1_000,
-  deliveredKeptMs: 7 * 86_400_000,
+  deliveredKeptMs: 7 * DAY_MS,
   deadKept: 10_000,
   clearedAStep: 500,
   /** Expired deliveries are removed this much later, many at once. */
-  clearGraceMs: 3_600_000,
+  clearGraceMs: HOUR_MS,
   /** Maximum age of the record for an attempt, and its maximum age while D1 does not answer. */
   recordTtlMs: 10_000,
   recordKeptMs: 60_000,
@@ -246,7 +247,7 @@ export const DELIVERY = {
   refusedAgainMs: 300_000,
   disabledAgainMs: 300_000,
   /** Interval at which an idle object checks that its record still exists. */
-  restMs: 86_400_000,
+  restMs: DAY_MS,
   /** Time after `open` within which the record must appear. */
   openingMs: 600_000,
   /** Limits of one alarm, which may take 15 minutes and make 1,000 calls; the next alarm follows at once. */

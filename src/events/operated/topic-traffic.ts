@@ -2,6 +2,7 @@ import { logOf } from "../log/client.ts";
 import type { Gone, LogStats } from "../log/types.ts";
 import { shardsOf, type Topic } from "../model/topic.ts";
 import type { TopicPorts } from "../topics/topics.ts";
+import { HOUR_MS, MINUTE_MS } from "../../platform/runtime/clock.ts";
 
 /** The rate of a topic's events, and the size of its storage. */
 interface TopicTraffic {
@@ -13,8 +14,6 @@ interface TopicTraffic {
 }
 
 export const NO_TRAFFIC: TopicTraffic = { eventsLastMinute: 0, eventsLastHour: 0, storedBytes: 0 };
-const MINUTE_MS = 60_000;
-const HOUR_MS = 3_600_000;
 
 /** Counts by positions in the logs, so that publishing need not count. */
 export async function trafficOf(ports: TopicPorts, topic: Topic, nowMs: number): Promise<TopicTraffic> {

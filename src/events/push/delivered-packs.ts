@@ -2,6 +2,7 @@ import { hasTable } from "../../platform/storage/has-table.ts";
 import { DELIVERY } from "../model/limits.ts";
 import { attemptOf, toStored, type StoredAttempt } from "./stored-attempt.ts";
 import type { Attempt } from "./types.ts";
+import { HOUR_MS } from "../../platform/runtime/clock.ts";
 
 /**
  * Deliveries whose first attempt succeeded, as most do, with up to `DELIVERY.packed` in one row. They are kept so that
@@ -128,7 +129,7 @@ interface Known {
 }
 
 /** A row takes no delivery this long after its last one, so that a row is not kept long beyond its age. */
-const PACK_MS = 3_600_000;
+const PACK_MS = HOUR_MS;
 
 /** `items`: one delivery per line, as a JSON list. `at`: when the last of them was delivered. */
 const PACK_TABLE = `CREATE TABLE IF NOT EXISTS delivered (

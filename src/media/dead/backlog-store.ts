@@ -1,3 +1,5 @@
+import { HOUR_MS } from "../../platform/runtime/clock.ts";
+
 /** The number of waiting rows, counted up to a limit, and the time of the oldest one. */
 export interface Backlog {
   readonly rows: number;
@@ -7,9 +9,9 @@ export interface Backlog {
 /** A count ends at this number. */
 const MOST = 1_000;
 /** An unproven deletion is due again within a day. A proven one is due when its report expires, which is much later. */
-export const ERASURE_DUE_MS = 26 * 3_600_000;
+export const ERASURE_DUE_MS = 26 * HOUR_MS;
 /** A deletion is normally proven a day after the request. */
-export const PROVEN_MS = 48 * 3_600_000;
+export const PROVEN_MS = 48 * HOUR_MS;
 
 const JOBS = `
   SELECT count(*) AS rows, min(due_at) AS sinceMs

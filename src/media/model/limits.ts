@@ -1,13 +1,15 @@
+import { DAY_MS, HOUR_MS, MINUTE_MS } from "../../platform/runtime/clock.ts";
+
 /** Limits of the media service. Those marked "promised" are part of the interface; the others may change. */
 export const LIMITS = {
   /** Promised. */
-  uploadLinkTtlMs: 60 * 60_000,
+  uploadLinkTtlMs: HOUR_MS,
   /** Promised. */
-  contentLinkTtlMs: 15 * 60_000,
+  contentLinkTtlMs: 15 * MINUTE_MS,
   /** The hour of the link, and an hour for uploads that began before it ended. A lifecycle rule deletes later ones. */
-  lateUploadMs: 2 * 60 * 60_000,
+  lateUploadMs: 2 * HOUR_MS,
   /** Promised. */
-  uncommittedTtlMs: 24 * 60 * 60_000,
+  uncommittedTtlMs: DAY_MS,
   /** Private pending files of one client in one tenant, and as many public ones. */
   pendingFilesPerClient: 10_000,
   /** Promised. */
@@ -90,29 +92,29 @@ export const LIMITS = {
   /** Repeats of a commit if others upload or commit the file at the same time. */
   commitRounds: 5,
   /** A copy of some GiB inside R2 takes minutes. */
-  copyTimeoutMs: 5 * 60_000,
+  copyTimeoutMs: 5 * MINUTE_MS,
   /** A message counts as lost after this time and is sent again. Longer than all its retries together. */
-  variantResendMs: 15 * 60_000,
+  variantResendMs: 15 * MINUTE_MS,
   /**
    * Variants of a tenant that have a message at a time, as many as a bulk request starts. More would make others wait;
    * fewer would leave consumers idle if one tenant alone has variants.
    */
   sentPerLane: 100,
   /** A release that knows no turns sends a variant that waits after this time. */
-  variantWaitMs: 6 * 60 * 60_000,
+  variantWaitMs: 6 * HOUR_MS,
   /** Variants that wait, and that one statement postpones: in each `variantWaitMs`, more than a million. */
   rowsPerPostponement: 4_000,
   /** The same time for long work. No step takes so long. */
-  workResendMs: 15 * 60_000,
+  workResendMs: 15 * MINUTE_MS,
   /**
    * After this time, no request or job that began before a file's removal can still write its bytes. Upload links have
    * `uncommittedTtlMs`, which is longer than a link and an upload last.
    */
-  lastWriteMs: 60 * 60_000,
+  lastWriteMs: HOUR_MS,
   /** Delay before the next proof of a file that still had bytes in the last one. */
-  verifyAgainMs: 60 * 60_000,
+  verifyAgainMs: HOUR_MS,
   /** Reports of deletions are kept for this time. */
-  erasureKeptMs: 400 * 24 * 60 * 60_000,
+  erasureKeptMs: 400 * DAY_MS,
   /**
    * Files of one step of a deletion that need requests to the bucket: three lists, or up to eleven heads
    * (`namedPlaces` and three more). An invocation may run four steps.
@@ -138,11 +140,11 @@ export const LIMITS = {
     /** Findings that a run stores. */
     keptFindings: 10_000,
     /** A younger object may belong to work in progress: no copy, job or upload takes so long from bytes to row. */
-    youngMs: 15 * 60_000,
+    youngMs: 15 * MINUTE_MS,
     /** A step is sent again after this time, which is longer than all retries of a message. */
-    stalledMs: 15 * 60_000,
+    stalledMs: 15 * MINUTE_MS,
     /** Reports are kept as long as the audit log. */
-    keptMs: 90 * 24 * 60 * 60_000,
+    keptMs: 90 * DAY_MS,
   },
   /** A caller is told to ask again after this time for a variant that is being made. */
   variantRetryAfterSec: 2,
@@ -156,8 +158,8 @@ export const LIMITS = {
   sweepRows: 100,
   sweepPages: 5,
   /** If a sweep leaves removed files, the queue works on them for this time, which is less than the cron's period. */
-  removedWorkMs: 4.5 * 60_000,
+  removedWorkMs: 4.5 * MINUTE_MS,
   /** The longest wait of long work that failed in every attempt, and how long its failures are remembered. */
-  deadWork: { mostMs: 24 * 60 * 60_000, keptMs: 7 * 24 * 60 * 60_000 },
+  deadWork: { mostMs: DAY_MS, keptMs: 7 * DAY_MS },
   parallelLists: 6,
 } as const;

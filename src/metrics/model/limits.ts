@@ -1,10 +1,9 @@
-const MINUTE_MS = 60_000;
-const DAY_MS = 86_400_000;
+import { DAY_MS, HOUR_MS, MINUTE_MS } from "../../platform/runtime/clock.ts";
 
 /** Steps of a series: their length, and the time for which they are kept. */
 export const STEPS = {
   minute: { ms: MINUTE_MS, keptMs: 2 * DAY_MS },
-  hour: { ms: 60 * MINUTE_MS, keptMs: 90 * DAY_MS },
+  hour: { ms: HOUR_MS, keptMs: 90 * DAY_MS },
   day: { ms: DAY_MS, keptMs: 731 * DAY_MS },
 } as const;
 export type Step = keyof typeof STEPS;

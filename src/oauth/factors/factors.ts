@@ -26,6 +26,7 @@ import type { AnyCall } from "../model/call.ts";
 import type { SignInDeps } from "../sign-in/device.ts";
 import type { SessionDeps } from "../sign-in/sessions.ts";
 import type { FactorStore } from "./factor-store.ts";
+import { MINUTE_MS } from "../../platform/runtime/clock.ts";
 
 export interface FactorDeps extends SessionDeps, SignInDeps {
   readonly factors: FactorStore;
@@ -33,7 +34,7 @@ export interface FactorDeps extends SessionDeps, SignInDeps {
 }
 
 /** Our choice. */
-const RECENT_MS = 15 * 60_000;
+const RECENT_MS = 15 * MINUTE_MS;
 
 /** A recent sign-in may change how the person signs in. An older one must sign in again first. */
 export const isRecent = (

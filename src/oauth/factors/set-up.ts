@@ -9,9 +9,10 @@ import { totpSealContext } from "./secret.ts";
 import { enrolmentUri, matchingStep, newSecret } from "./totp.ts";
 import { describeError } from "../../platform/runtime/log.ts";
 import { ownChange } from "../model/own-change.ts";
+import { HOUR_MS } from "../../platform/runtime/clock.ts";
 
 /** Our choice: long enough to find and install an app. */
-const LIFETIME_MS = 60 * 60_000;
+const LIFETIME_MS = HOUR_MS;
 
 /** A secret that a page shows and that is not stored yet. The form brings it back, sealed for this session. */
 export interface Offer {

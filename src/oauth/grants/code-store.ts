@@ -6,6 +6,7 @@ import type { CodeChallenge } from "../model/pkce.ts";
 import { RUNS_OF_AN_HOUR, sliceAt } from "../../platform/storage/slice.ts";
 import { ALL_EXPIRED_AFTER_SEC } from "../tokens/access-token.ts";
 import { SESSIONS_OF_SID, type UserStore, type WithUser } from "../users/user-store.ts";
+import { HOUR_MS } from "../../platform/runtime/clock.ts";
 
 export interface CodeRequest {
   readonly clientId: string;
@@ -85,7 +86,7 @@ const ADD_ELSEWHERE = `
   WHERE id_hash >= ?9 ->> 'sessionId' AND id_hash < (?9 ->> 'sessionId') || 'g' AND email = ?4 AND session.expires_at > ?11
   LIMIT 1`;
 /** The last use of the session, to the hour. */
-const SEEN_EVERY_MS = 3_600_000;
+const SEEN_EVERY_MS = HOUR_MS;
 const TOUCH = `UPDATE session SET seen_at = ?2 WHERE id_hash IN (${SESSIONS_OF_SID}) AND seen_at <= ?2 - ${SEEN_EVERY_MS}`;
 const FIND = `
   SELECT code_hash AS codeHash, grant_id AS grantId, client AS clientId, email, redirect_uri AS redirectUri,

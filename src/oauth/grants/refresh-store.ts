@@ -2,6 +2,7 @@ import { clientAnchor, personAnchor } from "../homes/anchor-store.ts";
 import type { Authorization } from "../model/authorization.ts";
 import { RUNS_OF_A_DAY, sliceAt } from "../../platform/storage/slice.ts";
 import type { UserStore, WithUser } from "../users/user-store.ts";
+import { DAY_MS } from "../../platform/runtime/clock.ts";
 
 /** A refresh grant, which its refresh tokens represent. */
 export interface RefreshGrant {
@@ -98,7 +99,7 @@ const DELETE_USED = `
   DELETE FROM refresh_token WHERE token_hash IN (
     SELECT token_hash FROM refresh_token WHERE token_hash >= ?3 AND token_hash < ?4 AND used_at <= ?1 LIMIT ?2)`;
 /** A used token that is presented later is unknown. */
-const REUSE_KNOWN_MS = 30 * 86_400_000;
+const REUSE_KNOWN_MS = 30 * DAY_MS;
 
 interface TokenRow extends Pick<RefreshGrant, "id" | "clientId" | "email">, Pick<StoredRefreshToken, "createdAtMs"> {
   readonly authorization: string;

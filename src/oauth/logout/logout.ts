@@ -30,6 +30,7 @@ import type {
   SessionClient,
 } from "./logout-store.ts";
 import { issueLogoutToken } from "./logout-token.ts";
+import { DAY_MS } from "../../platform/runtime/clock.ts";
 
 /**
  * Back-channel logout (OpenID Connect Back-Channel Logout 1.0): a client that is registered with an address is told
@@ -75,7 +76,7 @@ export interface LogoutDeps {
 /** A drain takes at most the 30 s that an invocation has after its answer: its last attempt begins before `runMs`. */
 const DRAIN = { notices: 50, atOnce: 6, collected: 200, runMs: 12_000, leaseMs: 30_000 } as const;
 /** How long a notice waits: as long as a topic keeps events by default. */
-const WAITS_MS = 7 * 86_400_000;
+const WAITS_MS = 7 * DAY_MS;
 /** Dead letters of all clients, and those that one request sends again. */
 const DEAD = { kept: 10_000, redelivered: 500 } as const;
 /** Attempts to change the health, against other drains. */

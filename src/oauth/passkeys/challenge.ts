@@ -1,6 +1,7 @@
 import { fromBase64Url, joinBytes, toBase64Url, utf8 } from "../../platform/text/encoding.ts";
 import { sha256Hex } from "../../platform/secrets/hash.ts";
 import { createMac, verifyMac, type BrowserDeps } from "../sign-in/browser.ts";
+import { HOUR_MS } from "../../platform/runtime/clock.ts";
 
 /**
  * A challenge: 16 random bytes, the time, and a MAC of 32 over them, the purpose and a secret of the browser or the
@@ -16,7 +17,7 @@ export interface Challenge {
 }
 
 /** Our choice: people leave a sign-in page open. Each page has its own challenge. */
-const LIFETIME_MS = 60 * 60_000;
+const LIFETIME_MS = HOUR_MS;
 const RANDOM_BYTES = 16;
 /** Digits of the time, to the base of 36. */
 const TIME_CHARS = 10;

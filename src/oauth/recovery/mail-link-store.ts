@@ -1,5 +1,6 @@
 import { signedOutAt } from "../users/user-store.ts";
 import { dropInvited, type EndedLink } from "./invitation-store.ts";
+import { HOUR_MS } from "../../platform/runtime/clock.ts";
 
 /** `reset`: the person chooses a new password. `verify`: the person proves that they read mail at the address. */
 export type Purpose = "reset" | "verify";
@@ -27,7 +28,7 @@ export interface NewMailLink extends MailLink {
  * Our choice. The limits of an account keep its mailbox usable. The limit of a network stops requests for lists of
  * addresses. Browsers in which the person has signed in get more links for a password, so strangers cannot use all up.
  */
-const LINK_LIMITS = { ofAccount: 3, withKnownBrowsers: 6, ofNetwork: 30, withinMs: 3_600_000 } as const;
+const LINK_LIMITS = { ofAccount: 3, withKnownBrowsers: 6, ofNetwork: 30, withinMs: HOUR_MS } as const;
 
 const MAKE = `
   INSERT INTO mail_link (token_hash, purpose, email, browser_hash, network_hash, request, created_at, expires_at)

@@ -25,6 +25,7 @@ import type { Mails } from "../pages/port.ts";
 import type { TrustStore } from "../tokens/trust-store.ts";
 import type { InvitationStore } from "./invitation-store.ts";
 import type { MailLinkStore } from "./mail-link-store.ts";
+import { MINUTE_MS } from "../../platform/runtime/clock.ts";
 
 export interface RecoveryDeps extends AuthorizeDeps {
   readonly commonPasswords: CommonPasswords;
@@ -41,4 +42,4 @@ export interface RecoveryDeps extends AuthorizeDeps {
 export type LinkDeps = Omit<RecoveryDeps, "sendMail">;
 
 /** Our choice: long enough for a slow mail, and too short for somebody who reads the mailbox later. */
-export const LINK_LIFE_MS = 30 * 60_000;
+export const LINK_LIFE_MS = 30 * MINUTE_MS;

@@ -1,3 +1,5 @@
+import { DAY_MS, MINUTE_MS } from "../../platform/runtime/clock.ts";
+
 /**
  * The rules for failed sign-ins of one account. Attempts by strangers are counted together. Each browser in which the
  * user signed in before is counted by itself, by the same rules.
@@ -24,14 +26,12 @@ export interface Attempts {
   readonly forgetAtMs: number;
 }
 
-const MINUTE_MS = 60_000;
-
 /** 15 failures block for 15 minutes. Later blocks are longer, so slow guessing stays below the limit of NIST. */
 const ATTEMPTS = {
   limit: 15,
   intervalMs: 15 * MINUTE_MS,
   blocksMs: [15, 30, 120, 480].map((minutes) => minutes * MINUTE_MS),
-  quietMs: 24 * 60 * MINUTE_MS,
+  quietMs: DAY_MS,
 } as const;
 
 const CLEAR: Attempts = { failures: 0, untilMs: 0, sinceBlock: 0, blocks: 0, forgetAtMs: 0 };

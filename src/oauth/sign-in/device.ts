@@ -7,6 +7,7 @@ import type { UserRecord } from "../users/user-store.ts";
 import type { Accounts, Device, SignIn } from "./accounts.ts";
 import type { Tell } from "./tell.ts";
 import { createMac, verifyMac, readRawCookie, setLastingCookie, withCookie, type BrowserDeps } from "./browser.ts";
+import { DAY_MS } from "../../platform/runtime/clock.ts";
 
 /**
  * Browsers in which users signed in before, recognized by a cookie (OWASP, "Slow down online guessing attacks with
@@ -26,7 +27,7 @@ export interface SignInDeps extends BrowserDeps {
 }
 
 const PURPOSE = "device";
-const LIFETIME_MS = 365 * 24 * 3_600_000;
+const LIFETIME_MS = 365 * DAY_MS;
 /** People per browser. Older entries are dropped. */
 const MAX_ENTRIES = 5;
 const ENTRY = /^([\w-]{1,64})\.([0-9a-z]{1,10})\.([\w-]{43})$/;

@@ -1,3 +1,5 @@
+import { DAY_MS, HOUR_MS } from "../../platform/runtime/clock.ts";
+
 /**
  * The rule against guessing at many accounts: the number of accounts that may fail from one network or with one
  * password within a time. An account that failed already may go on, because its own limit applies (account-block.ts).
@@ -7,15 +9,13 @@ export interface GuessLimit {
   readonly withinMs: number;
 }
 
-const HOUR_MS = 3_600_000;
-
 /**
  * A network may be an office or a carrier, so only failures of unknown browsers count. Ten people who mistype a
  * password alike within a day are rarer than a guesser.
  */
 export const GUESS_LIMITS = {
   network: { accounts: 30, withinMs: HOUR_MS },
-  password: { accounts: 10, withinMs: 24 * HOUR_MS },
+  password: { accounts: 10, withinMs: DAY_MS },
 } as const satisfies Record<string, GuessLimit>;
 
 export type GuessKind = keyof typeof GUESS_LIMITS;

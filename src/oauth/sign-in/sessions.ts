@@ -10,6 +10,7 @@ import { SID_CHARS, type SignedIn, type UserRecord, type UserStore } from "../us
 import { deleteCookie, readCookie, setCookie, type BrowserDeps } from "./browser.ts";
 import type { Sessions } from "./session-homes.ts";
 import { whereaboutsOf } from "./whereabouts.ts";
+import { HOUR_MS } from "../../platform/runtime/clock.ts";
 
 /** Dependencies of sessions. */
 export interface SessionDeps extends BrowserDeps {
@@ -37,7 +38,7 @@ export interface SessionDeps extends BrowserDeps {
  * Each sign-in makes a new session with a new cookie and ends the old one. Tokens that the browser got stay valid by
  * their own rules.
  */
-const SESSION_LIFETIME_MS = 12 * 3_600_000;
+const SESSION_LIFETIME_MS = 12 * HOUR_MS;
 /** Writes of the last use within the time after which an unused session is over. */
 const TOUCHES = 10;
 

@@ -6,6 +6,7 @@ import { keyState, type KeyState } from "./key-life.ts";
 import type { KeyCondition, KeyPage, KeyStore, KeyTimes, NewKey } from "./key-store.ts";
 import { SIGNING_ALGS, type SigningAlg } from "./signing-key.ts";
 import { SIGNING_COPY_MS } from "./trust.ts";
+import { DAY_MS, MINUTE_MS } from "../../platform/runtime/clock.ts";
 
 export interface Operator {
   readonly actor: string;
@@ -21,8 +22,6 @@ export interface KeyView extends KeyTimes {
   readonly state: KeyState;
 }
 
-const MINUTE_MS = 60_000;
-const DAY_MS = 24 * 60 * MINUTE_MS;
 const SIGNS_MS = 90 * DAY_MS;
 const AHEAD_MS = DAY_MS;
 /**

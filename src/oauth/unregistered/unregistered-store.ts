@@ -1,4 +1,5 @@
 import { sha256Hex } from "../../platform/secrets/hash.ts";
+import { DAY_MS, HOUR_MS } from "../../platform/runtime/clock.ts";
 
 /**
  * Clients that nobody registered.
@@ -16,7 +17,7 @@ const ADD_ORGANIZATION = `INSERT INTO organization (id, name, created_at) VALUES
 const ADD_TENANT = `
   INSERT INTO tenant (id, organization, name, disabled, created_at) VALUES ('${TENANT}', '${TENANT}', '', 1, ?1)
   ON CONFLICT DO NOTHING`;
-const TOUCHED_EVERY_MS = 3_600_000;
+const TOUCHED_EVERY_MS = HOUR_MS;
 /**
  * `?5`: 1 if the client must be known already, so that a request with an old copy does not restore a removed client.
  */
@@ -69,7 +70,6 @@ const REGISTER = `
 const FORGET_BRINGER = `UPDATE unregistered_client SET brought_by = NULL WHERE brought_by = ?1`;
 const FIND = `SELECT metadata, read_at AS readAtMs FROM unregistered_client WHERE id = ?1`;
 
-const DAY_MS = 86_400_000;
 const UNUSED_MS = DAY_MS;
 const IDLE_MS = 90 * DAY_MS;
 const IDLE = `SELECT id FROM unregistered_client WHERE used_at <= ?1 ORDER BY used_at LIMIT ?2`;

@@ -13,6 +13,7 @@ import {
   type StoredMetadata,
   type UnregisteredStore,
 } from "./unregistered-store.ts";
+import { DAY_MS } from "../../platform/runtime/clock.ts";
 
 /**
  * Clients that nobody registered, as the grants see them. They act only for people:
@@ -31,7 +32,7 @@ import {
  * A document that cannot be reached counts for a day as it was when a person last allowed it. If strangers have used up
  * the calls of the isolate, clients that people allowed have calls of their own, and others get 503.
  */
-const STALE_MS = 86_400_000;
+const STALE_MS = DAY_MS;
 const MAX_ID_CHARS = 128;
 const BUSY = "Too many documents of clients are being fetched now. Try again in a minute.";
 /** As in clients/directory.ts, but these are up to 16 KB each. Unknown ids are kept too, so they cost the same. */

@@ -1,3 +1,5 @@
+import { DAY_MS, HOUR_MS } from "../runtime/clock.ts";
+
 /** The rules for deliveries to endpoints outside the platform, and for their retries. Times in ms. */
 export const ENDPOINT = {
   /** Maximum attempts in flight per endpoint. */
@@ -13,16 +15,16 @@ export const ENDPOINT = {
    */
   namedTimes: 10,
   minRetryAfterMs: 1_000,
-  maxRetryAfterMs: 86_400_000,
+  maxRetryAfterMs: DAY_MS,
   /** Maximum time that one response's `Retry-After` pauses the other deliveries. */
-  maxRetryAfterPauseMs: 3_600_000,
+  maxRetryAfterPauseMs: HOUR_MS,
   /** After this many attempts in a row without a response, the endpoint is tried ever more rarely. */
   silentAttempts: 6,
   minSilentPauseMs: 5_000,
-  maxSilentPauseMs: 3_600_000,
+  maxSilentPauseMs: HOUR_MS,
   /** Maximum bytes of a refusal's body that are kept, and maximum time to read them. */
   saidBytes: 500,
   saidMs: 1_000,
   /** Time for which dead letters are kept. */
-  deadKeptMs: 30 * 86_400_000,
+  deadKeptMs: 30 * DAY_MS,
 } as const;

@@ -5,4 +5,8 @@ export interface Clock {
 
 export const systemClock: Clock = { nowMs: () => Date.now() };
 
+export const MINUTE_MS = 60_000;
+export const HOUR_MS = 60 * MINUTE_MS;
+export const DAY_MS = 24 * HOUR_MS;
+
 export const toSec = (ms: number): number => Math.floor(ms / 1000);

@@ -1,3 +1,5 @@
+import { MINUTE_MS } from "../runtime/clock.ts";
+
 /**
  * Slices of a table, for a sweep without an index by time, which would cost a write for each row. Keys are hashes in
  * hex, so a range of hashes has its share of the rows. Each run of the cron reads one range:
@@ -13,7 +15,7 @@ export interface Slice {
 }
 
 /** The interval of the cron in wrangler.toml. */
-export const RUN_MS = 5 * 60_000;
+export const RUN_MS = 5 * MINUTE_MS;
 export const RUNS_OF_AN_HOUR = 12;
 export const RUNS_OF_A_DAY = 24 * RUNS_OF_AN_HOUR;
 

@@ -7,6 +7,7 @@ import { ADD_USER, INVITATION_LIMITS, schema, statements } from "./invitations.t
 import { paramsOf } from "./members.ts";
 import { refuseFaults } from "../shared/refusals.ts";
 import { guard, holds } from "../shared/within-organization.ts";
+import { DAY_MS } from "../../../platform/runtime/clock.ts";
 
 /**
  * An invitation into an organization whose link the operator hands over. It serves the first operator of a deployment,
@@ -28,7 +29,7 @@ interface Deps {
 }
 
 /** Our choice: the operator hands the link over at once, and a terminal or a log may keep it. */
-const LIFE_MS = 86_400_000;
+const LIFE_MS = DAY_MS;
 const sql = statements("organization");
 
 export const invitationLinkRoute = ({ db, random, audit, oauth }: Deps): Route =>

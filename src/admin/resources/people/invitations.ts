@@ -9,6 +9,7 @@ import { faultsOf, ofPerson, refuseRoles, type OwnerNoun } from "./members.ts";
 import { refuseFaults } from "../shared/refusals.ts";
 import { toList, type Resource } from "../shared/resource.ts";
 import { guard, isOrganization, ownsTenant, type Condition } from "../shared/within-organization.ts";
+import { DAY_MS } from "../../../platform/runtime/clock.ts";
 
 /**
  * Invitations into a tenant or an organization.
@@ -27,9 +28,9 @@ import { guard, isOrganization, ownsTenant, type Condition } from "../shared/wit
  *
  * The sweep removes an account that only invitations made, when none is open and no mail of one is a week old or less.
  */
-const INVITATION_LIFE_MS = 7 * 86_400_000;
+const INVITATION_LIFE_MS = 7 * DAY_MS;
 /** Our choice: an organization may invite a whole department, and no mailbox gets many mails. */
-export const INVITATION_LIMITS = { open: 500, ofAddress: 5, ofOrganization: 1_000, withinMs: 86_400_000 } as const;
+export const INVITATION_LIMITS = { open: 500, ofAddress: 5, ofOrganization: 1_000, withinMs: DAY_MS } as const;
 
 /** Sends the link of an invitation. Returns false if the mail service did not accept the mail. */
 export type SendInvitation = (invitation: {

@@ -12,6 +12,7 @@ import {
 } from "../../model/parameters.ts";
 import { sidOfCookie, type SessionDeps } from "../../sign-in/sessions.ts";
 import type { PushedRecord, PushedStore } from "./pushed-store.ts";
+import { MINUTE_MS } from "../../../platform/runtime/clock.ts";
 
 /**
  * Pushed authorization requests (RFC 9126): the client sends the parameters itself, and the browser brings a reference.
@@ -26,7 +27,7 @@ import type { PushedRecord, PushedStore } from "./pushed-store.ts";
  */
 export const PUSHED_LIFETIME_SEC = 90;
 /** Leaves people time to sign in. */
-const BEGUN_LIFETIME_MS = 15 * 60_000;
+const BEGUN_LIFETIME_MS = 15 * MINUTE_MS;
 const PREFIX = "urn:ietf:params:oauth:request_uri:";
 /** Parameters that pages and providers show or pass on. Values that the browser sends for them have no effect. */
 const SHOWN = ["scope", "prompt", "max_age", "login_hint", "ui_locales", "display"] as const;
