@@ -1,9 +1,9 @@
 /**
  * Spans of calls to objects, and inside them.
  *
- *   caller: span TopicLog.publish ── inTrace(traceparent, "publish", args) ──→ object: span TopicLog.publish
- *     ├── not sampled: publish(args), as if there were no tracing
- *     └── the object still runs a release without `inTrace`: nothing has run, so publish(args)
+ *   caller: span TopicLog.append ── inTrace(traceparent, "append", args) ──→ object: span TopicLog.append
+ *     ├── not sampled: append(args), as if there were no tracing
+ *     └── the object still runs a release without `inTrace`: nothing has run, so append(args)
  *
  * The caller decides whether a call is sampled. The object's spans join the caller's trace, and the object sends them.
  * An alarm has no caller: it is a root, sampled like a request.

@@ -298,8 +298,8 @@ describe("spans", () => {
       "tenant",
     ]);
     const publish = await find("POST /pubsub/v1/topics/{topicOwnerClient}/{eventType}/publish", { traceId });
-    const call = await find("TopicLog.publish", { traceId, kind: KIND.client });
-    const inside = await find("TopicLog.publish", { traceId, kind: KIND.server });
+    const call = await find("TopicLog.append", { traceId, kind: KIND.client });
+    const inside = await find("TopicLog.append", { traceId, kind: KIND.server });
     expect([call.parentSpanId, inside.parentSpanId]).toEqual([publish.spanId, call.spanId]);
     await expect.poll(() => otlp.spans().filter(({ name }) => name === "push").length).toBeGreaterThanOrEqual(2);
     const pushes = otlp.spans().filter(({ name }) => name === "push");

@@ -30,7 +30,7 @@ it("read, commit and publish call one object and not D1; a read without events i
 
   expect(await costOf(() => topic.put(Array.from({ length: 100 }, () => ({ payload: "x" }))))).toEqual({
     d1Statements: 0,
-    objectCalls: { "TOPIC_LOG.publish": 1 },
+    objectCalls: { "TOPIC_LOG.append": 1 },
   });
   let token: string | undefined;
   const read = async () => void ({ token } = await topic.read({ numEvents: 2 }));
@@ -49,7 +49,7 @@ it("read, commit and publish call one object and not D1; a read without events i
     ),
   ).toEqual({
     d1Statements: 0,
-    objectCalls: { "TOPIC_LOG.publish": 1 },
+    objectCalls: { "TOPIC_LOG.append": 1 },
   });
 });
 

@@ -122,7 +122,7 @@ describe("spans of a request", () => {
     expect((await send(`${path}/publish`, { payload: "x" })).status).toBe(201);
     const published = await spans();
     const root = published.find(({ name }) => name.startsWith("POST /pubsub/v1/topics/{topicOwnerClient}"))!;
-    const call = published.find(({ name }) => name === "TopicLog.publish")!;
+    const call = published.find(({ name }) => name === "TopicLog.append")!;
     expect(call).toMatchObject({ traceId: root.traceId, parentSpanId: root.spanId });
     expect(root.parentSpanId).toBeUndefined();
     expect((await send(`/pubsub/v1/topics/${owner}/nosuch/publish`, { payload: "x" })).status).toBe(404);

@@ -110,6 +110,27 @@ export class TopicLog extends RestorableObject<LogEnv> {
     return { kind: "stored", ids, keyExpiresAtMs: key?.expiresAtMs };
   }
 
+  /**
+   * The same for a Worker: the runtime passes texts and numbers faster than objects, which is 6 % of a small publish.
+   * `texts` has a text in each line, `sizes` numbers between commas. If all is stored, and without a key, the answer is
+   * the ids, with commas too.
+   */
+  append(
+    texts: string,
+    sizes: string,
+    ageMs: number,
+    maxBytes: number,
+    once?: Once,
+    trace?: string,
+  ): string | PublishOutcome {
+    const payloadBytes = sizes.split(",");
+    // A request may store nothing here but its key.
+    const lines = texts === "" ? [] : texts.split("\n");
+    const events = lines.map((text, index) => ({ text, payloadBytes: Number(payloadBytes[index]) }));
+    const outcome = this.publish(events, once, { ageMs, maxBytes }, trace);
+    return outcome.kind === "stored" && once === undefined ? outcome.ids.join(",") : outcome;
+  }
+
   /** Lets a reader wait for the next event by a WebSocket (waiting-readers.ts). */
   override async fetch(request: Request): Promise<Response> {
     return this.#readers.answer(request, this.#tail?.seq);

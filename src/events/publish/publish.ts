@@ -5,7 +5,7 @@ import type { Meter } from "../../platform/ports/metrics.ts";
 import { err, ok, type Result } from "../../platform/model/result.ts";
 import type { Tracing } from "../../platform/ports/tracing.ts";
 import type { TopicDirectory } from "../access/topic-directory.ts";
-import { logOf } from "../log/client.ts";
+import { logOf, publishTo } from "../log/client.ts";
 import type { NewEvent } from "../log/segments.ts";
 import type { TopicLog } from "../log/topic-log.do.ts";
 import type { Once, PublishOutcome, Retention } from "../log/types.ts";
@@ -103,7 +103,7 @@ async function storeAll(
   const { traceparent: trace } = tracing.outgoing();
   const store = async (shard: number, key: Once | undefined): Promise<[number, PublishOutcome]> => {
     const part = encoded.filter((_, index) => places[index] === shard);
-    const outcome: PublishOutcome = await logOf(logs, topic, shard).publish(part, key, retention, trace);
+    const outcome = await publishTo(logOf(logs, topic, shard), part, key, retention, trace);
     if (outcome.kind === "stored" && outcome.isRepeat !== true)
       for (const [index, { tenant }] of events.entries())
         if (places[index] === shard) meter.add("events_published", { service: "events", tenant });

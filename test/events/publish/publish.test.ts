@@ -64,6 +64,27 @@ describe("POST …/publish", () => {
       expect("metadata" in events[0]!).toBe(false);
     });
 
+    it("stores the same in an object of the previous release, which has only another method", async () => {
+      const calls: string[] = [];
+      const logs = {
+        getByName: (name: string) =>
+          new Proxy(env.TOPIC_LOG.getByName(name), {
+            get(stub, method) {
+              calls.push(String(method));
+              if (method !== "append") return Reflect.get(stub, method) as unknown;
+              // The runtime's error; that of a test's runtime lacks `the method`.
+              return () => Promise.reject(new TypeError('The RPC receiver does not implement the method "append".'));
+            },
+          }),
+      };
+      const own = eventsApp({ ...env, TOPIC_LOG: logs as unknown as typeof env.TOPIC_LOG });
+      const topic = await makeTopic(own);
+      const ids = await topic.put([{ payload: "a" }, { payload: "b" }]);
+      expect(calls.slice(-2)).toEqual(["append", "publish"]);
+      expect(payloads(await topic.read({ numEvents: 10 }))).toEqual(["a", "b"]);
+      expect(new Set(ids).size).toBe(2);
+    });
+
     // shows: events/event/tenant
     it("returns ids in the order of the request when its events fall on several shards", async () => {
       const topic = await makeTopic(app, { shards: 16 });
@@ -224,7 +245,7 @@ describe("POST …/publish", () => {
       const logs = {
         getByName: (name: string) =>
           down && name.endsWith("/1")
-            ? { publish: () => Promise.reject(Object.assign(new Error("out of reach"), { retryable: true })) }
+            ? { append: () => Promise.reject(Object.assign(new Error("out of reach"), { retryable: true })) }
             : env.TOPIC_LOG.getByName(name),
       };
       vi.spyOn(console, "warn").mockReturnValue();
