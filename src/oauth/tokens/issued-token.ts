@@ -43,9 +43,11 @@ export function isRevokedBy(revoked: RevocationTable, token: Revocable): boolean
     isVoid("tenant", clientsOfKey(clientTenant), recordsAsOfMs) ||
     isVoid("tenant", EVERY_TENANT, recordsAsOfMs) ||
     isVoid("user", user, userAsOfMs) ||
-    (user !== "" && tenant !== "" && isVoid("user", placeKey(user, "tenant", tenant), userAsOfMs)) ||
     (user !== "" &&
-      org !== "" &&
-      [user, EVERY_MEMBER].some((member) => isVoid("user", placeKey(member, "organization", org), userAsOfMs)))
+      [user, EVERY_MEMBER].some(
+        (member) =>
+          (tenant !== "" && isVoid("user", placeKey(member, "tenant", tenant), userAsOfMs)) ||
+          (org !== "" && isVoid("user", placeKey(member, "organization", org), userAsOfMs)),
+      ))
   );
 }

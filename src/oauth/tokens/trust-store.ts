@@ -105,10 +105,17 @@ const REVOKE_CLIENTS = `
   SELECT ${NEXT_REVOCATION}, kind, key, ${DATABASE_NOW_MS}, ?3 FROM (
     SELECT 'tenant' AS kind, ?2 AS key
     UNION ALL SELECT * FROM (SELECT 'client', id FROM client WHERE tenant = ?1 LIMIT ${CLIENTS_OF_OLD_TOKENS}))`;
+/** Our choice: beyond it, a role's loss of a scope ends what all members have in the places of its holders. */
+export const MOST_HOLDERS_REVOKED = 1_000;
+/** SQL: who has the role, and where. */
+const HOLDERS = `
+  SELECT email, '${PLACE.tenant}=' || tenant AS place FROM tenant_member_role WHERE role = ?1
+  UNION ALL SELECT email, '${PLACE.organization}=' || organization FROM organization_member_role WHERE role = ?1`;
+const ARE_MANY = `(SELECT count(*) FROM (${HOLDERS} LIMIT ${MOST_HOLDERS_REVOKED + 1})) > ${MOST_HOLDERS_REVOKED}`;
 const REVOKE_ROLE_HOLDERS = `
   INSERT OR REPLACE INTO revocation (seq, kind, key, until_ms, expires_sec)
-  SELECT ${NEXT_REVOCATION}, 'user', email, ${DATABASE_NOW_MS}, ?2 FROM (
-    SELECT email FROM tenant_member_role WHERE role = ?1 UNION SELECT email FROM organization_member_role WHERE role = ?1)
+  SELECT ${NEXT_REVOCATION}, 'user', key, ${DATABASE_NOW_MS}, ?2 FROM (
+    SELECT DISTINCT iif(${ARE_MANY}, place || ' of ${EVERY_MEMBER}', email) AS key FROM (${HOLDERS}))
   WHERE changes() > 0`;
 
 const DELETE_EXPIRED = `
@@ -205,7 +212,10 @@ export const createTrustStore = (db: D1Database, bound = createRevocationCollaps
   /** Revokes the tokens for an organization of all its members, in the transaction that removes it. */
   revokeMembersStatement: (organization: string, expiresSec: number): D1PreparedStatement =>
     db.prepare(REVOKE_OWNER).bind("user", placeKey(EVERY_MEMBER, "organization", organization), expiresSec, null),
-  /** Revokes the tokens of all users who have a role, if the statement before it changed a row. */
+  /**
+   * Revokes the tokens of all users who have a role, if the statement before it changed a row. If there are very many,
+   * a row for each place revokes those of all its members for it: roles count only in their place.
+   */
   revokeRoleHoldersStatement: (role: string, expiresSec: number): D1PreparedStatement =>
     db.prepare(REVOKE_ROLE_HOLDERS).bind(role, expiresSec),
   /** Deletes at most `limit` rows that concern no valid token and returns how many. */

@@ -9,9 +9,9 @@ import { basic, tokenFor } from "../../support/platform/tokens.ts";
 import { unique } from "../../support/platform/unique.ts";
 import { Browser } from "../../support/browser.ts";
 import { isolate } from "../../support/isolate.ts";
-import { CLIENTS_OF_OLD_TOKENS } from "../../../src/oauth/tokens/trust-store.ts";
+import { CLIENTS_OF_OLD_TOKENS, MOST_HOLDERS_REVOKED } from "../../../src/oauth/tokens/trust-store.ts";
 import { makeApp, redeemed, signInThrough, visit } from "../../support/sign-in.ts";
-import { makeUser } from "../../support/users.ts";
+import { join, makeUser } from "../../support/users.ts";
 
 const info = (token: string, more = "") =>
   call(`/oauth2/v1/tokeninfo?access_token=${encodeURIComponent(token)}${more}`);
@@ -294,6 +294,38 @@ describe("A revocation by another isolate", () => {
     const named = await env.DB.prepare("SELECT 1 FROM revocation WHERE key = ?").bind(app.clientId).first();
     expect(named).toBeNull();
     expect((await call("/oauth2/v1/userinfo", { headers })).status).toBe(401);
+  });
+
+  it("ends the tokens by a role that loses a scope by few rows, however many people have it", async () => {
+    const [tenant, other, role] = [await makeTenant(), await makeTenant(), unique("role")];
+    await put(`roles/${role}`, { scopes: ["plat.media_view"] });
+    const user = await makeUser({ tenant });
+    await put(`tenants/${tenant}/members/${user.email}`, { roles: [role] });
+    await join(user.email, other);
+    const tokenIn = async (place: string): Promise<string> => {
+      const app = await makeApp({ tenant: place });
+      return (await redeemed(app, await signInThrough(new Browser(), app, user))).access_token;
+    };
+    const [here, there, own] = [
+      await tokenIn(tenant),
+      await tokenIn(other),
+      await tokenFor(await makeClient({ tenant })),
+    ];
+    const many = `WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT ${MOST_HOLDERS_REVOKED})`;
+    const email = `i || '@${tenant}.example'`;
+    await env.DB.batch(
+      [
+        `INSERT INTO user (email, name, created_at) ${many} SELECT ${email}, '', 0 FROM n`,
+        `INSERT INTO tenant_member (tenant, email, created_at) ${many} SELECT '${tenant}', ${email}, 0 FROM n`,
+        `INSERT INTO tenant_member_role (tenant, email, role) ${many} SELECT '${tenant}', ${email}, '${role}' FROM n`,
+      ].map((sql) => env.DB.prepare(sql)),
+    );
+    const rows = () => env.DB.prepare("SELECT count(*) AS n FROM revocation").first<number>("n");
+    const before = await rows();
+    await put(`roles/${role}`, { scopes: [] });
+    expect((await rows())! - before!).toBe(1);
+    const living = await Promise.all([here, there, own].map(async (token) => (await info(token)).status));
+    expect(living).toEqual([400, 200, 200]);
   });
 
   it("ends people's tokens outside of tenants that a disabled tenant's client got", async () => {
