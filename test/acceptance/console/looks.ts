@@ -129,6 +129,14 @@ export function everyPageSuite(stage: () => Stage): void {
       }
     });
 
+    test("shows a long address whole to the mouse, where a list cuts it", async () => {
+      const email = `${"very.".repeat(10)}long@department-of-lengthy-subdomains.demo.example`;
+      expect((await stage().operate("PUT", `users/${email}`, {})).status).toBe(201);
+      const page = await stage().open({ path: "/people" });
+      await page.locator("strong", { hasText: email }).waitFor();
+      expect(await page.evaluate(CUT_WITHOUT_TITLE)).toEqual([]);
+    });
+
     test("shows a very long name with its icon and id in the palette", async () => {
       const long = { organization: "demo", name: "Donaudampfschiff".repeat(7) };
       expect((await stage().operate("PUT", "tenants/donau", long)).status).toBe(201);
@@ -220,6 +228,11 @@ const BROKEN_WORDS = `[...document.querySelectorAll(".button, .badge")].flatMap(
     }
   return broken;
 })`;
+
+/** Runs in the page: bold texts that a list cuts and that the mouse does not show. */
+const CUT_WITHOUT_TITLE = `[...document.querySelectorAll(".table strong")]
+  .filter(({ scrollWidth, clientWidth, title, textContent }) => scrollWidth > clientWidth && title !== textContent)
+  .map(({ textContent }) => textContent)`;
 
 /** Runs in the page: the cells of tables whose text is higher than their row. */
 const CUT_ROWS = `[...document.querySelectorAll(".table [role=gridcell], .table [role=rowheader]")]

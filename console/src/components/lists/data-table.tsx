@@ -127,6 +127,9 @@ function Rows<T extends object>({ label, list, columns, idOf, hrefOf, onOpen }: 
   );
 }
 
+/** The bold text of a cell, which the mouse shows whole too. */
+export const Bold = ({ children }: { readonly children: string }) => <strong title={children}>{children}</strong>;
+
 /** The text of a cell. If it is too long, it ends in dots, and the mouse shows it whole. */
 const Words = ({ children }: { readonly children: ReactNode }) =>
   typeof children === "string" ? (

@@ -1,5 +1,5 @@
 import { listClients, type Client } from "../../../../api/plinth.ts";
-import type { TableColumn } from "../../components/lists/data-table.tsx";
+import { Bold, type TableColumn } from "../../components/lists/data-table.tsx";
 import { RecordList } from "../../components/records/record-list.tsx";
 import { StateBadge } from "../../components/records/state-badge.tsx";
 import { useWords } from "../../words/words.ts";
@@ -14,7 +14,7 @@ export function Page() {
       share: 2,
       cell: ({ clientId, displayName }) => (
         <>
-          <strong>{displayName === "" ? clientId : displayName}</strong>
+          <Bold>{displayName === "" ? clientId : displayName}</Bold>
           {displayName !== "" && <code className="muted">{clientId}</code>}
         </>
       ),

@@ -1,5 +1,5 @@
 import { listOrganizations, type Organization } from "../../../../api/plinth.ts";
-import type { TableColumn } from "../../components/lists/data-table.tsx";
+import { Bold, type TableColumn } from "../../components/lists/data-table.tsx";
 import { RecordList } from "../../components/records/record-list.tsx";
 import { useFormats } from "../../words/formats.ts";
 import { useWords } from "../../words/words.ts";
@@ -8,7 +8,7 @@ export function Page() {
   const { common } = useWords();
   const format = useFormats();
   const columns: readonly TableColumn<Organization>[] = [
-    { id: "name", title: common.name, share: 2, cell: ({ name }) => <strong>{name}</strong> },
+    { id: "name", title: common.name, share: 2, cell: ({ name }) => <Bold>{name}</Bold> },
     { id: "id", title: common.id, cell: ({ id }) => <code>{id}</code> },
     { id: "created", title: common.created, cell: ({ createdAt }) => format.day(createdAt), wideOnly: true },
   ];

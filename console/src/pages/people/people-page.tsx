@@ -1,5 +1,5 @@
 import { listUsers, type User } from "../../../../api/plinth.ts";
-import type { TableColumn } from "../../components/lists/data-table.tsx";
+import { Bold, type TableColumn } from "../../components/lists/data-table.tsx";
 import { RecordList } from "../../components/records/record-list.tsx";
 import { StateBadge } from "../../components/records/state-badge.tsx";
 import { useFormats } from "../../words/formats.ts";
@@ -9,8 +9,8 @@ export function Page() {
   const { people: words, common } = useWords();
   const format = useFormats();
   const columns: readonly TableColumn<User>[] = [
-    { id: "email", title: words.email, share: 2, cell: ({ email }) => <strong>{email}</strong> },
-    { id: "name", title: words.displayName, cell: ({ name }) => name, wideOnly: true },
+    { id: "email", title: words.email, share: 3, cell: ({ email }) => <Bold>{email}</Bold> },
+    { id: "name", title: words.displayName, share: 1.5, cell: ({ name }) => name, wideOnly: true },
     {
       id: "password",
       title: words.hasPassword,

@@ -1,5 +1,5 @@
 import { listTenants, type Tenant } from "../../../../api/plinth.ts";
-import type { TableColumn } from "../../components/lists/data-table.tsx";
+import { Bold, type TableColumn } from "../../components/lists/data-table.tsx";
 import { RecordList } from "../../components/records/record-list.tsx";
 import { StateBadge } from "../../components/records/state-badge.tsx";
 import { useFormats } from "../../words/formats.ts";
@@ -16,7 +16,7 @@ export function Page() {
       share: 2,
       cell: ({ name, id }) => (
         <>
-          <strong>{name}</strong> <code className="muted">{id}</code>
+          <Bold>{name}</Bold> <code className="muted">{id}</code>
         </>
       ),
     },

@@ -3,7 +3,7 @@ import { useDeferredValue } from "react";
 import { listOperatedTopics, type OperatedTopic } from "../../../../api/plinth.ts";
 import { operations } from "../../api/client.ts";
 import { useList } from "../../api/lists.ts";
-import { DataTable } from "../../components/lists/data-table.tsx";
+import { Bold, DataTable } from "../../components/lists/data-table.tsx";
 import { NothingFound } from "../../components/lists/search-box.tsx";
 import { TextField } from "../../components/forms/form.tsx";
 import { Page as Frame } from "../../components/page.tsx";
@@ -66,7 +66,7 @@ function Topics({ q, tenant, asked }: TopicsProps) {
       label={words.title}
       list={list}
       columns={[
-        { id: "type", title: words.eventType, share: 2, cell: ({ eventType }) => <strong>{eventType}</strong> },
+        { id: "type", title: words.eventType, share: 2, cell: ({ eventType }) => <Bold>{eventType}</Bold> },
         { id: "owner", title: words.owner, share: 1.5, cell: ({ topicOwnerClient }) => topicOwnerClient },
         {
           id: "state",
