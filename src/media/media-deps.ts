@@ -13,7 +13,7 @@ import type { BlobStore } from "./blobs/blob-store.ts";
 import type { Fetch, S3Access } from "./blobs/s3.ts";
 import type { EdgeCache } from "./content/edge-cache.ts";
 import type { Links } from "./files/links.ts";
-import type { ImageTransformer } from "./model/image-transformer.ts";
+import type { ImageTransformers } from "./model/image-transformer.ts";
 import type { MediaJob } from "./model/job.ts";
 import type { ClientObjectTable } from "./shards/client-objects.ts";
 import type { ObjectReports } from "./shards/object-reports.ts";
@@ -58,7 +58,7 @@ export interface SharedDeps extends Omit<MediaDeps, "images" | "bucket"> {
   readonly blobs: BlobStore;
   readonly links: Links;
   readonly edge: EdgeCache;
-  readonly transformer: ImageTransformer;
+  readonly transformer: ImageTransformers;
   readonly where: DispatchDeps;
   readonly dbs: OfShards<D1Database>;
 }

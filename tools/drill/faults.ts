@@ -23,7 +23,7 @@ const WAYS = {
   },
   images: {
     stall: "all requests work; variants stay pending until the end",
-    down: "all requests work; variants stay pending, and fail after some 80 seconds: request them again then",
+    down: "all requests work; variants stay pending, up to 20 minutes longer than this lasts",
   },
   objects: {
     stall: "publish, read, push subscriptions, sign-ins and metrics wait for the end; files and tokens work",

@@ -1,5 +1,5 @@
 import { err, ok } from "../../platform/model/result.ts";
-import type { ImageTransformer, ImageFormat, TransformRequest } from "../model/image-transformer.ts";
+import type { ImageFormat, ImageTransformer, ImageTransformers, TransformRequest } from "../model/image-transformer.ts";
 import { UPRIGHT } from "./exif.ts";
 import { createGifTransformer } from "./gif/transformer.ts";
 import { createImagesProbe, type ImagesProbe } from "./probe.ts";
@@ -7,7 +7,7 @@ import { createImagesProbe, type ImagesProbe } from "./probe.ts";
 /**
  * Transforms with the Images binding, or, for gifs, with our own transformer if the binding does not keep animations.
  */
-export function createTransformer(images: ImagesBinding): ImageTransformer {
+export function createTransformer(images: ImagesBinding): ImageTransformers {
   const probe = createImagesProbe(images);
   const binding = createImagesBinding(images, probe);
   const own = createGifTransformer((ms) => scheduler.wait(ms));
@@ -18,6 +18,7 @@ export function createTransformer(images: ImagesBinding): ImageTransformer {
       if (keepsAnimations === undefined) return err({ kind: "unavailable" });
       return (keepsAnimations ? binding : own).transform(request);
     },
+    isUp: () => probe.isUp(),
   };
 }
 

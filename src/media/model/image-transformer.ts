@@ -11,6 +11,12 @@ export interface ImageTransformer {
   transform(request: TransformRequest): Promise<Result<TransformedImage, TransformFault>>;
 }
 
+/** The transformers of all formats. */
+export interface ImageTransformers extends ImageTransformer {
+  /** True if it makes a good image now. */
+  isUp(): Promise<boolean>;
+}
+
 export interface TransformRequest {
   readonly master: ReadableStream<Uint8Array>;
   readonly sizeBytes: number;

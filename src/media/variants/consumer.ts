@@ -92,8 +92,23 @@ async function waitLonger({ deadWork, log, clock }: DoerDeps, job: LongJob): Pro
   return undefined;
 }
 
-/** After the last attempt: marks the variant failed, and deletes its bytes unless it is ready after all. */
+/** True if bucket and transformer answer, so that other images can be made. */
+const othersAreMade = async ({ blobs, transformer }: DoerDeps, masterKey: string): Promise<boolean> =>
+  (await blobs.head(masterKey).then(
+    () => true,
+    () => false,
+  )) && transformer.isUp();
+
+/**
+ * After the last attempt: marks the variant failed, and deletes its bytes unless it is ready after all. If the bucket
+ * or the transformer fails for every image, the variant stays pending, and the sweep sends its job again.
+ */
 async function giveUp(deps: DoerDeps, { fileId, nonce }: VariantJob): Promise<undefined> {
+  const pending = await deps.variants.findJob(fileId, nonce);
+  if (pending?.state === "pending" && !(await othersAreMade(deps, pending.masterKey))) {
+    deps.log.error("a variant waits for the bucket or the image transformer", { fileId, nonce });
+    return undefined;
+  }
   const reason = "The variant could not be made in several attempts.";
   await deps.queue.send(await deps.variants.markFailed({ fileId, nonce }, reason, deps.clock.nowMs()));
   const row = await deps.variants.findJob(fileId, nonce);

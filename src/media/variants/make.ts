@@ -8,7 +8,7 @@ import { PartReader } from "../blobs/part-reader.ts";
 import { watchStream } from "../blobs/watched-stream.ts";
 import { isSideways } from "../images/exif.ts";
 import { readImageHeader } from "../images/header.ts";
-import type { ImageFormat, ImageHeader, TransformedImage, ImageTransformer } from "../model/image-transformer.ts";
+import type { ImageFormat, ImageHeader, ImageTransformers, TransformedImage } from "../model/image-transformer.ts";
 import type { JobQueue, VariantJob } from "../model/job.ts";
 import { LIMITS } from "../model/limits.ts";
 import { dimensionsOf, variantDimensions, type Dimensions } from "../model/sizes.ts";
@@ -22,7 +22,7 @@ export interface MakeVariantDeps {
   /** True if another shard has this rendition, because the file moved there with its tenant. */
   readonly isElsewhere: (job: VariantJob) => Promise<boolean>;
   readonly blobs: BlobStore;
-  readonly transformer: ImageTransformer;
+  readonly transformer: ImageTransformers;
   readonly queue: JobQueue;
 }
 

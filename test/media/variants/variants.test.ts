@@ -484,6 +484,28 @@ describe("messages", () => {
     });
   });
 
+  it("stay pending while the bucket or Images fails for all images; the sweep sends them again", async () => {
+    const file = await stored(app, await encodePng(gradient(50, 50)), { as, query: "?clip=10x10" });
+    const jobs = app.jobs.splice(0);
+    const images = {
+      input: () => {
+        throw new Error("injected");
+      },
+    } as unknown as ImagesBinding;
+    const bucket = new Proxy(env.MEDIA, {
+      get: (target, name) =>
+        name === "head" ? () => Promise.reject(new Error("injected")) : Reflect.get(target, name),
+    });
+    for (const down of [{ images }, { bucket }]) {
+      expect(await mediaApp(down).consume({ jobs, dead: true })).toEqual({ acked: 1, retried: 0 });
+      expect(await variantRow(file)).toMatchObject({ state: "pending" });
+    }
+    await app.media.sweep(START_MS + LIMITS.variantResendMs);
+    const again = app.jobs.splice(0).filter((job) => job.fileId === file.id);
+    expect(await app.consume({ jobs: again })).toEqual({ acked: 1, retried: 0 });
+    expect((await listed(file))[0].state).toBe("ready");
+  });
+
   it("do not blame the image if the master breaks off while it is read", async () => {
     const file = await stored(app, await encodePng(gradient(50, 50)), { as, query: "?clip=10x10" });
     let reads = 0;
