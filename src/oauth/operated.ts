@@ -70,8 +70,8 @@ export function createOperated(deps: OAuthDeps & Parts) {
     listPasskeys: stores.passkeys.list,
     listSessions: (email: string, nowMs: number, limit: number) =>
       stores.sessions.listAll(email, { nowMs, idleSinceMs: idleSince(deps, nowMs), limit }),
-    tellByOperator: (call: Parameters<typeof tell>[0], notice: Parameters<typeof tell>[1], email: string): void =>
-      tell(call, notice, email, "operator"),
+    tellByOperator: (call: Parameters<typeof tell>[0], news: Parameters<typeof tell>[1], email: string): void =>
+      tell(call, news, email, "operator"),
     /** Explains whether `/token` would grant a scope, and why. Reads the records anew. */
     explain: (question: ExplainQuestion, nowMs: number): Promise<Explanation> =>
       explain(

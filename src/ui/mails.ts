@@ -1,5 +1,5 @@
 import type { LinkMailView, Mails, NoticeMailView } from "../oauth/pages/port.ts";
-import type { Mail } from "../platform/ports/mail.ts";
+import { NEWS, type Mail } from "../platform/ports/mail.ts";
 import { accentsOf, NO_BRAND } from "../platform/model/brand.ts";
 import { legalLinks } from "./parts/legal-links.ts";
 import { html } from "./parts/markup.ts";
@@ -18,8 +18,14 @@ export const createMails = (): Mails => ({
   reset: (view) => linkMail(view, "reset"),
   verify: (view) => linkMail(view, "verify"),
   invitation: (view) => linkMail(view, "invitation"),
-  notice: (view) => linkMail(view, view.notice, (texts, lang) => detailsOf(view, texts, lang)),
+  notice: (view) => linkMail(view, NEWS[view.news], (texts, lang) => noticeValues(view, texts, lang)),
 });
+
+function noticeValues(view: NoticeMailView, texts: Texts, lang: Language): Readonly<Record<string, string>> {
+  const { news } = view;
+  const said = news === "sign_in" || news === "password" ? "" : texts.news[news];
+  return { news: said, details: detailsOf(view, texts, lang) };
+}
 
 /** Writes `Firefox, Windows · Berlin, Germany · 23 Nov 2026, 10:20 UTC`, or that an operator did it, and the time. */
 function detailsOf(view: NoticeMailView, { account }: Texts, lang: Language): string {
@@ -35,7 +41,7 @@ function detailsOf(view: NoticeMailView, { account }: Texts, lang: Language): st
 function linkMail(
   view: LinkMailView,
   kind: keyof Texts["mails"],
-  details: (texts: Texts, lang: Language) => string = () => "",
+  more: (texts: Texts, lang: Language) => Readonly<Record<string, string>> = () => ({}),
 ): Mail {
   const { email, link, base, place = "", brand = NO_BRAND } = view;
   const accent = accentsOf(brand)?.light.accent ?? OWN_ACCENT;
@@ -47,7 +53,7 @@ function linkMail(
     user: email,
     host: new URL(base).host,
     place: oneLine(place),
-    details: details(LANGUAGES[lang], lang),
+    ...more(LANGUAGES[lang], lang),
   };
   const say = (text: string): string => text.replaceAll(/\{(\w+)\}/g, (_, name: string) => values[name] ?? "");
   const lead = say(texts.lead);

@@ -1,5 +1,6 @@
 import type { Call } from "../../http/route.ts";
 import type { AuditRecord } from "../../platform/ports/audit.ts";
+import type { News } from "../../platform/ports/mail.ts";
 
 /** Holders of tokens, as an operator revokes them. */
 export type OwnerKind = "client" | "tenant" | "user" | "session";
@@ -84,7 +85,7 @@ export interface OAuthPort {
   /** Removes a passkey of a user. The last statement changes a row if there was one. */
   passkeyRemoval(email: string, id: string, nowMs: number): readonly D1PreparedStatement[];
   /** Tells the user by mail, beside the answer, what an operator changed. */
-  tellByOperator(call: TellingCall, notice: "password" | "factor" | "identity", email: string): void;
+  tellByOperator(call: TellingCall, news: Exclude<News, "sign_in">, email: string): void;
   /** Forgets the failed sign-ins of an account and ends its block. */
   unlock(email: string): Promise<void>;
   /** Seals and opens the client secret of an identity provider. */

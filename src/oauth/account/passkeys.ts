@@ -135,7 +135,7 @@ export async function addPasskey(deps: AccountDeps, call: FormCall): Promise<Res
   )
     return refuse(`it was added already, there are ${MOST_PASSKEYS}, or the session ended`, "passkey");
   deps.log.info("passkey added", { requestId: call.requestId, user: email });
-  deps.tell(call, "factor", email);
+  deps.tell(call, "passkeyAdded", email);
   const answer = redirectToAccount(deps, call, "passkeyAdded");
   // The authenticator has just verified the person.
   const upgraded = hasTwoFactors(session.methods)
@@ -189,6 +189,6 @@ export async function removePasskey(deps: AccountDeps, call: FormCall): Promise<
   )
     return accountPage(deps, call, session, "lastPasskey");
   deps.log.info("passkey removed", { requestId: call.requestId, user: email });
-  deps.tell(call, "factor", email);
+  deps.tell(call, "passkeyRemoved", email);
   return redirectToAccount(deps, call, "passkeyRemoved");
 }

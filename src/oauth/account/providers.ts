@@ -81,7 +81,7 @@ export async function finishLink(
         ? redirectToAccount(deps, call, "notChanged")
         : refuseTaken(deps, call, session, account);
     deps.log.info("identity linked", { requestId: call.requestId, user: email, provider: account.provider });
-    deps.tell(call, "identity", email);
+    deps.tell(call, "linked", email);
   }
   return redirectToAccount(deps, call, "linked");
 }
@@ -121,6 +121,6 @@ export async function unlinkProvider(deps: AccountDeps, call: FormCall): Promise
   ]);
   if (!removed) return accountPage(deps, call, session, "lastWay");
   deps.log.info("identity unlinked", { requestId: call.requestId, user: email, provider });
-  deps.tell(call, "identity", email);
+  deps.tell(call, "unlinked", email);
   return redirectToAccount(deps, call, "unlinked");
 }

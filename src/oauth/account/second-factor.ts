@@ -165,7 +165,7 @@ export async function renewRecoveryCodes(deps: AccountDeps, call: FormCall): Pro
     ))
   )
     return redirectToAccount(deps, call, "notChanged");
-  deps.tell(call, "factor", email);
+  deps.tell(call, "newCodes", email);
   return codesPage(deps, call, admitted.session.user, codes);
 }
 
@@ -180,7 +180,7 @@ export async function removeSecondFactor(deps: AccountDeps, call: FormCall): Pro
   );
   if (removed) {
     deps.log.info("second factor removed", { requestId: call.requestId, user: email });
-    deps.tell(call, "factor", email);
+    deps.tell(call, "factorOff", email);
   }
   return redirectToAccount(deps, call, removed ? "factorRemoved" : "notChanged");
 }

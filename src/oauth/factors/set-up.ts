@@ -81,7 +81,7 @@ export async function setUp(
   const added = { email, sealedSecret, lastStep, recoveryHashes: hashes, session: changingSession(session), nowMs };
   if (!(await deps.factors.add(added, audit))) return undefined;
   deps.log.info("second factor set up", { requestId, user: email });
-  deps.tell(call, "factor", email);
+  deps.tell(call, "factorOn", email);
   const upgraded = await upgradeSession(deps, call, session, withCode(session.methods)).catch((thrown: unknown) => {
     deps.log.error("session not replaced", { requestId, user: email, error: describeError(thrown) });
     return undefined;

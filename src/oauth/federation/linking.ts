@@ -70,7 +70,7 @@ export async function link(
   const changed = await identities.link({ ...unlinked, by, nowMs: call.nowMs }, [
     deps.audit.statement("if changed", record),
   ]);
-  if (changed) deps.tell(call, "identity", email);
+  if (changed) deps.tell(call, "linked", email);
   return (await identities.findUser(unlinked)) === email
     ? ok(true)
     : denied(`${email} or the account there has just changed`);

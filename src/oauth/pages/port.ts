@@ -1,4 +1,4 @@
-import type { Mail, MailNotice } from "../../platform/ports/mail.ts";
+import type { Mail, News } from "../../platform/ports/mail.ts";
 import type { PageContext, ErrorView, FormPostView } from "./views/page.ts";
 import type { SignInView, OutsideProviderView, ConfirmLinkView } from "./views/sign-in.ts";
 import type { SecondFactorView, SetUpView, RecoveryCodesView, NewPasskeyView } from "./views/factors.ts";
@@ -51,7 +51,7 @@ export interface LinkMailView extends Pick<PageContext, "uiLocales" | "acceptLan
 
 /** A mail about the account. `link`: the account page. */
 export interface NoticeMailView extends LinkMailView {
-  readonly notice: MailNotice;
+  readonly news: News;
   /** Undefined: somebody made the change in the browser below. */
   readonly by?: "operator" | undefined;
   readonly atMs: number;

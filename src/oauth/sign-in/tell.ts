@@ -1,6 +1,6 @@
 import type { Brand } from "../../platform/model/brand.ts";
 import { describeError, type Log } from "../../platform/runtime/log.ts";
-import type { MailNotice, SendMail } from "../../platform/ports/mail.ts";
+import { NEWS, type MailNotice, type News, type SendMail } from "../../platform/ports/mail.ts";
 import type { AnyCall } from "../model/call.ts";
 import { pageContext } from "../pages/page.ts";
 import type { Mails } from "../pages/port.ts";
@@ -12,7 +12,7 @@ import { whereaboutsOf } from "./whereabouts.ts";
  *
  * `by`: an operator changed it. `sign_in` is about browsers that device.ts does not know, however the person signed in.
  */
-export type Tell = (call: TellingCall, notice: MailNotice, email: string, by?: "operator") => void;
+export type Tell = (call: TellingCall, news: News, email: string, by?: "operator") => void;
 
 type TellingCall = Pick<AnyCall, "request" | "url" | "publicBase" | "requestId" | "nowMs" | "waitUntil">;
 
@@ -29,7 +29,8 @@ interface TellDeps {
 
 export const createTell =
   ({ sendMail, mails, log, notices, accountIn, brandOf }: TellDeps): Tell =>
-  (call, notice, email, by) => {
+  (call, news, email, by) => {
+    const notice = NEWS[news];
     if (sendMail === undefined || !notices.includes(notice)) return;
     const link = accountIn(call.url.origin);
     const view = {
@@ -43,7 +44,7 @@ export const createTell =
     const { requestId, nowMs } = call;
     const send = async (): Promise<void> => {
       const brand = await brandOf(email);
-      await sendMail(mails.notice({ ...view, brand, notice, atMs: nowMs, ...whereaboutsOf(call) }));
+      await sendMail(mails.notice({ ...view, brand, news, atMs: nowMs, ...whereaboutsOf(call) }));
     };
     const failed = (thrown: unknown): void =>
       log.error("mail not sent", { requestId, user: email, notice, error: describeError(thrown) });

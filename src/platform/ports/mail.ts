@@ -13,6 +13,20 @@ export interface Mail {
 export const MAIL_NOTICES = ["sign_in", "password", "factor", "identity"] as const;
 export type MailNotice = (typeof MAIL_NOTICES)[number];
 
+/** Each thing that a notice tells, and the notice that operators turn off. */
+export const NEWS = {
+  sign_in: "sign_in",
+  password: "password",
+  factorOn: "factor",
+  factorOff: "factor",
+  newCodes: "factor",
+  passkeyAdded: "factor",
+  passkeyRemoved: "factor",
+  linked: "identity",
+  unlinked: "identity",
+} as const satisfies Record<string, MailNotice>;
+export type News = keyof typeof NEWS;
+
 /** Hands a mail over. Throws if it was not accepted; an accepted mail may still not arrive. */
 export type SendMail = (mail: Mail) => Promise<void>;
 

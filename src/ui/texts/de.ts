@@ -149,7 +149,7 @@ export const de: Texts = {
     },
     factor: {
       subject: "Ihre Anmeldung bei {host} wurde geändert",
-      lead: "Wie sich {user} bei {host} anmeldet, wurde geändert: ein zweiter Faktor oder ein Passkey.",
+      lead: "Wie sich {user} bei {host} anmeldet, wurde geändert: {news}.",
       button: "Ihr Konto",
       rules: "Wo und wann: {details}",
       otherwise:
@@ -157,12 +157,21 @@ export const de: Texts = {
     },
     identity: {
       subject: "Die Anmeldung mit einem anderen Dienst bei {host} wurde geändert",
-      lead: "Für {user} bei {host} wurde ein Konto bei einem anderen Dienst verknüpft oder getrennt.",
+      lead: "Für {user} bei {host}: {news}.",
       button: "Ihr Konto",
       rules: "Wo und wann: {details}",
       otherwise:
         "Wenn Sie das nicht waren: Öffnen Sie jetzt Ihre Kontoseite, trennen Sie, was Sie nicht kennen, und ändern Sie Ihr Passwort.",
     },
+  },
+  news: {
+    factorOn: "Die Anmeldung in zwei Schritten wurde eingeschaltet",
+    factorOff: "Die Anmeldung in zwei Schritten wurde ausgeschaltet",
+    newCodes: "Es gibt neue Wiederherstellungscodes",
+    passkeyAdded: "Ein Passkey wurde hinzugefügt",
+    passkeyRemoved: "Ein Passkey wurde entfernt",
+    linked: "Ein Konto bei einem anderen Dienst wurde verknüpft",
+    unlinked: "Ein Konto bei einem anderen Dienst wurde getrennt",
   },
   secondFactor: {
     title: "Code eingeben",

@@ -142,7 +142,7 @@ export const en: Texts = {
     },
     factor: {
       subject: "How you sign in at {host} was changed",
-      lead: "How {user} signs in at {host} was changed: a second factor or a passkey.",
+      lead: "How {user} signs in at {host} was changed: {news}.",
       button: "Your account",
       rules: "Where and when: {details}",
       otherwise:
@@ -150,12 +150,21 @@ export const en: Texts = {
     },
     identity: {
       subject: "Sign-in with another service at {host} was changed",
-      lead: "For {user} at {host}, an account at another service was linked or unlinked.",
+      lead: "For {user} at {host}, {news}.",
       button: "Your account",
       rules: "Where and when: {details}",
       otherwise:
         "If it was not you, look at your account page now, unlink what you do not know, and change your password.",
     },
+  },
+  news: {
+    factorOn: "two-step sign-in was turned on",
+    factorOff: "two-step sign-in was turned off",
+    newCodes: "there are new recovery codes",
+    passkeyAdded: "a passkey was added",
+    passkeyRemoved: "a passkey was removed",
+    linked: "an account at another service was linked",
+    unlinked: "an account at another service was unlinked",
   },
   secondFactor: {
     title: "Enter your code",

@@ -150,7 +150,7 @@ export const fr: Texts = {
     },
     factor: {
       subject: "Votre connexion à {host} a été changée",
-      lead: "La façon dont {user} se connecte à {host} a été changée\u00a0: un second facteur ou une clé d’accès.",
+      lead: "La façon dont {user} se connecte à {host} a été changée\u00a0: {news}.",
       button: "Votre compte",
       rules: "Où et quand\u00a0: {details}",
       otherwise:
@@ -158,12 +158,21 @@ export const fr: Texts = {
     },
     identity: {
       subject: "La connexion avec un autre service sur {host} a été modifiée",
-      lead: "Pour {user} sur {host}, un compte d’un autre service a été lié ou délié.",
+      lead: "Pour {user} sur {host}, {news}.",
       button: "Votre compte",
       rules: "Où et quand\u00a0: {details}",
       otherwise:
         "Si ce n’était pas vous, ouvrez maintenant la page de votre compte, déliez ce que vous ne connaissez pas et changez votre mot de passe.",
     },
+  },
+  news: {
+    factorOn: "la connexion en deux étapes a été activée",
+    factorOff: "la connexion en deux étapes a été désactivée",
+    newCodes: "il y a de nouveaux codes de secours",
+    passkeyAdded: "une clé d’accès a été ajoutée",
+    passkeyRemoved: "une clé d’accès a été supprimée",
+    linked: "un compte d’un autre service a été lié",
+    unlinked: "un compte d’un autre service a été délié",
   },
   secondFactor: {
     title: "Saisissez votre code",

@@ -96,6 +96,7 @@ describe("a person is told", () => {
       [user.email, "How you sign in at plinth.test was changed"],
     ]);
     for (const { text } of at.mails) expect(text).toMatch(/by an operator of this service · .* UTC/);
+    expect(at.mails[1]!.text).toContain("was changed: two-step sign-in was turned off.");
   });
 
   // shows: asvs/v6-authentication/6.3.5
@@ -124,6 +125,20 @@ describe("a person is told", () => {
       "New sign-in at plinth.test",
       "How you sign in at plinth.test was changed",
     ]);
+    expect(at.mails[0]!.text).toContain("was changed: a passkey was added.");
+    expect(at.mails[2]!.text).toContain("was changed: a passkey was removed.");
+  });
+
+  it("of two-step sign-in that is turned on, and of new recovery codes", async () => {
+    const at = mailPlatform(ALL);
+    const browser = at.browser();
+    await signIn(browser);
+    at.mails.length = 0;
+    const { app } = await setUpApp(browser, ORIGIN, user.password);
+    const { action, fields } = (await browser.get(ACCOUNT)).forms.find((form) => form.action.endsWith("/recovery"))!;
+    await browser.post(action, { ...fields, code: app.code() });
+    expect(at.mails[0]!.text).toContain("was changed: two-step sign-in was turned on.");
+    expect(at.mails[1]!.text).toContain("was changed: there are new recovery codes.");
   });
 
   it("nothing that the operator turned off, or that no mail can tell", async () => {

@@ -57,7 +57,7 @@ export const passkeyRoutes = ({ db, audit, oauth }: Deps): readonly Route[] => [
       const record = audit.statement("if changed", { atMs, requestId, actor: actorOf(principal), ...about });
       const done = await db.batch([...oauth.passkeyRemoval(params.email, params.passkey, atMs), record]);
       if (done.at(-1)?.meta.changes === 0) return noSuch("passkey");
-      oauth.tellByOperator(call, "factor", params.email);
+      oauth.tellByOperator(call, "passkeyRemoved", params.email);
       return empty(204);
     },
   }),

@@ -66,14 +66,14 @@ export const userIdentities = ({ db, oauth }: Deps): Resource<z.output<typeof sc
       oauth.revokeStatement("user", address, nowMs, "if changed"),
       db.prepare(LINK).bind(address, provider, subject, nowMs),
     ]);
-    if (written.changes[2] === 1) oauth.tellByOperator(call, "identity", address);
+    if (written.changes[2] === 1) oauth.tellByOperator(call, "linked", address);
     return written;
   },
   async remove({ params: { email: address = "", provider }, nowMs, call }, remove) {
     const removed = await remove(db.prepare(DELETE).bind(address, provider), {
       after: oauth.revokeStatement("user", address, nowMs, "if changed"),
     });
-    if (removed) oauth.tellByOperator(call, "identity", address);
+    if (removed) oauth.tellByOperator(call, "unlinked", address);
     return removed;
   },
 });

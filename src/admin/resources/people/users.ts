@@ -219,7 +219,7 @@ export const secondFactorRoute = ({ db, audit, oauth }: AccountDeps): Route =>
       const record = audit.statement("if changed", { atMs, requestId, actor: actorOf(principal), ...about });
       const done = await db.batch([...oauth.secondFactorRemoval(address), record]);
       if (done.at(-1)?.meta.changes === 0) return noSuch("second factor");
-      oauth.tellByOperator(call, "factor", address);
+      oauth.tellByOperator(call, "factorOff", address);
       return empty(204);
     },
   });
