@@ -15,10 +15,10 @@ import { LIMITS } from "../model/limits.ts";
  *   cannot exceed it: `send` counts and takes in one statement.
  * - The consumer ends a variant and fills the lane in one batch, too. So does a deletion of variants.
  * - A message that is lost keeps its place until the sweep sends it again, after `LIMITS.variantResendMs`; it brings
- *   the next one. A lane can be left without any message: its variants on the way were removed with their files, or a
- *   release without lanes made them. The sweep then sends the first that waits (`wake`). Nothing is refused.
+ *   the next one. A lane can be left without any message: those of removed variants were lost, or a release without
+ *   lanes made them. The sweep then sends the first that waits (`wake`). Nothing is refused.
  * - Rows are counted, not messages. A lost or repeated message changes no count. A deleted variant leaves its place at
- *   once, and a message that does nothing.
+ *   once, and a message that only brings the next ones. If its file was removed, nothing else does.
  * - `lane` is the tenant, and so the same in every shard. While a move holds a tenant, its lane sends nothing. The
  *   copies of its pending variants in the new shard have no message: they wait until the sweep wakes the lane there.
  * - Rows of an older release, and of repairs, have no lane: their messages are sent, and nobody counts them. If that

@@ -89,7 +89,9 @@ async function makeInto(deps: MakeVariantDeps, job: VariantJob, row: JobRow): Pr
 
 async function discard(deps: MakeVariantDeps, job: VariantJob, row: JobRow | undefined): Promise<undefined> {
   await deps.blobs.delete([variantKey(job.fileId, job.nonce)]);
-  if (row?.state === "pending") await deps.queue.send(await deps.variants.leaveLane(job, deps.clock.nowMs()));
+  // Without a row, its file was removed, or the rendition alone. Its message brings the next one in any case.
+  if (row === undefined || row.state === "pending")
+    await deps.queue.send(await deps.variants.leaveLane(job, deps.clock.nowMs()));
   return undefined;
 }
 

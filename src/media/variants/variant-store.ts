@@ -222,7 +222,7 @@ export function createVariantStore(db: D1Database) {
       return jobsOf((await db.batch([marked, sendInLaneOf(db, fileId, nowMs)])).at(-1));
     },
 
-    /** The file is removed, or its owner: the rendition takes no place from others. */
+    /** The file is removed, its owner, or the rendition, which may have no row: it takes no place from others. */
     async leaveLane({ fileId, nonce }: VariantJob, nowMs: number): Promise<readonly VariantJob[]> {
       const left = prepared(SQL.leaveLane, fileId, nonce);
       return jobsOf((await db.batch([left, sendInLaneOf(db, fileId, nowMs)])).at(-1));
