@@ -221,9 +221,10 @@ export const createLogoutStore = (db: D1Database) => ({
           : db.prepare(CHANGE_HEALTH).bind(...key, ...next, before.text);
     return (await statement.run()).meta.changes === 1;
   },
-  /** Begins the schedule of dead letters again, the latest first. Returns their number. */
-  async redeliver(clientId: string, limit: number, nowMs: number): Promise<number> {
-    return (await db.prepare(REDELIVER).bind(clientId, nowMs, limit).run()).meta.changes;
+  /** Begins the schedule of dead letters again, the latest first, with the audit row. Returns their number. */
+  async redeliver(clientId: string, limit: number, nowMs: number, audit: D1PreparedStatement): Promise<number> {
+    const [again] = await db.batch([db.prepare(REDELIVER).bind(clientId, nowMs, limit), audit]);
+    return again?.meta.changes ?? 0;
   },
   /** Removes dead letters from before `untilMs`, and the oldest beyond `most`. Returns the larger number. */
   async deleteDead(untilMs: number, most: number, limit: number): Promise<number> {

@@ -257,8 +257,8 @@ export function createLogouts({ store, elsewhere, trust, isolate, log, meter, tr
       }
     },
     /** Redelivers dead letters of a client, the latest first, even to an endpoint that was silent. */
-    async redeliver(clientId: string, address: string): Promise<number> {
-      const again = await store.redeliver(clientId, DEAD.redelivered, isolate.nowMs());
+    async redeliver(clientId: string, address: string, audit: D1PreparedStatement): Promise<number> {
+      const again = await store.redeliver(clientId, DEAD.redelivered, isolate.nowMs(), audit);
       await changeHealth({ clientId, address, health: await store.health(clientId, address) }, withoutPause);
       return again;
     },

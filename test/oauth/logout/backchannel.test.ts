@@ -1,6 +1,6 @@
 import { env } from "cloudflare:workers";
 import { createLocalJWKSet, jwtVerify, type JSONWebKeySet, type JWTPayload } from "jose";
-import { beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it, vi } from "vitest";
 import { createDeps } from "../../../src/deps.ts";
 import { createLogoutStore } from "../../../src/oauth/logout/logout-store.ts";
 import { createLogouts } from "../../../src/oauth/logout/logout.ts";
@@ -8,6 +8,8 @@ import { ENDPOINT } from "../../../src/platform/delivery/limits.ts";
 import { noMeter } from "../../../src/platform/ports/metrics.ts";
 import { noTracing } from "../../../src/platform/ports/tracing.ts";
 import { Browser } from "../../support/browser.ts";
+import { directoryWith } from "../../support/directory.ts";
+import { isolate } from "../../support/isolate.ts";
 import { heardLog } from "../../support/runtime/heard-log.ts";
 import { answerAt, requestsTo } from "../../support/outside.ts";
 import { call, expectJson, ORIGIN } from "../../support/platform/call.ts";
@@ -309,7 +311,24 @@ describe("a client that does not answer 2xx", () => {
     expect(await toldAt(told, 10)).toHaveLength(10);
     expect(await deliveries(told.app)).toEqual([]);
     const audited = await expectJson(await operated(`audit?subject=clients/${told.app.clientId}`, "GET"), 200);
-    expect(audited).toContainEqual(expect.objectContaining({ action: "redeliver logouts", reason: "1 again" }));
+    expect(audited).toContainEqual(expect.objectContaining({ action: "redeliver logouts", outcome: "done" }));
+  });
+
+  it("gets nothing again unless the audit log says so", async () => {
+    const told = await makeTold({ status: 410 });
+    await addNotices(told.app, 1);
+    await tell();
+    const DB = directoryWith({
+      batch: (statements) =>
+        statements.length === 2 ? Promise.reject(new Error("D1 is away")) : env.DB.batch(statements),
+    });
+    vi.spyOn(console, "error").mockImplementation(() => {});
+    const path = `/admin/v1/clients/${told.app.clientId}/logout-deliveries/redeliver`;
+    const headers = { authorization: `Bearer ${await tokenFor(OPERATOR)}` };
+    const answer = await isolate({ DB }).fetch(path, { method: "POST", headers });
+    await answer.text();
+    vi.restoreAllMocks();
+    expect([answer.status >= 500, await deliveries(told.app)]).toMatchObject([true, [{ state: "dead" }]]);
   });
 
   it.each([

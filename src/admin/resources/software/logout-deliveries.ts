@@ -7,13 +7,13 @@ import { identifier } from "../../model/fields.ts";
 
 interface Deps {
   readonly db: D1Database;
-  readonly audit: Pick<AuditTrail, "note">;
+  readonly audit: Pick<AuditTrail, "statement">;
   readonly oauth: LogoutDeliveries;
 }
 
 export interface LogoutDeliveries {
-  /** Starts the retries of dead letters again, the latest first. Returns their number. */
-  redeliverLogouts(clientId: string, address: string): Promise<number>;
+  /** Starts the retries of dead letters again, the latest first, with the row. Returns their number. */
+  redeliverLogouts(clientId: string, address: string, audit: D1PreparedStatement): Promise<number>;
 }
 
 interface Row {
@@ -74,18 +74,13 @@ export const logoutDeliveryRoutes = ({ db, audit, oauth }: Deps): readonly Route
       summary: "Send the logout tokens again that a client never got, and those of a silent endpoint at once",
       operation: "redeliverLogouts",
       params,
-      handle: async ({ params: { clientId }, nowMs: atMs, requestId, principal, waitUntil }) => {
+      handle: async ({ params: { clientId }, nowMs: atMs, requestId, principal }) => {
         const client = await find(clientId);
         if (client === null) return noSuch("client");
-        const redelivered = await oauth.redeliverLogouts(clientId, client.address);
-        const what = {
-          action: "redeliver logouts",
-          subject: `clients/${clientId}`,
-          outcome: "done",
-          known: true,
-        } as const;
-        waitUntil(audit.note({ atMs, requestId, actor: actorOf(principal), ...what, reason: `${redelivered} again` }));
-        return json(200, { redelivered });
+        const what = { action: "redeliver logouts", subject: `clients/${clientId}`, outcome: "done" } as const;
+        const record = { atMs, requestId, actor: actorOf(principal), ...what, reason: "those that it never got" };
+        const row = audit.statement("always", record);
+        return json(200, { redelivered: await oauth.redeliverLogouts(clientId, client.address, row) });
       },
     }),
   ];
