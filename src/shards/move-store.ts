@@ -49,10 +49,13 @@ const SQL = {
     AND EXISTS (SELECT 1 FROM tenant_move WHERE ${RUN} AND state = 'switching')`,
   switched: `UPDATE tenant_move SET state = 'opening' WHERE ${RUN} AND state = 'switching'
     AND EXISTS (SELECT 1 FROM tenant_shard WHERE tenant = ?1 AND shard = ?4)`,
-  // A tenant's earlier moves are known only in the shards where they ended: ?3.
-  since: `SELECT tenant FROM tenant_move WHERE (from_shard = ?1 OR to_shard = ?1) AND coalesce(done_at, begun_at) > ?2
+  // A run notes when the next one may begin: ?4 or, when only old rows are left, ?5 after its last step. A tenant's
+  // earlier moves are known only in the shards where they ended: ?3. They ended before the next one began.
+  since: `SELECT tenant FROM tenant_move WHERE (from_shard = ?1 OR to_shard = ?1)
+      AND coalesce(done_at, max(begun_at, due_at - iif(state = 'cleaning', ?5, ?4))) > ?2
     UNION ALL SELECT last.tenant FROM json_each(?3) AS ended
-      CROSS JOIN tenant_move AS last ON last.tenant = ended.value ->> 'tenant' AND last.move >= ended.value ->> 'move'
+      CROSS JOIN tenant_move AS last ON last.tenant = ended.value ->> 'tenant' AND last.move > ended.value ->> 'move'
+        AND last.begun_at > ?2
     LIMIT 1`,
   abandon: `DELETE FROM tenant_move WHERE tenant = ?1 AND move = ?2 AND turn = 0`,
 } as const;
@@ -90,10 +93,17 @@ export function createMoveStore(db: D1Database) {
       (await prepared(SQL.due, nowMs, limit).all<{ tenant: string }>()).results.map(({ tenant }) => tenant),
     /**
      * A tenant that moved to or from a shard after this time. `ended`: moves that the shard knows. Those that the
-     * directory does not know have been undone by a restore of it.
+     * directory does not know have been undone by a restore of it. `leaseMs`, `graceMs`: as in MOVE_LIMITS.
      */
-    since: async (shard: number, timeMs: number, ended: readonly EndedMove[]): Promise<string | undefined> =>
-      (await prepared(SQL.since, shard, timeMs, JSON.stringify(ended)).first<string>("tenant")) ?? undefined,
+    async since(
+      shard: number,
+      timeMs: number,
+      ended: readonly EndedMove[],
+      { leaseMs, graceMs }: { readonly leaseMs: number; readonly graceMs: number },
+    ): Promise<string | undefined> {
+      const found = prepared(SQL.since, shard, timeMs, JSON.stringify(ended), leaseMs, graceMs);
+      return (await found.first<string>("tenant")) ?? undefined;
+    },
     /** Begins a run of a move that is due. No other run begins until `untilMs`. */
     claim: async (tenant: string, nowMs: number, untilMs: number): Promise<Move | undefined> =>
       (await prepared(SQL.claim, tenant, nowMs, untilMs).first<Move>()) ?? undefined,

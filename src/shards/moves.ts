@@ -29,8 +29,8 @@ export interface Moves {
   find(tenant: string): Promise<Move | undefined>;
   underWay(): Promise<readonly Move[]>;
   /**
-   * A tenant that moved to or from a shard after this time: a restore of this shard alone would lose its files, or show
-   * them in two shards. A move is none that a restore of the directory has undone.
+   * A tenant with a step of a move to or from a shard after this time: a restore of this shard alone would lose its
+   * files, or show them in two shards. A move is none that a restore of the directory has undone.
    */
   movedSince(shard: number, timeMs: number): Promise<string | undefined>;
   /** Runs a tenant's move if it is due. It never throws: the next run continues. */
@@ -314,8 +314,8 @@ export function createMoves(deps: MovesDeps): Moves {
     underWay: () => store.underWay(MOST_SHOWN),
     async movedSince(shard, timeMs) {
       // A shard that must be restored may not answer. The directory knows the last move of each tenant.
-      const ended = await mover.endedAfter(beginningAt(timeMs + 1), shard).catch(() => []);
-      return store.since(shard, timeMs, ended);
+      const ended = await mover.endedAfter(beginningAt(timeMs - LONGEST_MS), shard).catch(() => []);
+      return store.since(shard, timeMs, ended, MOVE_LIMITS);
     },
     run: (tenant) => runDue(tenant, { pages: MOVE_LIMITS.pages }),
     async sweep() {
@@ -327,7 +327,9 @@ export function createMoves(deps: MovesDeps): Moves {
 }
 
 /** The beginning of the ids of moves that begin at a time. */
-const beginningAt = (timeMs: number): string => timeMs.toString(16).padStart(12, "0");
+const beginningAt = (timeMs: number): string => Math.max(0, timeMs).toString(16).padStart(12, "0");
 
+/** Our choice: no move takes longer. */
+const LONGEST_MS = 86_400_000;
 /** Our choice: in practice fewer moves are under way at a time. */
 const MOST_SHOWN = 100;

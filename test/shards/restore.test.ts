@@ -3,6 +3,7 @@ import { env } from "cloudflare:workers";
 import { expect, it } from "vitest";
 import { createDeps } from "../../src/deps.ts";
 import { shardObjectName } from "../../src/platform/storage/shards.ts";
+import { MOVE_LIMITS } from "../../src/shards/moves.ts";
 import { createRestoreShard } from "../../src/shards/restore.ts";
 import { isolate } from "../support/isolate.ts";
 import { expectJson } from "../support/platform/call.ts";
@@ -92,9 +93,31 @@ it("no object goes back alone behind a move of a tenant, also one that has moved
   expect(answer.message).toContain(`tenant ${tenant} has moved`);
   const { kind } = await moves.begin(tenant, 1, Date.now() + 1, () => env.DB.prepare("SELECT 1"));
   expect([kind, await known(begunAt - 1)]).toEqual(["begun", [true, true, true]]);
+  // The first move began before this time and ended after it.
+  expect(await known(begunAt)).toEqual([true, true, true]);
   // The directory goes back first: then these moves have never been.
   await env.DB.prepare("DELETE FROM tenant_move WHERE tenant = ?").bind(tenant).run();
   expect(await known(begunAt - 1)).toEqual([false, false, false]);
+});
+
+// shows: operator/shards/past-before-move
+it.each([
+  ["copying", MOVE_LIMITS.leaseMs],
+  ["cleaning", MOVE_LIMITS.graceMs],
+])("no object goes back alone behind the last step of a move that is under way: %s", async (state, waitsMs) => {
+  const tenant = await makeTenantIn(SHARD);
+  const { moves } = createDeps(env);
+  const nowMs = Date.now();
+  await moves.begin(tenant, 1, nowMs, () => env.DB.prepare("SELECT 1"));
+  const known = async (timeMs: number) => (await moves.movedSince(SHARD, timeMs)) === tenant;
+  expect([await known(nowMs - 1), await known(nowMs)]).toEqual([true, false]);
+  // A directory that went back to the time of a step says the same of it. Then the shards may follow.
+  const stepMs = nowMs + 3_600_000;
+  await env.DB.prepare("UPDATE tenant_move SET state = ?2, due_at = ?3 WHERE tenant = ?1")
+    .bind(tenant, state, stepMs + waitsMs)
+    .run();
+  expect([await known(nowMs), await known(stepMs - 1), await known(stepMs)]).toEqual([true, true, false]);
+  await env.DB.prepare("DELETE FROM tenant_move WHERE tenant = ?").bind(tenant).run();
 });
 
 it("only in maintenance, only an object, and a machine of one's own says that it keeps no past", async () => {

@@ -157,7 +157,7 @@ const SQL = {
   note: `INSERT INTO ended_move (tenant, move) SELECT ?1, ?2 WHERE ${isState("'closed'")}
     ON CONFLICT DO UPDATE SET move = excluded.move`,
   end: `DELETE FROM moving_tenant WHERE tenant = ?1 AND move = ?2 AND turn = ?3 AND state = 'closed'`,
-  endedAfter: `SELECT tenant, move FROM ended_move WHERE move > ?1 ORDER BY move LIMIT ?2`,
+  endedAfter: `SELECT tenant, move FROM ended_move WHERE move > ?1 ORDER BY move DESC LIMIT ?2`,
   isGone: `SELECT 1 FROM ended_move WHERE tenant = ?1 AND move >= ?2`,
   // Committed files of hidden owners.
   toClean: `SELECT file.id FROM owner CROSS JOIN file ON file.owner_id = owner.id AND file.state = 'committed'
@@ -196,7 +196,7 @@ export function createLeavingStore(db: D1Database, shard: number) {
     departedTo: async (): Promise<readonly number[]> =>
       (await prepared(SQL.departedTo).all<{ shard: number }>()).results.map((to) => to.shard),
 
-    /** Some of the moves that ended here, to this shard or from it, with greater ids than this. */
+    /** The last of the moves that ended here, to this shard or from it, with greater ids than this. */
     endedAfter: async (move: string, limit: number): Promise<readonly Pick<Run, "tenant" | "move">[]> =>
       (await prepared(SQL.endedAfter, move, limit).all<Pick<Run, "tenant" | "move">>()).results,
 

@@ -40,7 +40,7 @@ export interface Mover {
    * `own`: the tenant's object if it has one, which does not count. 0 if this tenant has no files.
    */
   departures(tenant: string, from: number, moving: readonly Way[], own: number | undefined): Promise<number>;
-  /** Moves to or from a shard that ended there, with greater ids than this, as many as one call reads. */
+  /** The last moves to or from a shard that ended there, with greater ids than this, as many as one call reads. */
   endedAfter(move: string, shard: number): Promise<readonly Pick<Run, "tenant" | "move">[]>;
   begin(run: Run, way: Way): Promise<Begun | undefined>;
   /** Copies a page; undefined: another run has overtaken this one. */
