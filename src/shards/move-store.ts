@@ -39,6 +39,8 @@ const SQL = {
       due_at = excluded.due_at, done_at = NULL WHERE tenant_move.state = 'done' AND tenant_move.move < excluded.move`,
   find: `SELECT ${COLUMNS} FROM tenant_move WHERE tenant = ?1`,
   underWay: `SELECT ${COLUMNS} FROM tenant_move WHERE due_at IS NOT NULL ORDER BY due_at LIMIT ?1`,
+  leaving: `SELECT DISTINCT from_shard AS "from", to_shard AS "to" FROM tenant_move
+    WHERE due_at IS NOT NULL AND state <> 'cleaning'`,
   due: `SELECT tenant FROM tenant_move WHERE due_at <= ?1 ORDER BY due_at LIMIT ?2`,
   claim: `UPDATE tenant_move SET turn = turn + 1, due_at = ?3 WHERE tenant = ?1 AND due_at <= ?2 RETURNING ${COLUMNS}`,
   progress: `UPDATE tenant_move SET at_owner = ?4, at_file = ?5, files = ?6, due_at = ?7
@@ -89,6 +91,9 @@ export function createMoveStore(db: D1Database) {
       (await prepared(SQL.find, tenant).first<Move>()) ?? undefined,
     underWay: async (limit: number): Promise<readonly Move[]> =>
       (await prepared(SQL.underWay, limit).all<Move>()).results,
+    /** The ways of all moves whose tenants have not left their shards for certain. */
+    leaving: async (): Promise<readonly Pick<Move, "from" | "to">[]> =>
+      (await prepared(SQL.leaving).all<Pick<Move, "from" | "to">>()).results,
     due: async (nowMs: number, limit: number): Promise<readonly string[]> =>
       (await prepared(SQL.due, nowMs, limit).all<{ tenant: string }>()).results.map(({ tenant }) => tenant),
     /**

@@ -243,9 +243,9 @@ export function createMoves(deps: MovesDeps): Moves {
     return undefined;
   }
 
-  /** Counts the moves under way too: an operator may begin many before the first of them ends. */
+  /** Counts tenants that are about to leave, too: an operator may begin many moves before the first of them ends. */
   async function isCrowded(tenant: string, from: number): Promise<boolean> {
-    const [moving, [own]] = await Promise.all([store.underWay(MOST_SHOWN), objectStore.ofTenants([tenant], 1)]);
+    const [moving, [own]] = await Promise.all([store.leaving(), objectStore.ofTenants([tenant], 1)]);
     return (await mover.departures(tenant, from, moving, own)) >= MOVE_LIMITS.departures;
   }
 
