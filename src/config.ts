@@ -121,7 +121,25 @@ const GATEWAY_TIMEOUT: Range = { min: 100, max: 100_000, unit: "ms" };
 /** The minimum suffices for the largest page with the most terms. */
 const ROW_BUDGET: Range = { min: 10_000, unit: "rows" };
 const S3_VARIABLES = ["R2_S3_ENDPOINT", "R2_BUCKET", "R2_ACCESS_KEY_ID", "R2_SECRET_ACCESS_KEY"] as const;
-const OPERATOR_SECRET = /^[\x21-\x7e]{32,512}$/;
+const PLATFORM: Form = { pattern: PATTERNS.platform, rule: "must be 3 to 15 small letters and digits, a letter first" };
+const PATH_PREFIX: Form = {
+  pattern: /^(\/[A-Za-z0-9._~-]+)*$/,
+  rule: "must be empty, or a path such as /base, without a slash at the end",
+};
+const FLAG: Form = { pattern: /^(true|false)$/, rule: "must be true or false" };
+const SHARE: Form = {
+  pattern: /^(0(\.\d{1,6})?|1(\.0+)?)$/,
+  rule: "must be a number from 0 to 1, such as 0.01",
+};
+const OPERATOR_SECRET: Form = {
+  pattern: /^[\x21-\x7e]{32,512}$/,
+  rule: "must be 32 to 512 visible ASCII characters",
+};
+const BUCKET: Form = {
+  pattern: /^[a-z0-9][a-z0-9-]{1,61}[a-z0-9]$/,
+  rule: "must be the name of a bucket: 3 to 63 small letters, digits and dashes, no dash at an end",
+};
+const S3_KEY: Form = { pattern: /^[\x21-\x7e]+$/, rule: "must be visible ASCII characters" };
 const PREVIOUS = "OPERATOR_CLIENT_SECRET_PREVIOUS";
 
 export function readConfig(raw: RawConfig): Config {
@@ -130,8 +148,8 @@ export function readConfig(raw: RawConfig): Config {
   const s3 = s3Access(raw);
   const upload = UPLOAD_BYTES[s3 === undefined ? "worker" : "r2"];
   return {
-    platform: matching(raw, "PLATFORM", PATTERNS.platform),
-    pathPrefix: matching(raw, "PATH_PREFIX", /^(\/[A-Za-z0-9._~-]+)*$/),
+    platform: matching(raw, "PLATFORM", PLATFORM),
+    pathPrefix: matching(raw, "PATH_PREFIX", PATH_PREFIX),
     publicUrl: origin(raw, "PUBLIC_URL"),
     contentUrl: origin(raw, "CONTENT_URL"),
     authUrl: authUrl(raw),
@@ -152,7 +170,7 @@ export function readConfig(raw: RawConfig): Config {
     s3,
     deprecatedSubscriptionEvents: flag(raw, "DEPRECATED_SUBSCRIPTION_EVENTS"),
     otlp: otlpEndpoint(raw),
-    traceSample: Number(matching(raw, "TRACE_SAMPLE", /^(0(\.\d{1,6})?|1(\.0+)?)$/)),
+    traceSample: Number(matching(raw, "TRACE_SAMPLE", SHARE)),
     subject: oneOf(raw, "SUBJECT", SUBJECTS),
     passwordGrant: passwordGrant(raw),
     unregisteredClients: oneOf(raw, "UNREGISTERED_CLIENTS", UNREGISTERED_CLIENTS),
@@ -171,13 +189,19 @@ function text(raw: RawConfig, name: string): string {
   return value.trim();
 }
 
-function matching(raw: RawConfig, name: string, pattern: RegExp): string {
+interface Form {
+  readonly pattern: RegExp;
+  /** The pattern in words, to follow the name of the variable. */
+  readonly rule: string;
+}
+
+function matching(raw: RawConfig, name: string, { pattern, rule }: Form): string {
   const value = text(raw, name);
-  if (!pattern.test(value)) throw new ConfigError(`${name} must match ${pattern.source}`);
+  if (!pattern.test(value)) throw new ConfigError(`${name} ${rule}`);
   return value;
 }
 
-const flag = (raw: RawConfig, name: string): boolean => matching(raw, name, /^(true|false)$/) === "true";
+const flag = (raw: RawConfig, name: string): boolean => matching(raw, name, FLAG) === "true";
 
 function origin(raw: RawConfig, name: string): string {
   const value = text(raw, name);
@@ -250,12 +274,13 @@ function otlpEndpoint(raw: RawConfig): OtlpEndpoint | undefined {
   const url = URL.parse(given);
   const isSafe = url?.protocol === "https:" || (url?.protocol === "http:" && flag(raw, "ALLOW_LOOPBACK"));
   if (url === null || !isSafe || url.search !== "" || url.hash !== "" || url.username !== "")
-    throw new ConfigError("OTLP_ENDPOINT must be an address such as https://otlp.example.com, without /v1/traces");
+    throw new ConfigError("OTLP_ENDPOINT must be an address such as https://otlp.example.com");
   const pairs = text(raw, "OTLP_HEADERS").split(",").filter(Boolean);
   const headers = pairs.map((pair) => /^\s*([A-Za-z0-9_-]+)=([\x21-\x7e][\x20-\x7e]*)$/.exec(pair));
   if (headers.includes(null)) throw new ConfigError("OTLP_HEADERS must be of the form name=value,name=value");
   return {
-    url: `${url.href.replace(/\/$/, "")}/v1/traces`,
+    // Other programs want the path in it.
+    url: `${url.href.replace(/\/$/, "").replace(/\/v1\/traces$/, "")}/v1/traces`,
     headers: Object.fromEntries(headers.map((header) => [header![1]!, header![2]!])),
   };
 }
@@ -266,12 +291,11 @@ function s3Access(raw: RawConfig): S3Access | undefined {
   if (missing.length === S3_VARIABLES.length) return undefined;
   if (missing.length > 0)
     throw new ConfigError(`Uploads by presigned links need ${missing.join(" and ")} too: set all four or none`);
-  const printable = /^[\x21-\x7e]+$/;
   return {
     endpoint: s3Endpoint(raw),
-    bucket: matching(raw, "R2_BUCKET", /^[a-z0-9][a-z0-9-]{1,61}[a-z0-9]$/),
-    accessKeyId: matching(raw, "R2_ACCESS_KEY_ID", printable),
-    secretAccessKey: matching(raw, "R2_SECRET_ACCESS_KEY", printable),
+    bucket: matching(raw, "R2_BUCKET", BUCKET),
+    accessKeyId: matching(raw, "R2_ACCESS_KEY_ID", S3_KEY),
+    secretAccessKey: matching(raw, "R2_SECRET_ACCESS_KEY", S3_KEY),
   };
 }
 

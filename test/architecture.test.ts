@@ -218,6 +218,13 @@ describe("configuration", () => {
     const attempt = () => readConfig({ ...env, [name]: value });
     expect(attempt).toThrow(ConfigError);
     expect(attempt).toThrow(name);
+    // In words: nobody who sets a variable has to read a pattern.
+    expect(attempt).not.toThrow(/[\\^]/);
+  });
+
+  it("takes an OpenTelemetry endpoint with the path that others want in it", () => {
+    const { otlp } = readConfig({ ...env, OTLP_ENDPOINT: "https://otlp.example/base/v1/traces" });
+    expect(otlp?.url).toBe("https://otlp.example/base/v1/traces");
   });
 
   it.each([
