@@ -130,6 +130,10 @@ describe("the operator's backups", () => {
     // One that is cancelled while it waits does not end the wait.
     await stub.cancel();
     expect(await firstStepMs("after it")).toBeGreaterThan(50_000);
+    // The clock was set back.
+    await stub.cancel();
+    await runInDurableObject(stub, (_, { storage }) => storage.kv.put("alone from", Date.now() + 3_600_000));
+    expect(await firstStepMs("long before")).toBeLessThan(70_000);
     await runInDurableObject(stub, async (_, { storage }) => storage.deleteAll());
   });
 

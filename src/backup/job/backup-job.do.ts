@@ -51,7 +51,9 @@ export class BackupJob extends DurableObject {
     const job = newJob(wanted, this.#ports.stagesOf(wanted)[0]!.name, nowMs);
     this.#tables.begin(job);
     this.#aloneFromMs = 0;
-    await this.ctx.storage.setAlarm(Math.max(nowMs, this.#laterMs()));
+    // Not longer, if the clock was set back.
+    const laterMs = Math.min(this.#laterMs(), nowMs + LIMITS.lateCallMs);
+    await this.ctx.storage.setAlarm(Math.max(nowMs, laterMs));
     return { started: true, job: JSON.stringify(job) };
   }
 
