@@ -1,13 +1,10 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { isolate } from "../support/isolate.ts";
-import { call, expectJson } from "../support/platform/call.ts";
-import { OPERATOR, put } from "../support/platform/operator.ts";
+import { expectJson } from "../support/platform/call.ts";
+import { operate, OPERATOR, put } from "../support/platform/operator.ts";
 import { tokenFor } from "../support/platform/tokens.ts";
 import { unique } from "../support/platform/unique.ts";
-
-const admin = async (path: string, init: { method?: string; json?: unknown } = {}): Promise<Response> =>
-  call(`/admin/v1/${path}`, { ...init, token: await tokenFor(OPERATOR) });
 
 const SECRET = "what the provider knows us by";
 const PROVIDER = { issuer: "https://idp.example/realm", clientId: "plinth", clientSecret: SECRET };
@@ -21,7 +18,7 @@ describe("an identity provider", () => {
   it("is created with 201, replaced with 200, shown, listed, removed with 204, and gone then", async () => {
     const id = unique("idp");
     const path = `identity-providers/${id}`;
-    const made = await expectJson(await admin(path, { method: "PUT", json: PROVIDER }), 201);
+    const made = await expectJson(await operate(path, "PUT", PROVIDER), 201);
     expect(made).toEqual({
       id,
       issuer: PROVIDER.issuer,
@@ -35,15 +32,15 @@ describe("an identity provider", () => {
       button: "",
       createdAt: expect.any(Number),
     });
-    expect(await expectJson(await admin(path), 200)).toEqual(made);
-    expect(await expectJson<any[]>(await admin("identity-providers?pageSize=1000"), 200)).toContainEqual(made);
+    expect(await expectJson(await operate(path), 200)).toEqual(made);
+    expect(await expectJson<any[]>(await operate("identity-providers?pageSize=1000"), 200)).toContainEqual(made);
     const change = { ...PROVIDER, issuer: "https://other.example", scopes: ["openid", "email", "profile"] };
-    const replaced = await expectJson(await admin(path, { method: "PUT", json: change }), 200);
+    const replaced = await expectJson(await operate(path, "PUT", change), 200);
     expect(replaced).toEqual({ ...made, issuer: "https://other.example", scopes: ["openid", "email", "profile"] });
-    expect((await admin(path, { method: "DELETE" })).status).toBe(204);
-    expect((await admin(path, { method: "DELETE" })).status).toBe(404);
-    expect((await admin(path)).status).toBe(404);
-    const audit = await expectJson<any[]>(await admin("audit?pageSize=1000"), 200);
+    expect((await operate(path, "DELETE")).status).toBe(204);
+    expect((await operate(path, "DELETE")).status).toBe(404);
+    expect((await operate(path)).status).toBe(404);
+    const audit = await expectJson<any[]>(await operate("audit?pageSize=1000"), 200);
     const own = audit.filter((entry) => entry.subject === path);
     expect(own.map((entry) => entry.action)).toEqual(["delete", "put", "put"]);
     expect(JSON.stringify(audit)).not.toContain(SECRET);
@@ -69,9 +66,9 @@ describe("an identity provider with wrong input", () => {
   it.each([undefined, "********"])("is not created without a secret: %s", async (clientSecret) => {
     const id = unique("idp");
     const json = { ...PROVIDER, clientSecret };
-    const refused = await expectJson(await admin(`identity-providers/${id}`, { method: "PUT", json }), 400);
+    const refused = await expectJson(await operate(`identity-providers/${id}`, "PUT", json), 400);
     expect(refused.details).toMatchObject([{ type: "missing_field", field: "clientSecret" }]);
-    expect((await admin(`identity-providers/${id}`)).status).toBe(404);
+    expect((await operate(`identity-providers/${id}`)).status).toBe(404);
   });
 
   it.each([undefined, "********"])("does not take its secret to another issuer: %s", async (clientSecret) => {
@@ -79,9 +76,9 @@ describe("an identity provider with wrong input", () => {
     await put(`identity-providers/${id}`, PROVIDER);
     const before = await sealedSecret(id);
     const json = { ...PROVIDER, issuer: "https://elsewhere.example", clientSecret };
-    const refused = await expectJson(await admin(`identity-providers/${id}`, { method: "PUT", json }), 400);
+    const refused = await expectJson(await operate(`identity-providers/${id}`, "PUT", json), 400);
     expect(refused.details).toMatchObject([{ type: "missing_field", field: "clientSecret" }]);
-    expect(await expectJson(await admin(`identity-providers/${id}`), 200)).toMatchObject({ issuer: PROVIDER.issuer });
+    expect(await expectJson(await operate(`identity-providers/${id}`), 200)).toMatchObject({ issuer: PROVIDER.issuer });
     expect(await sealedSecret(id)).toBe(before);
   });
 
@@ -110,19 +107,19 @@ describe("an identity provider with wrong input", () => {
     ["scopes", Array.from({ length: 51 }, () => "openid")],
   ])("names the %s: %o", async (field, value) => {
     const json = { ...PROVIDER, [field]: value };
-    const refused = await expectJson(await admin(`identity-providers/${unique("idp")}`, { method: "PUT", json }), 400);
+    const refused = await expectJson(await operate(`identity-providers/${unique("idp")}`, "PUT", json), 400);
     expect(refused.details[0].field).toMatch(new RegExp(`^${field}`));
   });
 
   it("refuses a lone surrogate in every field", async () => {
     for (const field of ["issuer", "clientId", "clientSecret"]) {
       const json = { ...PROVIDER, [field]: "https://idp.example/\ud800" };
-      expect((await admin(`identity-providers/${unique("idp")}`, { method: "PUT", json })).status, field).toBe(400);
+      expect((await operate(`identity-providers/${unique("idp")}`, "PUT", json)).status, field).toBe(400);
     }
   });
 
   it.each(["default_idp", "legacy_idp", "-x", "a%20b", "a".repeat(65)])("refuses the id %s", async (id) => {
-    const refused = await admin(`identity-providers/${id}`, { method: "PUT", json: PROVIDER });
+    const refused = await operate(`identity-providers/${id}`, "PUT", PROVIDER);
     expect(await expectJson(refused, 400)).toMatchObject({ details: [{ type: "invalid_uri_parameter", field: "id" }] });
   });
 

@@ -14,7 +14,7 @@ import { makeTopic } from "../fuzz/belongings.ts";
 import { makePerson, tokenOf } from "../support/parties/operators.ts";
 import { call, expectJson } from "../support/platform/call.ts";
 import { makeClient, type TestClient } from "../support/platform/clients.ts";
-import { OPERATOR } from "../support/platform/operator.ts";
+import { operate, OPERATOR } from "../support/platform/operator.ts";
 import { tokenFor } from "../support/platform/tokens.ts";
 import { everywhere } from "../support/shards.ts";
 
@@ -29,13 +29,11 @@ const NEEDED = {
 };
 
 /** The operator finds objects that were lost or restored to an earlier time, and opens them again. */
-const admin = async (method: string, path: string): Promise<Response> =>
-  call(`/admin/v1/${path}`, { method, token: await tokenFor(OPERATOR) });
 
 async function check(): Promise<any[]> {
   const findings: any[] = [];
   for (let after = ""; ;) {
-    const page = await expectJson(await admin("GET", `platform-check${after}`), 200);
+    const page = await expectJson(await operate(`platform-check${after}`), 200);
     findings.push(...page.findings);
     if (page.next === null) return findings;
     after = `?after=${page.next}`;
@@ -121,19 +119,19 @@ describe("The check of the platform", () => {
 
     expect((await send(`${lost.path}/publish`, { payload: "1" })).status).toBe(404);
     const reopen = `platform-check/topics/${nameOf(lost.topic)}/reopen`;
-    expect(await expectJson(await admin("POST", reopen), 200)).toEqual({ opened: [0], marked: [] });
+    expect(await expectJson(await operate(reopen, "POST"), 200)).toEqual({ opened: [0], marked: [] });
     const person = await makePerson(["plat.admin_write"]);
     const again = await call(`/admin/v1/${reopen}`, { method: "POST", token: await tokenOf(person) });
     expect(await expectJson(again, 200)).toEqual({ opened: [], marked: [0] });
-    const rows = await expectJson(await admin("GET", `audit?subject=topics/${nameOf(lost.topic)}&pageSize=2`), 200);
+    const rows = await expectJson(await operate(`audit?subject=topics/${nameOf(lost.topic)}&pageSize=2`), 200);
     expect(rows.map(({ action, actor }: any) => [action, actor])).toEqual([
       ["reopen", `operator ${person.user.email}`],
       ["reopen", OPERATOR.clientId],
     ]);
     expect((await send(`${lost.path}/publish`, { payload: "1" })).status).toBe(201);
-    expect((await admin("POST", `platform-check/push-subscriptions/${id}/reopen`)).status).toBe(200);
+    expect((await operate(`platform-check/push-subscriptions/${id}/reopen`, "POST")).status).toBe(200);
     expect(await pushOf(env.PUSH_SUBSCRIPTION, pushed.topic, id).position()).toEqual([0]);
-    await expectJson(await admin("POST", `platform-check/topics/${nameOf(back.topic)}/reopen`), 200);
+    await expectJson(await operate(`platform-check/topics/${nameOf(back.topic)}/reopen`, "POST"), 200);
     await send(`${back.path}/publish`, { payload: "4" });
     const read = await expectJson(await send(`${back.path}/read`, { numEvents: 9, autoCommit: true }), 200);
     expect(read.events.map((event: any) => event.payload)).toEqual(["4"]);
@@ -186,7 +184,7 @@ describe("The check of the platform", () => {
     let consumers = 0;
     let answers = 0;
     for (let after = ""; ; answers++) {
-      const page = await expectJson(await admin("GET", `platform-check${after}`), 200);
+      const page = await expectJson(await operate(`platform-check${after}`), 200);
       consumers += page.checked.consumers;
       if (page.next === null) break;
       after = `?after=${page.next}`;
@@ -197,8 +195,8 @@ describe("The check of the platform", () => {
   });
 
   it("refuses what is no place, and topics and subscriptions that do not exist", async () => {
-    expect((await admin("GET", "platform-check?after=xyz")).status).toBe(400);
-    expect((await admin("POST", "platform-check/topics/acme.shop.nothing/reopen")).status).toBe(404);
-    expect((await admin("POST", "platform-check/push-subscriptions/nothing/reopen")).status).toBe(404);
+    expect((await operate("platform-check?after=xyz")).status).toBe(400);
+    expect((await operate("platform-check/topics/acme.shop.nothing/reopen", "POST")).status).toBe(404);
+    expect((await operate("platform-check/push-subscriptions/nothing/reopen", "POST")).status).toBe(404);
   });
 });

@@ -1,16 +1,14 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { call, expectJson } from "../support/platform/call.ts";
 import { makeClient } from "../support/platform/clients.ts";
-import { OPERATOR, put } from "../support/platform/operator.ts";
+import { operate, put } from "../support/platform/operator.ts";
 import { makeTenant } from "../support/platform/tenants.ts";
-import { basic, tokenFor } from "../support/platform/tokens.ts";
+import { basic } from "../support/platform/tokens.ts";
 import { unique } from "../support/platform/unique.ts";
 import { makeUser } from "../support/users.ts";
 import { isLiving } from "../oauth/support/answers.ts";
 
 /** No reference to an unknown record is stored, and no record with references is removed. */
-const admin = async (path: string, method = "GET", json?: unknown): Promise<Response> =>
-  call(`/admin/v1/${path}`, { method, token: await tokenFor(OPERATOR), ...(json === undefined ? {} : { json }) });
 
 /** The ids of a record of each kind, each used by another one. */
 const ids = {
@@ -79,20 +77,20 @@ describe("a DELETE of something in use answers 409, changes nothing, and names e
     ],
     ["a package", () => `packages/${ids.package}`, () => [["tenant", ids.tenant]]],
   ])("%s", async (_, path, users) => {
-    const before = await (await admin(path())).text();
-    const refused = await expectJson(await admin(path(), "DELETE"), 409);
+    const before = await (await operate(path())).text();
+    const refused = await expectJson(await operate(path(), "DELETE"), 409);
     expect(refused).toMatchObject({
       type: "conflict_resource",
       details: users().map(([field, id]) => ({ type: "in_use", field, message: `In use by: ${field} ${id}.` })),
     });
-    expect(await (await admin(path())).text()).toBe(before);
+    expect(await (await operate(path())).text()).toBe(before);
   });
 
   it("names five of a kind, and says that there are more", async () => {
     const organization = unique("org");
     await put(`organizations/${organization}`, { name: "x" });
     const tenants = Array.from({ length: 6 }, () => unique("t")).toSorted();
-    const refusal = async () => await expectJson(await admin(`organizations/${organization}`, "DELETE"), 409);
+    const refusal = async () => await expectJson(await operate(`organizations/${organization}`, "DELETE"), 409);
     for (const id of tenants.slice(0, 5)) await put(`tenants/${id}`, { organization, name: "x" });
     const named = (await refusal()).details.map(({ message }: any) => message);
     expect(named).toEqual(tenants.slice(0, 5).map((id) => `In use by: tenant ${id}.`));
@@ -112,7 +110,7 @@ describe("the collection of an unknown owner", () => {
     ["tenants/nosuch/subscriptions", "tenant"],
     ["organizations/nosuch/members", "organization"],
   ])("%s answers 404 and names the owner", async (path, noun) => {
-    expect((await expectJson(await admin(path), 404)).message).toContain(`no such ${noun}`);
+    expect((await expectJson(await operate(path), 404)).message).toContain(`no such ${noun}`);
   });
 });
 
@@ -156,19 +154,19 @@ describe("a PUT with an unknown reference answers 400 and names the field", () =
     ],
   ])("%s", async (_, path, json, fields) => {
     const at = path();
-    const before = await (await admin(at)).text();
-    const refused = await expectJson(await admin(at, "PUT", json()), 400);
+    const before = await (await operate(at)).text();
+    const refused = await expectJson(await operate(at, "PUT", json()), 400);
     expect(refused).toMatchObject({ type: "validation_violation" });
     expect(refused.details.map(({ type, field }: any) => [type, field])).toEqual(
       fields.map((field) => ["invalid_field", field]),
     );
     // The row is unchanged or still missing. Only the request id differs.
-    expect(await (await admin(at)).text()).toBe(before);
+    expect(await (await operate(at)).text()).toBe(before);
   });
 
   it("names fields inside other fields too", async () => {
     const json = { organization: ids.organization, name: "x", quota: { files: -1, bytes: "many" } };
-    const refused = await expectJson(await admin(`tenants/${ids.tenant}`, "PUT", json), 400);
+    const refused = await expectJson(await operate(`tenants/${ids.tenant}`, "PUT", json), 400);
     expect(refused.details.map(({ field }: any) => field)).toEqual(["quota.files", "quota.bytes"]);
   });
 });
@@ -188,7 +186,7 @@ describe("removing an organization", () => {
     };
     const granted = await expectJson(await call("/oauth2/v1/token", { form }), 200);
     expect(await isLiving(granted.access_token)).toBe(true);
-    expect((await admin(`organizations/${organization}`, "DELETE")).status).toBe(204);
+    expect((await operate(`organizations/${organization}`, "DELETE")).status).toBe(204);
     expect(await isLiving(granted.access_token)).toBe(false);
     expect((await call("/oauth2/v1/token", { form })).status).toBe(400);
   });
@@ -198,12 +196,12 @@ describe("a secret", () => {
   it("is never cached, in any answer that shows it", async () => {
     const clientId = `${ids.tenant}.${unique("app")}`;
     const json = { tenant: ids.tenant, confidential: true, grantTypes: ["client_credentials"], scopes: [] };
-    const made = await admin(`clients/${clientId}`, "PUT", json);
+    const made = await operate(`clients/${clientId}`, "PUT", json);
     expect([made.status, made.headers.get("cache-control")]).toEqual([201, "no-store"]);
     const { clientSecret } = await made.json<any>();
-    const rotated = await admin(`clients/${clientId}/secret`, "POST");
+    const rotated = await operate(`clients/${clientId}/secret`, "POST");
     expect([rotated.status, rotated.headers.get("cache-control")]).toEqual([201, "no-store"]);
-    const again = await admin(`clients/${clientId}`, "PUT", json);
+    const again = await operate(`clients/${clientId}`, "PUT", json);
     expect([again.status, again.headers.get("cache-control")]).toEqual([200, "no-cache, private"]);
     expect(await again.json()).not.toHaveProperty("clientSecret");
     const form = { grant_type: "client_credentials" };
@@ -226,8 +224,8 @@ describe("a secret", () => {
       ["clients/plat.operator/secret", 409, "built_in"],
     ] as const;
     for (const [path, status, type] of refusals)
-      expect(await expectJson(await admin(path, "POST"), status)).toMatchObject({ details: [{ type }] });
-    expect((await admin("clients/no.body/secret", "POST")).status).toBe(404);
+      expect(await expectJson(await operate(path, "POST"), status)).toMatchObject({ details: [{ type }] });
+    expect((await operate("clients/no.body/secret", "POST")).status).toBe(404);
   });
 });
 
@@ -253,14 +251,14 @@ describe("the audit log", () => {
       ["DELETE", `organizations/${tenant}-org`, "delete"],
     ];
     for (const [method, path, action, subject = path] of changes) {
-      const response = await admin(path, method);
+      const response = await operate(path, method);
       expect([path, response.ok]).toEqual([path, true]);
       const requestId = response.headers.get("plat-request-id");
-      const rows = await expectJson<any[]>(await admin(`audit?requestId=${requestId}`), 200);
+      const rows = await expectJson<any[]>(await operate(`audit?requestId=${requestId}`), 200);
       expect(rows, path).toMatchObject([{ action, subject, actor: "plat.operator", outcome: "done", requestId }]);
-      const repeated = await admin(path, method);
+      const repeated = await operate(path, method);
       if (repeated.ok) continue;
-      const none = await admin(`audit?requestId=${repeated.headers.get("plat-request-id")}`);
+      const none = await operate(`audit?requestId=${repeated.headers.get("plat-request-id")}`);
       expect(await expectJson(none, 200), path).toEqual([]);
     }
   });
@@ -274,11 +272,11 @@ describe("methods", () => {
       ["explain?client=no.body", "GET, HEAD, OPTIONS"],
       [`clients/${ids.client}/revoke`, "OPTIONS, POST"],
     ] as const) {
-      const wrong = await admin(path, "PATCH");
+      const wrong = await operate(path, "PATCH");
       expect([path, wrong.status]).toEqual([path, 405]);
       expect((wrong.headers.get("allow") ?? "").split(", ").toSorted().join(", ")).toBe(allow);
       if (!allow.includes("HEAD")) continue;
-      const [head, shown] = [await admin(path, "HEAD"), await admin(path)];
+      const [head, shown] = [await operate(path, "HEAD"), await operate(path)];
       expect([path, head.status, await head.text()]).toEqual([path, shown.status, ""]);
       expect(head.headers.get("content-type")).toBe("application/json");
     }

@@ -4,17 +4,15 @@ import { createAuditCopies } from "../../src/admin/audit/copies.ts";
 import { heardLog } from "../support/runtime/heard-log.ts";
 import { makePerson, tokenOf } from "../support/parties/operators.ts";
 import { call, expectJson } from "../support/platform/call.ts";
-import { OPERATOR, put } from "../support/platform/operator.ts";
+import { operate, OPERATOR, put } from "../support/platform/operator.ts";
 import { makeTenant } from "../support/platform/tenants.ts";
-import { tokenFor } from "../support/platform/tokens.ts";
 import { unique } from "../support/platform/unique.ts";
 import { itAtNight } from "../support/model-runs.ts";
 
 /** The database is restored to an earlier time; the bucket and the operator's changes in it are not. */
-const admin = async (method: string, path: string, json?: unknown): Promise<Response> =>
-  call(`/admin/v1/${path}`, { method, token: await tokenFor(OPERATOR), ...(json === undefined ? {} : { json }) });
-const mark = async (restoredTo: number) => expectJson(await admin("PUT", "restore-point", { restoredTo }), 200);
-const there = async (path: string): Promise<boolean> => (await admin("GET", path)).status === 200;
+
+const mark = async (restoredTo: number) => expectJson(await operate("restore-point", "PUT", { restoredTo }), 200);
+const there = async (path: string): Promise<boolean> => (await operate(path)).status === 200;
 
 afterAll(async () => {
   await env.DB.prepare(
@@ -49,7 +47,7 @@ async function copyAudit(): Promise<void> {
 async function replay(): Promise<Record<string, string>> {
   const outcomes: Record<string, string> = {};
   for (let steps = 0; steps < 50; steps++) {
-    const step = await expectJson(await admin("POST", "restore-point/replay"), 200);
+    const step = await expectJson(await operate("restore-point/replay", "POST"), 200);
     for (const { subject, outcome } of step.lines) outcomes[subject] = outcome;
     if (step.done) return outcomes;
   }
@@ -58,8 +56,8 @@ async function replay(): Promise<Record<string, string>> {
 
 describe("The replay of erasures", () => {
   it("is refused before anybody said that there was a restore", async () => {
-    expect((await admin("POST", "restore-point/replay")).status).toBe(409);
-    expect(await expectJson(await admin("GET", "restore-point"), 200)).toEqual({
+    expect((await operate("restore-point/replay", "POST")).status).toBe(409);
+    expect(await expectJson(await operate("restore-point"), 200)).toEqual({
       restoredTo: null,
       markedAt: null,
       holds: false,
@@ -74,14 +72,14 @@ describe("The replay of erasures", () => {
     for (const email of people) await put(`users/${email}`, { password: "correct horse battery staple 7" });
     await put(`tenants/${tenant}/members/${ada}`, { roles: [] });
     await put(`tenants/${tenant}/members/${eve}`, { roles: [] });
-    expect((await admin("DELETE", `users/${old}`)).status).toBe(204);
+    expect((await operate(`users/${old}`, "DELETE")).status).toBe(204);
     await put(`users/${old}`, { password: "correct horse battery staple 7" });
     await scheduler.wait(5);
     const restoredTo = Date.now();
     await scheduler.wait(5);
     const putBack = await saved("user", "tenant_member");
     for (const path of [`users/${ada}`, `tenants/${tenant}/members/${eve}`, `users/${bob}`])
-      expect((await admin("DELETE", path)).status).toBe(204);
+      expect((await operate(path, "DELETE")).status).toBe(204);
     await copyAudit();
     await putBack();
     // One of them is created again before the replay.
@@ -104,7 +102,7 @@ describe("The replay of erasures", () => {
     await mark(restoredTo);
     expect(await replay()).toMatchObject({ [`users/${ada}`]: "absent", [`users/${bob}`]: "made_since" });
     // The replay does not include removals after the restore.
-    const audit = await expectJson(await admin("GET", `audit?subject=users/${ada}`), 200);
+    const audit = await expectJson(await operate(`audit?subject=users/${ada}`), 200);
     expect(audit[0]).toMatchObject({ action: "delete", outcome: "done" });
   });
 
@@ -117,14 +115,14 @@ describe("The replay of erasures", () => {
       const restoredTo = Date.now();
       await scheduler.wait(5);
       const putBack = await saved("user");
-      for (const email of people) await admin("DELETE", `users/${email}`);
+      for (const email of people) await operate(`users/${email}`, "DELETE");
       await copyAudit();
       await putBack();
       await mark(restoredTo);
       const outcomes: string[] = [];
       for (let steps = 0; steps < 50 && !outcomes.includes("done"); steps++) {
         // Two replays at once do the same lines, and each line is erased once.
-        const both = await Promise.all([0, 1].map(async () => admin("POST", "restore-point/replay")));
+        const both = await Promise.all([0, 1].map(async () => operate("restore-point/replay", "POST")));
         for (const answer of both) {
           const step = await expectJson(answer, 200);
           outcomes.push(...step.lines.map((line: any) => line.outcome), ...(step.done ? ["done"] : []));
@@ -139,7 +137,7 @@ describe("The replay of erasures", () => {
 
 describe("PUT /admin/v1/restore-point", () => {
   it("takes a time of the past, changes the generation, and holds until it is released", async () => {
-    expect((await admin("PUT", "restore-point", { restoredTo: Date.now() + 60_000 })).status).toBe(400);
+    expect((await operate("restore-point", "PUT", { restoredTo: Date.now() + 60_000 })).status).toBe(400);
     const generation = () => env.DB.prepare("SELECT generation FROM restore_point").first<string>("generation");
     await mark(1000);
     const before = await generation();
@@ -150,7 +148,7 @@ describe("PUT /admin/v1/restore-point", () => {
     const release = async () => call("/admin/v1/restore-point/hold", { method: "DELETE", token });
     expect(await expectJson(await release(), 200)).toMatchObject({ holds: false });
     expect(await expectJson(await release(), 200)).toMatchObject({ holds: false });
-    const rows = await expectJson(await admin("GET", "audit?subject=restore-point"), 200);
+    const rows = await expectJson(await operate("audit?subject=restore-point"), 200);
     expect(rows.map(({ action, actor }: any) => [action, actor]).slice(0, 3)).toEqual([
       ["release", `operator ${person.user.email}`],
       ["restore", `operator ${person.user.email}`],

@@ -3,7 +3,7 @@ import { decodeJwt } from "jose";
 import { describe, expect, it, vi } from "vitest";
 import { call, expectJson } from "../support/platform/call.ts";
 import { makeClient } from "../support/platform/clients.ts";
-import { OPERATOR, put } from "../support/platform/operator.ts";
+import { operate, OPERATOR, put } from "../support/platform/operator.ts";
 import { makeTenant } from "../support/platform/tenants.ts";
 import { basic, tokenFor } from "../support/platform/tokens.ts";
 import { unique } from "../support/platform/unique.ts";
@@ -272,8 +272,7 @@ describe("revocation by an operator", () => {
           `WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 5001)
          INSERT INTO refresh_grant SELECT ?1 || i, ?2, ?3, '{}', i, i FROM n`,
         ).bind(unique(of), client.clientId, email);
-      const remove = async (path: string) =>
-        call(`/admin/v1/${path}`, { method: "DELETE", token: await tokenFor(OPERATOR) });
+      const remove = (path: string) => operate(path, "DELETE");
       const actions = async (subject: string) => (await auditOf(subject)).map(({ action }) => action);
       await env.DB.batch([grants(flow, "one"), grants(disabled, "disabled")]);
       const held = await hold(flow);

@@ -8,14 +8,12 @@ import { directoryWith } from "../support/directory.ts";
 import { isolate } from "../support/isolate.ts";
 import { call, expectJson } from "../support/platform/call.ts";
 import { makeClient, type TestClient } from "../support/platform/clients.ts";
-import { OPERATOR, put } from "../support/platform/operator.ts";
+import { operate, OPERATOR, put } from "../support/platform/operator.ts";
 import { tokenFor } from "../support/platform/tokens.ts";
 import { unique } from "../support/platform/unique.ts";
 
-const operator = async (path: string, method = "GET") =>
-  call(`/admin/v1/${path}`, { method, token: await tokenFor(OPERATOR) });
 const clientOf = async ({ clientId }: TestClient) => {
-  const { createdAt: _, ...client } = await expectJson(await operator(`clients/${clientId}`), 200);
+  const { createdAt: _, ...client } = await expectJson(await operate(`clients/${clientId}`), 200);
   return client;
 };
 
@@ -46,7 +44,7 @@ describe("/admin/v1/topics", () => {
   // shows: operator/topics/list
   it("lists the topics of a tenant, and those whose names begin with a text, page by page", async () => {
     const second = await makeTopicOf(owner);
-    const listed = async (query: string) => expectJson(await operator(`topics?${query}`), 200);
+    const listed = async (query: string) => expectJson(await operate(`topics?${query}`), 200);
     const fields = { topicOwnerClient: owner.clientId, shards: 1, state: "active", createdAt: expect.any(Number) };
     const all = await listed(`tenant=${owner.tenant}`);
     expect(all).toEqual(
@@ -59,7 +57,7 @@ describe("/admin/v1/topics", () => {
     expect(await listed(`tenant=${owner.tenant}&q=${name}`)).toHaveLength(1);
     expect(await listed(`tenant=plat&q=${name}`)).toEqual([]);
     expect(await listed(`q=${name}x`)).toEqual([]);
-    const page = await operator(`topics?tenant=${owner.tenant}&pageSize=1`);
+    const page = await operate(`topics?tenant=${owner.tenant}&pageSize=1`);
     expect(await expectJson(page, 200)).toEqual([all[0]]);
     const next = /cursor=([^&>]+)/.exec(page.headers.get("link") ?? "")?.[1];
     expect(await listed(`tenant=${owner.tenant}&pageSize=1&cursor=${next}`)).toEqual([all[1]]);
@@ -69,10 +67,10 @@ describe("/admin/v1/topics", () => {
   it("shows what a topic stores and how far behind its consumers are", async () => {
     const reader = await makeClient({ scopes: [`plat.pubsub.topic=${owner.clientId}.*`] });
     const token = await tokenFor(reader);
-    expect(await expectJson(await operator(topic.below), 200)).toMatchObject({ consumers: [], moreConsumers: false });
+    expect(await expectJson(await operate(topic.below), 200)).toMatchObject({ consumers: [], moreConsumers: false });
     const batch = await expectJson(await call(`${topic.path}/read`, { token, json: { limit: 2 } }), 200);
     await call(`${topic.path}/commit`, { token, json: { token: batch.token } });
-    expect(await expectJson(await operator(topic.below), 200)).toEqual({
+    expect(await expectJson(await operate(topic.below), 200)).toEqual({
       topicOwnerClient: owner.clientId,
       eventType: topic.eventType,
       description: "Orders.",
@@ -97,12 +95,12 @@ describe("/admin/v1/topics", () => {
       ],
       moreConsumers: false,
     });
-    expect((await operator(`topics/${owner.clientId}/nothing`)).status).toBe(404);
+    expect((await operate(`topics/${owner.clientId}/nothing`)).status).toBe(404);
   });
 
   // shows: operator/topics/look
   it("shows and searches events without moving a cursor, and the audit log says who looked", async () => {
-    const look = async (query = "") => expectJson(await operator(`${topic.below}/events?${query}`), 200);
+    const look = async (query = "") => expectJson(await operate(`${topic.below}/events?${query}`), 200);
     const { events, next, read } = await look();
     expect(events.map(({ payload }: any) => payload)).toEqual(["apple", "Banana", "cherry"]);
     expect([next, read]).toEqual([null, 3]);
@@ -112,13 +110,13 @@ describe("/admin/v1/topics", () => {
     expect(await look("contains=kind%20of%20cherry")).toMatchObject({ events: [{ payload: "cherry" }] });
     expect(await look(`contains=${topic.ids[2]}`)).toMatchObject({ events: [{ id: topic.ids[2] }] });
     expect(await look("contains=nothing")).toEqual({ events: [], next: null, read: 3 });
-    expect((await operator(`${topic.below}/events?limit=0`)).status).toBe(400);
-    expect((await operator(`${topic.below}/events?after=x`)).status).toBe(400);
-    expect((await operator(`${topic.below}/events?contains=${"x".repeat(201)}`)).status).toBe(400);
+    expect((await operate(`${topic.below}/events?limit=0`)).status).toBe(400);
+    expect((await operate(`${topic.below}/events?after=x`)).status).toBe(400);
+    expect((await operate(`${topic.below}/events?contains=${"x".repeat(201)}`)).status).toBe(400);
     const fresh = await call(`${topic.path}/read`, { token: topic.token, json: {} });
     expect(await expectJson(fresh, 200)).toMatchObject({ events: [{ payload: "apple" }] });
     const subject = `${topic.below}/events`;
-    const rows = await expectJson(await operator(`audit?subject=${subject}`), 200);
+    const rows = await expectJson(await operate(`audit?subject=${subject}`), 200);
     expect(rows).toMatchObject([{ actor: "plat.operator", action: "list", subject }]);
   });
 
@@ -128,7 +126,7 @@ describe("/admin/v1/topics", () => {
       Array.from({ length: 900 }, (_, at) => (at === 20 || at === 880 ? "wanted" : "other")),
     );
     const look = async (query: string) =>
-      expectJson(await operator(`${many.below}/events?contains=wanted${query}`), 200);
+      expectJson(await operate(`${many.below}/events?contains=wanted${query}`), 200);
     const first = await look("");
     expect(first).toMatchObject({ events: [{ id: many.ids[20] }], next: many.ids[499], read: 500 });
     expect(await look(`&after=${first.next}`)).toMatchObject({
@@ -161,14 +159,14 @@ describe("/admin/v1/topics", () => {
       },
     ]);
     const subject = `${mine.below}/events`;
-    const rows = await expectJson(await operator(`audit?subject=${subject}`), 200);
+    const rows = await expectJson(await operate(`audit?subject=${subject}`), 200);
     expect(rows[0]).toMatchObject({ actor: "plat.operator", action: "publish", subject, outcome: "done" });
     for (const refused of [{}, { payload: 1 }, [{ payload: "x" }], { payload: "x".repeat(256 * 1024 + 1) }])
       expect((await publish(refused)).status).toBeGreaterThanOrEqual(400);
     // The owner may not act for another tenant, so an operator who publishes for it may not either.
     const other = await makeClient();
     expect((await publish({ payload: "x", tenant: other.tenant })).status).toBe(403);
-    expect((await operator("topics/nobody.here/nothing/events", "POST")).status).toBe(400);
+    expect((await operate("topics/nobody.here/nothing/events", "POST")).status).toBe(400);
     await put(`clients/${owner.clientId}`, { ...(await clientOf(owner)), disabled: true });
     const disabled = await publish({ payload: "x" });
     await put(`clients/${owner.clientId}`, { ...(await clientOf(owner)), disabled: false });
@@ -195,11 +193,11 @@ describe("/admin/v1/topics", () => {
       seen += batch.events.length;
       await commit(batch);
     }
-    const { consumers } = await expectJson(await operator(mine.below), 200);
+    const { consumers } = await expectJson(await operate(mine.below), 200);
     const [{ id }] = consumers;
     const seek = `${mine.below}/consumers/${id}/seek`;
     const lag = 4 - 3;
-    const preview = async (to: string | number) => expectJson(await operator(`${seek}?to=${to}`), 200);
+    const preview = async (to: string | number) => expectJson(await operate(`${seek}?to=${to}`), 200);
     expect(await preview("oldest")).toMatchObject({ client: reader.clientId, again: 4 - lag, skipped: 0 });
     expect((await preview("oldest")).first.map(({ payload }: any) => payload)).toEqual(["1", "2", "3", "4"]);
     expect(await preview("newest")).toMatchObject({ again: 0, skipped: lag, first: [] });
@@ -212,12 +210,12 @@ describe("/admin/v1/topics", () => {
     expect((await move("oldest")).status).toBe(204);
     expect(await read()).toMatchObject({ events: [{ payload: "1" }] });
     const subject = `${mine.below}/consumers/${reader.clientId}`;
-    expect(await expectJson(await operator(`audit?subject=${subject}`), 200)).toMatchObject([
+    expect(await expectJson(await operate(`audit?subject=${subject}`), 200)).toMatchObject([
       { action: "move cursor", actor: "plat.operator", subject, reason: "to oldest" },
     ]);
     for (const to of ["soon", -1, 1.5, 1e15]) expect((await move(to)).status).toBe(400);
-    expect((await operator(`${seek}?to=soon`)).status).toBe(400);
-    expect((await operator(`${mine.below}/consumers/${"0".repeat(32)}/seek?to=oldest`)).status).toBe(404);
+    expect((await operate(`${seek}?to=soon`)).status).toBe(400);
+    expect((await operate(`${mine.below}/consumers/${"0".repeat(32)}/seek?to=oldest`)).status).toBe(404);
   });
 
   it("lets who runs an organization's tenants change only what is theirs", async () => {
@@ -286,7 +284,7 @@ describe("/admin/v1/topics", () => {
     ]);
     expect(await relations(`q=${name}&pageSize=1&pageNumber=2`)).toEqual(["self"]);
     // The platform's operators see them.
-    expect(await expectJson(await operator(`topics?q=${name}`), 200)).toHaveLength(2);
+    expect(await expectJson(await operate(`topics?q=${name}`), 200)).toHaveLength(2);
   });
 });
 
@@ -358,7 +356,7 @@ describe("trafficOf", () => {
     const { below, path, token } = await makeTopicOf(await makeClient(), [], 2);
     const publish = async (payload: string) =>
       expect((await call(`${path}/publish`, { token, json: { payload } })).status).toBe(201);
-    const shown = async () => expectJson(await operator(below), 200);
+    const shown = async () => expectJson(await operate(below), 200);
     expect(await shown()).toMatchObject({ eventsLastMinute: 0, eventsLastHour: 0, storedEvents: 0 });
     for (const payload of ["a", "b", "c", "d"]) await publish(payload);
     vi.setSystemTime(Date.now() + 120_000);
@@ -388,7 +386,7 @@ describe("/admin/v1/attention", () => {
     await halted.put(["x"]);
     await halted.drive(60_000);
     const kinds = async () => {
-      const { items } = await expectJson(await operator("attention"), 200);
+      const { items } = await expectJson(await operate("attention"), 200);
       return [failing, disabled, halted].map(({ id }) => items.find(({ subject }: any) => subject === id)?.kind);
     };
     await expect.poll(kinds, { timeout: 10_000 }).toEqual(["push_failing", "push_stopped", "push_stopped"]);
@@ -402,7 +400,7 @@ describe("/admin/v1/attention", () => {
     await failing.put(["x"]);
     await failing.drive(600_000);
     const named = async () => {
-      const { items } = await expectJson(await operator("attention"), 200);
+      const { items } = await expectJson(await operate("attention"), 200);
       const stopped = items.filter(({ kind }: any) => kind === "push_stopped").length;
       return [stopped, items.find(({ subject }: any) => subject === failing.id)?.kind];
     };
@@ -437,19 +435,19 @@ describe("/admin/v1/push-subscriptions/{id}", () => {
     const ids = await push.put(["x", "y", "z"]);
     const failing = { kind: "push_failing", subject: push.id, count: 3 };
     const troubles = async () =>
-      (await expectJson(await operator("attention"), 200)).items.filter(({ subject }: any) => subject === push.id);
+      (await expectJson(await operate("attention"), 200)).items.filter(({ subject }: any) => subject === push.id);
     await push.run();
     expect(await troubles()).toEqual([]);
     await push.drive(600_000);
     await expect.poll(troubles).toMatchObject([failing]);
     await push.drive(2 * DAY_MS);
     const at = `push-subscriptions/${push.id}`;
-    expect(await expectJson(await operator(`${at}/status`), 200)).toMatchObject({ lag: 0, deadLetters: 3 });
-    const dead = await expectJson(await operator(`${at}/deliveries?state=dead`), 200);
+    expect(await expectJson(await operate(`${at}/status`), 200)).toMatchObject({ lag: 0, deadLetters: 3 });
+    const dead = await expectJson(await operate(`${at}/deliveries?state=dead`), 200);
     expect(dead.map(({ eventId }: any) => eventId).toSorted()).toEqual(ids.toSorted());
     expect(dead[0]).toMatchObject({ state: "dead", attemptCount: 9, nextAttemptAt: null });
     expect(dead[0].attempts.at(-1)).toMatchObject({ status: 500, error: "status" });
-    const { items } = await expectJson(await operator("attention"), 200);
+    const { items } = await expectJson(await operate("attention"), 200);
     expect(items).toContainEqual({
       kind: "dead_letters",
       subject: push.id,
@@ -459,7 +457,7 @@ describe("/admin/v1/push-subscriptions/{id}", () => {
       untilAt: null,
     });
     const [first] = dead;
-    const report = await expectJson(await operator(`${at}/deliveries/${first.eventId}`), 200);
+    const report = await expectJson(await operate(`${at}/deliveries/${first.eventId}`), 200);
     expect(report).toMatchObject({ state: "dead", attemptCount: 9 });
     expect(JSON.parse(report.body)).toMatchObject({ id: first.eventId, payload: expect.stringMatching(/^[xyz]$/) });
     expect(report.attempts.map(({ headers }: any) => headers["plat-delivery-attempt"])).toEqual(
@@ -476,35 +474,33 @@ describe("/admin/v1/push-subscriptions/{id}", () => {
       },
       answer: "the store is closed",
     });
-    const looks = await expectJson(await operator(`audit?subject=${at}/deliveries`), 200);
+    const looks = await expectJson(await operate(`audit?subject=${at}/deliveries`), 200);
     expect(looks).toMatchObject([{ actor: "plat.operator", action: "list" }]);
-    expect((await operator(`${at}/deliveries/nothing`)).status).toBe(404);
+    expect((await operate(`${at}/deliveries/nothing`)).status).toBe(404);
     await push.answer({ status: 204 });
     expect(await push.stub.redeliverDead(1)).toEqual({ redelivered: 1, more: true });
-    expect(await expectJson(await operator(`${at}/deliveries?state=pending`), 200)).toMatchObject([
-      { eventId: ids[2] },
-    ]);
-    expect((await operator(`${at}/deliveries/${ids[0]}/redeliver`, "POST")).status).toBe(202);
-    expect(await expectJson(await operator(`${at}/redeliver-dead`, "POST"), 202)).toEqual({
+    expect(await expectJson(await operate(`${at}/deliveries?state=pending`), 200)).toMatchObject([{ eventId: ids[2] }]);
+    expect((await operate(`${at}/deliveries/${ids[0]}/redeliver`, "POST")).status).toBe(202);
+    expect(await expectJson(await operate(`${at}/redeliver-dead`, "POST"), 202)).toEqual({
       redelivered: 1,
       more: false,
     });
     await push.run();
-    expect(await expectJson(await operator(`${at}/status`), 200)).toMatchObject({ lag: 0, deadLetters: 0 });
+    expect(await expectJson(await operate(`${at}/status`), 200)).toMatchObject({ lag: 0, deadLetters: 0 });
     await expect.poll(troubles).toEqual([]);
     await expect.poll(async () => (await push.stored())!.trouble).toBeUndefined();
     // The event comes from the log then, and the body of an accepting answer is not stored.
-    const delivered = await expectJson(await operator(`${at}/deliveries/${first.eventId}`), 200);
+    const delivered = await expectJson(await operate(`${at}/deliveries/${first.eventId}`), 200);
     expect(delivered).toMatchObject({ state: "delivered", body: report.body });
     expect(delivered.attempts.at(-1)).toMatchObject({ status: 204, error: null, answer: null });
-    expect(await expectJson(await operator(`${at}/redeliver-dead`, "POST"), 202)).toEqual({
+    expect(await expectJson(await operate(`${at}/redeliver-dead`, "POST"), 202)).toEqual({
       redelivered: 0,
       more: false,
     });
-    expect((await operator(`${at}/deliveries/nothing/redeliver`, "POST")).status).toBe(404);
-    expect(await expectJson(await operator(`${at}/test`, "POST"), 200)).toMatchObject({ delivered: true, status: 204 });
-    const { topic, client, name } = await expectJson(await operator(at), 200);
-    const rows = await expectJson(await operator(`audit?subject=push-subscriptions/${topic}/${client}/${name}`), 200);
+    expect((await operate(`${at}/deliveries/nothing/redeliver`, "POST")).status).toBe(404);
+    expect(await expectJson(await operate(`${at}/test`, "POST"), 200)).toMatchObject({ delivered: true, status: 204 });
+    const { topic, client, name } = await expectJson(await operate(at), 200);
+    const rows = await expectJson(await operate(`audit?subject=push-subscriptions/${topic}/${client}/${name}`), 200);
     const [actor, redelivered] = ["plat.operator", { action: "redeliver push subscription" }];
     expect(rows.slice(0, 3)).toMatchObject([
       { actor, action: "test push subscription", requestId: expect.stringMatching(/./) },
@@ -517,7 +513,7 @@ describe("/admin/v1/push-subscriptions/{id}", () => {
       ["redeliver-dead", "POST"],
       ["test", "POST"],
     ] as const)
-      expect((await operator(`push-subscriptions/unknown/${path}`, method)).status).toBe(404);
+      expect((await operate(`push-subscriptions/unknown/${path}`, method)).status).toBe(404);
   });
 });
 
@@ -536,7 +532,7 @@ describe("an operator's redelivery", () => {
     await push.drive(2 * DAY_MS);
     await push.drive(2 * DAY_MS);
     const at = `push-subscriptions/${push.id}`;
-    const dead = async () => (await expectJson(await operator(`${at}/deliveries?state=dead`), 200)).length;
+    const dead = async () => (await expectJson(await operate(`${at}/deliveries?state=dead`), 200)).length;
     expect(await dead()).toBe(2);
     const DB = directoryWith({
       prepare(sql) {
@@ -555,7 +551,7 @@ describe("an operator's redelivery", () => {
       expect([answer.status >= 500, await dead()]).toEqual([true, 2]);
       await answer.body?.cancel();
     }
-    expect((await operator(`${at}/redeliver-dead`, "POST")).status).toBe(202);
+    expect((await operate(`${at}/redeliver-dead`, "POST")).status).toBe(202);
     expect(await dead()).toBe(0);
   });
 });

@@ -3,7 +3,7 @@ import { afterEach, describe, expect, it, vi } from "vitest";
 import { Browser } from "../support/browser.ts";
 import { isolate } from "../support/isolate.ts";
 import { call, expectJson } from "../support/platform/call.ts";
-import { OPERATOR, put } from "../support/platform/operator.ts";
+import { operate, OPERATOR, put } from "../support/platform/operator.ts";
 import { makeTenant } from "../support/platform/tenants.ts";
 import { tokenFor } from "../support/platform/tokens.ts";
 import { unique } from "../support/platform/unique.ts";
@@ -11,8 +11,6 @@ import { everywhere } from "../support/shards.ts";
 import { makeApp, signInThrough, visit } from "../support/sign-in.ts";
 import { join, makeUser, type TestUser } from "../support/users.ts";
 
-const admin = async (path: string, method: string, json?: object): Promise<Response> =>
-  call(`/admin/v1/${path}`, { method, token: await tokenFor(OPERATOR), ...(json === undefined ? {} : { json }) });
 const signIn = (user: Pick<TestUser, "email" | "password">, client?: string): Promise<Response> =>
   call("/oauth2/v1/token", {
     form: {
@@ -127,13 +125,13 @@ describe("PUT users/{email} with a password that is easy to guess", () => {
     "refuses %s, says what to do instead, and changes nothing",
     async (password) => {
       const email = `${unique("new")}@example.org`;
-      const refused = await admin(`users/${email}`, "PUT", { name: "New", password });
+      const refused = await operate(`users/${email}`, "PUT", { name: "New", password });
       const message = "password is too easy to guess; choose several words, or a random text.";
       expect(await expectJson(refused, 400)).toMatchObject({
         type: "validation_violation",
         details: [{ type: "invalid_field", field: "password", message }],
       });
-      expect((await admin(`users/${email}`, "GET")).status).toBe(404);
+      expect((await operate(`users/${email}`)).status).toBe(404);
     },
   );
 
@@ -144,7 +142,7 @@ describe("PUT users/{email} with a password that is easy to guess", () => {
     // The spelling differs, because the log has the address, and tests search the log for passwords.
     const spelled = email.toUpperCase();
     for (const password of [spelled, `${spelled.split("@")[0]}!!!!!!!!`]) {
-      const { details } = await expectJson(await admin(`users/${email}`, "PUT", { password }), 400);
+      const { details } = await expectJson(await operate(`users/${email}`, "PUT", { password }), 400);
       expect(details).toMatchObject([{ field: "password", message: expect.stringContaining("is the address") }]);
     }
   });
@@ -154,9 +152,9 @@ describe("POST users/{email}/unlock", () => {
   // shows: operator/resources/users-email-unlock
   it("answers 204 for every user, blocked or not, and 404 for an unknown one", async () => {
     const user = await makeUser();
-    expect((await admin(`users/${user.email}/unlock`, "POST")).status).toBe(204);
-    expect((await admin(`users/${unique("nobody")}@example.org/unlock`, "POST")).status).toBe(404);
-    expect((await admin(`users/no-address/unlock`, "POST")).status).toBe(400);
+    expect((await operate(`users/${user.email}/unlock`, "POST")).status).toBe(204);
+    expect((await operate(`users/${unique("nobody")}@example.org/unlock`, "POST")).status).toBe(404);
+    expect((await operate(`users/no-address/unlock`, "POST")).status).toBe(400);
     expect((await call(`/admin/v1/users/${user.email}/unlock`, { method: "POST" })).status).toBe(401);
   });
 
@@ -171,7 +169,7 @@ describe("POST users/{email}/unlock", () => {
     const response = await own.fetch(`/admin/v1/users/${user.email}/unlock`, { method: "POST", headers });
     expect(response.status).toBe(503);
     errors.mockRestore();
-    const audit = await expectJson<any[]>(await admin("audit?pageSize=100", "GET"), 200);
+    const audit = await expectJson<any[]>(await operate("audit?pageSize=100"), 200);
     expect(audit.map(({ action, subject }) => `${action} ${subject}`)).not.toContain(`unlock users/${user.email}`);
   });
 });
@@ -219,16 +217,16 @@ describe("memberships", () => {
       (await expectJson(await call("/oauth2/v1/token", { form: { ...form, scope: `plat.tenant=${tenant}` } }), 200))
         .access_token as string;
     const [here, there] = [await tokenAt(user.tenant), await tokenAt(elsewhere)];
-    expect((await admin(memberOf(user), "DELETE")).status).toBe(204);
+    expect((await operate(memberOf(user), "DELETE")).status).toBe(204);
     expect(await isValid(here)).toBe(false);
     expect(await isValid(there)).toBe(true);
     await join(user.email, user.tenant);
     const fresh = await tokenAt(user.tenant);
     expect([await isValid(here), await isValid(fresh)]).toEqual([false, true]);
     // Nothing is removed the second time, so no token is revoked.
-    expect((await admin(memberOf(user), "DELETE")).status).toBe(204);
+    expect((await operate(memberOf(user), "DELETE")).status).toBe(204);
     await env.DB.prepare("DELETE FROM revocation WHERE key LIKE '%' || ?1").bind(user.email).run();
-    expect((await admin(memberOf(user), "DELETE")).status).toBe(404);
+    expect((await operate(memberOf(user), "DELETE")).status).toBe(404);
     expect(await revocations(`tenant=${user.tenant} of ${user.email}`)).toBe(0);
   });
 

@@ -5,7 +5,7 @@ import { Browser } from "../support/browser.ts";
 import { isolate, type Isolate } from "../support/isolate.ts";
 import { call, expectJson } from "../support/platform/call.ts";
 import { makeClient } from "../support/platform/clients.ts";
-import { OPERATOR, put } from "../support/platform/operator.ts";
+import { operate, OPERATOR, put } from "../support/platform/operator.ts";
 import { makeTenant } from "../support/platform/tenants.ts";
 import { basic, tokenFor } from "../support/platform/tokens.ts";
 import { unique } from "../support/platform/unique.ts";
@@ -13,8 +13,6 @@ import { errorOf, makeApp, visit } from "../support/sign-in.ts";
 import { directoryWith } from "../support/directory.ts";
 import { makeUser, type TestUser } from "../support/users.ts";
 
-const admin = async (path: string, method = "GET", json?: unknown): Promise<Response> =>
-  call(`/admin/v1/${path}`, { method, token: await tokenFor(OPERATOR), ...(json === undefined ? {} : { json }) });
 const isValid = async (token: string): Promise<boolean> =>
   (await call(`/oauth2/v1/tokeninfo?access_token=${token}`)).status === 200;
 const accessToken = async (response: Promise<Response>): Promise<string> =>
@@ -43,7 +41,7 @@ describe("A token that another isolate still issues from old records", () => {
       "disabling the client",
       (client) => put(`clients/${client.clientId}`, { ...settings(client.tenant), disabled: true }),
     ],
-    ["removing the client", (client) => admin(`clients/${client.clientId}`, "DELETE")],
+    ["removing the client", (client) => operate(`clients/${client.clientId}`, "DELETE")],
     [
       "renaming the client",
       (client) => put(`clients/${client.clientId}`, { ...settings(client.tenant), name: `${client.tenant}.renamed` }),
@@ -92,7 +90,7 @@ describe("A token that another isolate still issues from old records", () => {
     const other = isolate();
     const scopeOf = async () => (await expectJson(await other.token(client), 200)).scope as string;
     expect(await scopeOf()).toContain("plat.media_view");
-    expect((await admin(`tenants/${client.tenant}/subscriptions/platform`, "DELETE")).status).toBe(204);
+    expect((await operate(`tenants/${client.tenant}/subscriptions/platform`, "DELETE")).status).toBe(204);
     expect(await scopeOf()).toContain("plat.media_view");
     vi.useFakeTimers({ toFake: ["Date"] });
     vi.setSystemTime(Date.now() + 30_001);
@@ -110,7 +108,7 @@ describe("A change of an identity provider, in the isolate that made it", () => 
     await put(`identity-providers/${provider}`, json);
     // The provider is registered, but cannot be reached.
     expect(await error()).toBe("temporarily_unavailable");
-    expect((await admin(`identity-providers/${provider}`, "DELETE")).status).toBe(204);
+    expect((await operate(`identity-providers/${provider}`, "DELETE")).status).toBe(204);
     expect(await error()).toBe("invalid_request");
   });
 });
@@ -125,7 +123,7 @@ describe("A token issued after a change", () => {
     await put(path, { ...settings(client.tenant), disabled: false });
     expect(await isValid(await tokenFor(client))).toBe(true);
     expect(await isValid(old)).toBe(false);
-    expect((await admin(path, "DELETE")).status).toBe(204);
+    expect((await operate(path, "DELETE")).status).toBe(204);
     const { clientSecret } = await put(path, settings(client.tenant));
     expect(await isValid(await tokenFor({ clientId: client.clientId, clientSecret }))).toBe(true);
   });
@@ -160,7 +158,7 @@ describe("A token issued after a change", () => {
     });
     const { clientId, clientSecret } = client;
     await put(`clients/${clientId}`, { ...settings(client.tenant), clientSecret });
-    await admin(`clients/${clientId}/secret`, "POST");
+    await operate(`clients/${clientId}/secret`, "POST");
     expect(await isValid(token)).toBe(true);
     await tokenFor({ clientId, clientSecret });
   });
@@ -168,9 +166,9 @@ describe("A token issued after a change", () => {
   it("stays valid after a DELETE of something that does not exist", async () => {
     const clientId = `${await makeTenant()}.${unique("app")}`;
     const operator = await tokenFor(OPERATOR);
-    expect((await admin(`clients/${clientId}`, "DELETE")).status).toBe(404);
+    expect((await operate(`clients/${clientId}`, "DELETE")).status).toBe(404);
     for (const path of ["tenants/plat", "organizations/plat", "clients/plat.operator"])
-      expect((await admin(path, "DELETE")).status).toBe(409);
+      expect((await operate(path, "DELETE")).status).toBe(409);
     const count = await env.DB.prepare("SELECT count(*) AS n FROM revocation WHERE key IN (?, 'plat', 'plat.operator')")
       .bind(clientId)
       .first("n");
@@ -187,9 +185,9 @@ describe("A client that owns topics", () => {
     expect((await call("/pubsub/v1/topics", { token, json: { eventType: "orders" } })).status).toBe(201);
     const other = await makeTenant();
     const refusals = [
-      await admin(path, "DELETE"),
-      await admin(path, "PUT", { ...settings(client.tenant), name: `${client.tenant}.renamed` }),
-      await admin(path, "PUT", settings(other)),
+      await operate(path, "DELETE"),
+      await operate(path, "PUT", { ...settings(client.tenant), name: `${client.tenant}.renamed` }),
+      await operate(path, "PUT", settings(other)),
     ];
     for (const refusal of refusals)
       expect(await expectJson(refusal, 409)).toMatchObject({
@@ -197,7 +195,7 @@ describe("A client that owns topics", () => {
         details: [{ type: "in_use", field: "topic" }],
       });
     expect((await call(`/pubsub/v1/topics/${client.clientId}/orders`, { method: "DELETE", token })).status).toBe(202);
-    await vi.waitFor(async () => expect((await admin(path, "DELETE")).status).toBe(204), { timeout: 5_000 });
+    await vi.waitFor(async () => expect((await operate(path, "DELETE")).status).toBe(204), { timeout: 5_000 });
   });
 });
 
@@ -215,7 +213,7 @@ describe("Client secrets", () => {
   // shows: operator/resources/clients-id-secret
   it("work for 24 h beside the new one after a rotation, and not longer", async () => {
     const client = await makeClient();
-    const made = await expectJson(await admin(`clients/${client.clientId}/secret`, "POST"), 201);
+    const made = await expectJson(await operate(`clients/${client.clientId}/secret`, "POST"), 201);
     const status = async (clientSecret: string): Promise<number> =>
       (await isolate().token({ ...client, clientSecret })).status;
     expect(await Promise.all([status(client.clientSecret), status(made.clientSecret)])).toEqual([200, 200]);
@@ -281,7 +279,7 @@ describe("Scopes of services", () => {
       tenant,
       access: "token",
     };
-    const refused = await expectJson(await admin(`services/${unique("s")}`, "PUT", service), 400);
+    const refused = await expectJson(await operate(`services/${unique("s")}`, "PUT", service), 400);
     expect(refused.details[0]).toMatchObject({ type: "invalid_field", field: "scopes" });
   });
 });

@@ -4,7 +4,7 @@ import { Browser, landed, type Visit } from "../support/browser.ts";
 import { isolate } from "../support/isolate.ts";
 import { call, expectJson, ORIGIN } from "../support/platform/call.ts";
 import { makeClient, type TestClient } from "../support/platform/clients.ts";
-import { OPERATOR, put } from "../support/platform/operator.ts";
+import { operate, put } from "../support/platform/operator.ts";
 import { makeTenant } from "../support/platform/tenants.ts";
 import { basic, tokenFor } from "../support/platform/tokens.ts";
 import { unique } from "../support/platform/unique.ts";
@@ -16,8 +16,7 @@ import { makeFlow, makeFlowClient } from "./support/flow.ts";
 import { redeem, refreshed, signIn } from "./support/token-requests.ts";
 
 /** Texts of refusals for callers and for the operator, and the name of a client in them. */
-const operator = async (path: string): Promise<any> =>
-  expectJson(await call(`/admin/v1/${path}`, { token: await tokenFor(OPERATOR) }), 200);
+const operator = async (path: string): Promise<any> => expectJson(await operate(path), 200);
 
 describe("A refusal at /token", () => {
   let client: TestClient;

@@ -8,7 +8,7 @@ import { casesOf, strideOf } from "../support/model-runs.ts";
 import { WatchedMoves } from "../support/moving.ts";
 import { call, expectJson } from "../support/platform/call.ts";
 import { makeClient, type TestClient } from "../support/platform/clients.ts";
-import { OPERATOR, put } from "../support/platform/operator.ts";
+import { operate, put } from "../support/platform/operator.ts";
 import { makeTenantIn, placeOf } from "../support/platform/tenants.ts";
 import { tokenFor } from "../support/platform/tokens.ts";
 import { shardDb } from "../support/shards.ts";
@@ -29,8 +29,6 @@ beforeEach(async () => {
 });
 
 const change = (changes: object) => put(`tenants/${tenant}`, { organization: `${tenant}-org`, name: "x", ...changes });
-const operate = async (path: string, method = "GET") =>
-  call(`/admin/v1/${path}`, { token: await tokenFor(OPERATOR), method });
 
 async function storeFile(): Promise<string> {
   const token = await tokenFor(client);

@@ -14,7 +14,7 @@ import { isolate, type Isolate } from "../../support/isolate.ts";
 import { strideOf } from "../../support/model-runs.ts";
 import { call, expectJson } from "../../support/platform/call.ts";
 import { makeClient, type TestClient } from "../../support/platform/clients.ts";
-import { OPERATOR } from "../../support/platform/operator.ts";
+import { operate, OPERATOR } from "../../support/platform/operator.ts";
 import { tokenFor } from "../../support/platform/tokens.ts";
 import { unique } from "../../support/platform/unique.ts";
 import { shardDb } from "../../support/shards.ts";
@@ -57,8 +57,6 @@ async function clientAt(fetch: Isolate["fetch"], client: TestClient = owner) {
     fetch(path, { method, headers, ...(json === undefined ? {} : { body: JSON.stringify(json) }) });
 }
 const here = () => isolate({ PUSH_SUBSCRIPTION: objects.binding }).fetch;
-const operate = async (path: string, method = "GET") =>
-  call(`/admin/v1/${path}`, { method, token: await tokenFor(OPERATOR) });
 
 const rowsIn = (shard: number, topic: Topic) =>
   shardDb(shard)

@@ -5,7 +5,7 @@ import { scopeMatches } from "../../../src/platform/model/scope-pattern.ts";
 import { answerAt, requestsTo } from "../../support/outside.ts";
 import { call, expectJson } from "../../support/platform/call.ts";
 import { makeClient, type TestClient } from "../../support/platform/clients.ts";
-import { OPERATOR, put } from "../../support/platform/operator.ts";
+import { operate, OPERATOR, put } from "../../support/platform/operator.ts";
 import { makeTenant } from "../../support/platform/tenants.ts";
 import { tokenFor } from "../../support/platform/tokens.ts";
 import { unique } from "../../support/platform/unique.ts";
@@ -15,9 +15,7 @@ import { everywhere } from "../../support/shards.ts";
 /** A topic's subscribers as its owner and the operator see them, and their audit rows. */
 const { events, push } = createDeps(env);
 
-const operator = async (path: string, method = "GET") =>
-  call(`/admin/v1/${path}`, { method, token: await tokenFor(OPERATOR) });
-const operated = async (query: string) => expectJson(await operator(`push-subscriptions?${query}`), 200);
+const operated = async (query: string) => expectJson(await operate(`push-subscriptions?${query}`), 200);
 
 /** A topic, its owner, and another tenant's client with a subscription on it. */
 async function setUp() {
@@ -44,7 +42,7 @@ async function setUp() {
   const subscribers = async () => expectJson(await asOwner("/subscribers"), 200);
   /** The newest last. */
   const told = async () => {
-    const rows = await expectJson(await operator(`audit?subject=push-subscriptions/${topic}/&pageSize=100`), 200);
+    const rows = await expectJson(await operate(`audit?subject=push-subscriptions/${topic}/&pageSize=100`), 200);
     return rows.toReversed().map(({ actor, action, subject, reason, changes }: any) => ({
       actor,
       action: action.split(" ")[0],
@@ -147,12 +145,12 @@ describe("/admin/v1/push-subscriptions", () => {
     });
     for (const query of [`client=${client.clientId}`, `topic=${topic}`]) expect(await operated(query)).toEqual([found]);
     expect(await operated(`topic=${topic}x`)).toEqual([]);
-    expect(await expectJson(await operator(`push-subscriptions/${found.id}`), 200)).toEqual(found);
+    expect(await expectJson(await operate(`push-subscriptions/${found.id}`), 200)).toEqual(found);
     const byClient = await call(`/admin/v1/push-subscriptions`, { token: await tokenFor(client) });
     expect(byClient.status).toBe(403);
-    expect((await operator(`push-subscriptions/${found.id}`, "DELETE")).status).toBe(204);
-    expect((await operator(`push-subscriptions/${found.id}`, "DELETE")).status).toBe(404);
-    expect((await operator(`push-subscriptions/${found.id}`)).status).toBe(404);
+    expect((await operate(`push-subscriptions/${found.id}`, "DELETE")).status).toBe(204);
+    expect((await operate(`push-subscriptions/${found.id}`, "DELETE")).status).toBe(404);
+    expect((await operate(`push-subscriptions/${found.id}`)).status).toBe(404);
     expect((await asClient("/subscriptions/orders")).status).toBe(404);
     expect((await told()).at(-1)).toMatchObject({ actor: "plat.operator", action: "delete" });
   });
@@ -183,7 +181,7 @@ describe("a subscription ends with the right by which it was made", () => {
     const publisher = byOwner ? await makeClient() : owner;
     if (byOwner) {
       const [other] = await operated(`topic=${topic}`);
-      await operator(`push-subscriptions/${other.id}`, "DELETE");
+      await operate(`push-subscriptions/${other.id}`, "DELETE");
       await subscribe(owner, "owners");
     }
     if (halt === "scope_lost") await setClient(client, { scopes: [`plat.pubsub.topic=${topic}.more`] });
@@ -288,7 +286,7 @@ describe("the audit log", () => {
     const { owner, client, subscribe, asOwner, told } = await setUp();
     const other = await makeClient({ tenant: await makeTenant() });
     await subscribe(other);
-    expect((await operator(`clients/${other.clientId}`, "DELETE")).status).toBe(204);
+    expect((await operate(`clients/${other.clientId}`, "DELETE")).status).toBe(204);
     expect((await told()).at(-1)).toEqual({
       actor: "plat.operator",
       action: "end",

@@ -8,9 +8,9 @@ import { Browser, landed, toInit, type Visit } from "../../support/browser.ts";
 import { counting } from "../../support/counting.ts";
 import { isolate } from "../../support/isolate.ts";
 import { call, expectJson, ORIGIN } from "../../support/platform/call.ts";
-import { OPERATOR, put } from "../../support/platform/operator.ts";
+import { operate, put } from "../../support/platform/operator.ts";
 import { makeTenant } from "../../support/platform/tenants.ts";
-import { basic, tokenFor } from "../../support/platform/tokens.ts";
+import { basic } from "../../support/platform/tokens.ts";
 import { unique } from "../../support/platform/unique.ts";
 import { errorOf, makeApp, signInThrough, visit, type TestApp } from "../../support/sign-in.ts";
 import { directoryWith } from "../../support/directory.ts";
@@ -304,10 +304,8 @@ describe("A client of a tenant that the user is not a member of", () => {
   });
 });
 
-const revoke = async (path: string): Promise<Response> =>
-  call(`/admin/v1/${path}/revoke`, { method: "POST", token: await tokenFor(OPERATOR) });
-const remove = async (path: string): Promise<Response> =>
-  call(`/admin/v1/${path}`, { method: "DELETE", token: await tokenFor(OPERATOR) });
+const revoke = (path: string): Promise<Response> => operate(`${path}/revoke`, "POST");
+const remove = (path: string): Promise<Response> => operate(path, "DELETE");
 
 describe("Access without consent", () => {
   it("works for members of the client's tenant, outside any tenant and with prompt=consent too", async () => {

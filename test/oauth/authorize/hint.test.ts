@@ -4,9 +4,9 @@ import { isLiving } from "../support/answers.ts";
 import { CHALLENGE, VERIFIER } from "../support/code.ts";
 import { Browser, landed, type Visit } from "../../support/browser.ts";
 import { call, expectJson, ORIGIN } from "../../support/platform/call.ts";
-import { OPERATOR, put, putService } from "../../support/platform/operator.ts";
+import { operate, put, putService } from "../../support/platform/operator.ts";
 import { makeTenant } from "../../support/platform/tenants.ts";
-import { basic, tokenFor } from "../../support/platform/tokens.ts";
+import { basic } from "../../support/platform/tokens.ts";
 import { unique } from "../../support/platform/unique.ts";
 import { errorOf, makeApp, signInThrough, visit, type TestApp } from "../../support/sign-in.ts";
 import { join, makeUser, type TestUser } from "../../support/users.ts";
@@ -65,8 +65,7 @@ const silently = (app: TestApp, hint: string, more: Record<string, string> = {})
 const implicitly = async (from: Browser, app: TestApp, more: Record<string, string> = {}): Promise<URLSearchParams> =>
   landed(await visit(from, app, { response_type: "id_token token", nonce: "n", scope: "openid", ...more })).fragment;
 
-const operator = async (path: string, method = "POST"): Promise<number> =>
-  (await call(`/admin/v1/${path}`, { method, token: await tokenFor(OPERATOR) })).status;
+const operator = async (path: string, method = "POST"): Promise<number> => (await operate(path, method)).status;
 const sidOf = (token: string): string => decodeJwt<{ sid: string }>(token).sid;
 
 let tenant: string;

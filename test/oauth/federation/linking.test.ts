@@ -4,9 +4,9 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { PASSWORD_SIGN_IN } from "../../../src/oauth/model/claims.ts";
 import { Browser, landed, type Visit } from "../../support/browser.ts";
 import { call, expectJson, ORIGIN } from "../../support/platform/call.ts";
-import { OPERATOR, put } from "../../support/platform/operator.ts";
+import { operate, put } from "../../support/platform/operator.ts";
 import { makeTenant } from "../../support/platform/tenants.ts";
-import { basic, tokenFor } from "../../support/platform/tokens.ts";
+import { basic } from "../../support/platform/tokens.ts";
 import { unique } from "../../support/platform/unique.ts";
 import { linkAccount, subjectOf } from "../../support/parties/idp/accounts.ts";
 import { answerToken, claimsFor, sign } from "../../support/parties/idp/id-token.ts";
@@ -97,10 +97,8 @@ const refresh = (token: string, status?: number): Promise<any> =>
   tokenOf({ grant_type: "refresh_token", refresh_token: token }, status);
 const introspected = async (token: string): Promise<any> =>
   expectJson(await call("/oauth2/v1/introspect", { form: { token }, headers: { authorization: basic(app) } }), 200);
-const operator = async (method: string, path: string, json?: unknown): Promise<Response> =>
-  call(`/admin/v1/${path}`, { method, token: await tokenFor(OPERATOR), ...(json === undefined ? {} : { json }) });
 const identityClaims = async ({ id }: Provider, user = ada): Promise<any> => {
-  const answer = await operator("GET", `users/${user.email}/identities/${id}`);
+  const answer = await operate(`users/${user.email}/identities/${id}`);
   return answer.status === 404 ? undefined : expectJson(answer, 200);
 };
 
@@ -123,7 +121,7 @@ describe("The first sign-in by a provider", () => {
     expect(decodeJwt((await redeem(back)).id_token)).toMatchObject({ email: ada.email });
     expect(page.browser.cookie("device")).toBeDefined();
     expect(await identityClaims(provider)).toMatchObject({ subject: subjectOf(ada), linkedBy: "password" });
-    const audit = await expectJson<any[]>(await operator("GET", `audit?subject=users/${ada.email}/identities`), 200);
+    const audit = await expectJson<any[]>(await operate(`audit?subject=users/${ada.email}/identities`), 200);
     expect(audit).toMatchObject([{ action: "link identity", actor: `user ${ada.email}`, reason: "by password" }]);
 
     for (const claims of [{ email: "another@elsewhere.example" }, { email: undefined }, { email_verified: false }])
@@ -271,14 +269,14 @@ describe("A link", () => {
   it("ends with the user, the provider, its issuer, or by the operator; then the next sign-in is a first one", async () => {
     const provider = await makeProvider();
     const ends: (() => Promise<unknown>)[] = [
-      () => operator("DELETE", `users/${ada.email}/identities/${provider.id}`),
+      () => operate(`users/${ada.email}/identities/${provider.id}`, "DELETE"),
       async () => {
-        await operator("DELETE", `users/${ada.email}`);
+        await operate(`users/${ada.email}`, "DELETE");
         await put(`users/${ada.email}`, { password: ada.password });
         await join(ada.email, ada.tenant);
       },
       async () => {
-        await operator("DELETE", `identity-providers/${provider.id}`);
+        await operate(`identity-providers/${provider.id}`, "DELETE");
         await put(`identity-providers/${provider.id}`, {
           issuer: provider.issuer,
           clientId: CLIENT_ID,
@@ -307,23 +305,23 @@ describe("A link", () => {
   it("can be made, listed, shown and removed by the operator", async () => {
     const provider = await makeProvider();
     const path = `users/${ada.email}/identities/${provider.id}`;
-    const made = await expectJson(await operator("PUT", path, { subject: "a" }), 201);
+    const made = await expectJson(await operate(path, "PUT", { subject: "a" }), 201);
     const shown = { email: ada.email, provider: provider.id, subject: "a", linkedBy: "operator" };
     expect(made).toEqual({ ...shown, linkedAt: expect.any(Number) });
-    expect(await expectJson(await operator("GET", path), 200)).toEqual(made);
-    expect(await expectJson(await operator("GET", `users/${ada.email}/identities`), 200)).toEqual([made]);
-    expect(await expectJson(await operator("PUT", path, { subject: "a" }), 200)).toEqual(made);
-    expect(await expectJson(await operator("PUT", path, { subject: "b" }), 200)).toMatchObject({ subject: "b" });
+    expect(await expectJson(await operate(path), 200)).toEqual(made);
+    expect(await expectJson(await operate(`users/${ada.email}/identities`), 200)).toEqual([made]);
+    expect(await expectJson(await operate(path, "PUT", { subject: "a" }), 200)).toEqual(made);
+    expect(await expectJson(await operate(path, "PUT", { subject: "b" }), 200)).toMatchObject({ subject: "b" });
     const bob = await makeUser({ tenant: ada.tenant });
-    const taken = await operator("PUT", `users/${bob.email}/identities/${provider.id}`, { subject: "b" });
+    const taken = await operate(`users/${bob.email}/identities/${provider.id}`, "PUT", { subject: "b" });
     expect((await expectJson(taken, 409)).details).toMatchObject([{ type: "taken", field: "subject" }]);
     for (const absent of [`users/${ada.email}/identities/none`, `users/no@body.example/identities/${provider.id}`])
-      expect((await operator("PUT", absent, { subject: "c" })).status).toBe(404);
+      expect((await operate(absent, "PUT", { subject: "c" })).status).toBe(404);
     for (const subject of ["", "x".repeat(256), "\u00e9", "a\nb", 7])
-      expect((await operator("PUT", path, { subject })).status).toBe(400);
-    expect((await operator("GET", "users/no@body.example/identities")).status).toBe(404);
-    expect((await operator("DELETE", path)).status).toBe(204);
-    expect((await operator("DELETE", path)).status).toBe(404);
+      expect((await operate(path, "PUT", { subject })).status).toBe(400);
+    expect((await operate("users/no@body.example/identities")).status).toBe(404);
+    expect((await operate(path, "DELETE")).status).toBe(204);
+    expect((await operate(path, "DELETE")).status).toBe(404);
   });
 });
 
@@ -480,7 +478,7 @@ describe("A provider that is bound to domains", () => {
     const provider = await makeProvider({ tenants: [ada.tenant], domains: ["b.example", "A.example", "b.example"] });
     await bindProvider(provider, { scopes: ["openid"] });
     const path = `identity-providers/${provider.id}`;
-    expect(await expectJson(await operator("GET", path), 200)).toMatchObject({
+    expect(await expectJson(await operate(path), 200)).toMatchObject({
       tenants: [ada.tenant],
       domains: ["a.example", "b.example"],
       linking: "confirm",
@@ -495,11 +493,11 @@ describe("A provider that is bound to domains", () => {
       ["linking", { linking: "always" }],
       ["linking", { linking: "verified_email", domains: [] }],
     ] as const) {
-      const refused = await expectJson(await operator("PUT", path, { ...registration, ...fields }), 400);
+      const refused = await expectJson(await operate(path, "PUT", { ...registration, ...fields }), 400);
       expect(refused.details[0].field).toBe(field);
     }
     await bindProvider(provider, { linking: "verified_email" });
-    expect((await operator("PUT", path, { ...registration, domains: [] })).status).toBe(400);
-    expect((await operator("PUT", path, { ...registration, domains: [], linking: "operator" })).status).toBe(200);
+    expect((await operate(path, "PUT", { ...registration, domains: [] })).status).toBe(400);
+    expect((await operate(path, "PUT", { ...registration, domains: [], linking: "operator" })).status).toBe(200);
   });
 });

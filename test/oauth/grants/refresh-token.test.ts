@@ -11,10 +11,10 @@ import { shardBinding } from "../../../src/platform/storage/shards.ts";
 import { everywhere, shardDb } from "../../support/shards.ts";
 import { sweptAt } from "../../support/sweep.ts";
 import { isolate, type Isolate } from "../../support/isolate.ts";
-import { call, expectJson } from "../../support/platform/call.ts";
-import { OPERATOR, put, putService } from "../../support/platform/operator.ts";
+import { expectJson } from "../../support/platform/call.ts";
+import { operate, put, putService } from "../../support/platform/operator.ts";
 import { makeTenant } from "../../support/platform/tenants.ts";
-import { basic, tokenFor } from "../../support/platform/tokens.ts";
+import { basic } from "../../support/platform/tokens.ts";
 
 afterEach(() => {
   vi.useRealTimers();
@@ -28,8 +28,7 @@ function clock() {
   return { pass: (ms: number) => vi.setSystemTime((nowMs += ms)) };
 }
 
-const remove = async (path: string): Promise<Response> =>
-  call(`/admin/v1/${path}`, { method: "DELETE", token: await tokenFor(OPERATOR) });
+const remove = (path: string): Promise<Response> => operate(path, "DELETE");
 
 describe("POST /token, refresh_token, of a client with a secret: 200", () => {
   // shows: oauth/post-token/refresh_token-refresh_token

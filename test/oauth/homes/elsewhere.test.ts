@@ -11,8 +11,7 @@ import { counting } from "../../support/counting.ts";
 import { databaseThrough } from "../../support/database-through.ts";
 import { isolate } from "../../support/isolate.ts";
 import { call, expectJson } from "../../support/platform/call.ts";
-import { OPERATOR, put } from "../../support/platform/operator.ts";
-import { tokenFor } from "../../support/platform/tokens.ts";
+import { operate, put } from "../../support/platform/operator.ts";
 import { unique } from "../../support/platform/unique.ts";
 import { everywhere, onlyShards, shardDb } from "../../support/shards.ts";
 import { checkElsewhere, sweptAt } from "../../support/sweep.ts";
@@ -37,8 +36,8 @@ const anchorsOf = async (email: string, clientId: string) => {
     found += (await db.prepare(anchors).bind(email, clientId).first<number>("n"))!;
   return found;
 };
-const operate = async (method: string, path: string, json?: object): Promise<number> =>
-  (await call(`/admin/v1/${path}`, { method, token: await tokenFor(OPERATOR), ...(json && { json }) })).status;
+const operated = async (path: string, method: string, json?: object): Promise<number> =>
+  (await operate(path, method, json)).status;
 const list = async (token: string): Promise<any[]> =>
   expectJson<any[]>(await call("/oauth2/v1/refreshtokens", { token }), 200);
 const idOf = ({ access_token }: Tokens): string => decodeJwt<{ gid: string }>(access_token).gid;
@@ -182,7 +181,7 @@ async function newMember() {
   return {
     flow,
     ...(await signIn(flow)),
-    leave: () => operate("DELETE", path),
+    leave: () => operated(path, "DELETE"),
     join: () => put(path, { roles: [flow.role] }),
   };
 }
@@ -204,7 +203,7 @@ describe("A refresh token of another shard", () => {
     const flow = await makePublicFlow({}, 2);
     const { refresh_token } = await signIn(flow);
     const member = `tenants/${flow.tenant}/members/${flow.email}`;
-    expect(await operate("DELETE", member)).toBe(204);
+    expect(await operated(member, "DELETE")).toBe(204);
     const nowMs = Date.now();
     expect(await errorOf(await refresh(flow.client, refresh_token))).toBe("invalid_grant");
     vi.useFakeTimers({ toFake: ["Date"] });
@@ -307,7 +306,7 @@ describe("All of an owner", () => {
     const [before, after] = await inBothHomes(flow);
     const kept = await signIn(other);
     const sid = decodeJwt<{ sid: string }>(after.access_token).sid;
-    expect(await operate("POST", `${OWNERS[kind]!(flow, sid)}/revoke`)).toBe(204);
+    expect(await operated(`${OWNERS[kind]!(flow, sid)}/revoke`, "POST")).toBe(204);
     if (kind === "session") {
       expect(await isLiving(before.access_token)).toBe(true);
       expect(await errorOf(await refresh(flow.client, after.refresh_token))).toBe("invalid_grant");
@@ -321,7 +320,7 @@ describe("All of an owner", () => {
   it("ends with another password and with the account", async () => {
     const flow = await makePublicFlow({}, 2);
     const held = await inBothHomes(flow);
-    expect(await operate("PUT", `users/${flow.email}`, { password: unique("another good one ") })).toBe(200);
+    expect(await operated(`users/${flow.email}`, "PUT", { password: unique("another good one ") })).toBe(200);
     await expectEnded(flow, held);
   });
 });
@@ -331,9 +330,9 @@ describe("A person or client that is removed", () => {
   it("leaves no row in any database, and a new one of the same address gets nothing of the old", async () => {
     const flow = await makePublicFlow({}, 3);
     const held = await inBothHomes(flow);
-    expect(await operate("DELETE", `users/${flow.email}`)).toBe(204);
+    expect(await operated(`users/${flow.email}`, "DELETE")).toBe(204);
     await expectEnded(flow, held);
-    expect(await operate("DELETE", `clients/${flow.client.clientId}`)).toBe(204);
+    expect(await operated(`clients/${flow.client.clientId}`, "DELETE")).toBe(204);
     expect(await anchorsOf(flow.email, flow.client.clientId)).toBe(0);
   });
 

@@ -10,7 +10,7 @@ import { Browser, landed, toInit, type Visit } from "../../support/browser.ts";
 import { isolate, type Isolate } from "../../support/isolate.ts";
 import { answerAt, requestsTo } from "../../support/outside.ts";
 import { call, expectJson, ORIGIN } from "../../support/platform/call.ts";
-import { OPERATOR, put } from "../../support/platform/operator.ts";
+import { operate, OPERATOR, put } from "../../support/platform/operator.ts";
 import { basic, tokenFor } from "../../support/platform/tokens.ts";
 import { unique } from "../../support/platform/unique.ts";
 import { everywhere, onlyShards, shardDb } from "../../support/shards.ts";
@@ -67,8 +67,8 @@ const sessionOf = (email: string) =>
     .prepare("SELECT id_hash AS hash, sid FROM session WHERE email = ?")
     .bind(email)
     .first<{ hash: string; sid: string }>();
-const operate = async (method: string, path: string, json?: object): Promise<number> =>
-  (await call(`/admin/v1/${path}`, { method, token: await tokenFor(OPERATOR), ...(json && { json }) })).status;
+const operated = async (path: string, method: string, json?: object): Promise<number> =>
+  (await operate(path, method, json)).status;
 const press = async (browser: Browser, name: string, more: Record<string, string> = {}) => {
   const { forms } = await browser.get(ACCOUNT);
   const form = forms.find(({ action }) => action.endsWith(`/account/${name}`))!;
@@ -121,7 +121,7 @@ describe("A sign-in", () => {
     ];
     expect(refused.map(({ status }) => status)).toEqual(refused.map(() => 400));
     const member = `tenants/${who.user.tenant}/members/${who.user.email}`;
-    expect(await operate("DELETE", member)).toBe(204);
+    expect(await operated(member, "DELETE")).toBe(204);
     expect((await tokensFor(who, code, { code_verifier: VERIFIER })).status).toBe(400);
     expect(await rowsIn(1, "refresh_grant", who.user.email)).toBe(0);
     await put(member, { roles: [] });
@@ -220,10 +220,10 @@ describe("The sessions of a person", () => {
     "its own page": (_, browser) => press(browser, "sign-out"),
     "all of them": (_, browser) => press(browser, "end-all"),
     "the client": ({ app }, browser) => browser.get(`${ORIGIN}/oauth2/v1/end_session?client_id=${app.clientId}`),
-    "the operator": (_, __, sid) => operate("POST", `sessions/${sid}/revoke`),
-    "the operator, for the person": ({ user }) => operate("POST", `users/${user.email}/revoke`),
-    "another password": ({ user }) => operate("PUT", `users/${user.email}`, { password: unique("another good one ") }),
-    "the removal of the account": ({ user }) => operate("DELETE", `users/${user.email}`),
+    "the operator": (_, __, sid) => operated(`sessions/${sid}/revoke`, "POST"),
+    "the operator, for the person": ({ user }) => operated(`users/${user.email}/revoke`, "POST"),
+    "another password": ({ user }) => operated(`users/${user.email}`, "PUT", { password: unique("another good one ") }),
+    "the removal of the account": ({ user }) => operated(`users/${user.email}`, "DELETE"),
   };
   // shows: operator/shards/sign-ins-ended
   it.each(Object.entries(ENDS))("end by %s, and their clients are told once", async (_, end) => {
@@ -293,7 +293,7 @@ describe("The sessions of a person", () => {
     const add = (sid: string, sinceMs = nowMs) =>
       factors.add({ ...totp, session: { sid, elsewhereSinceMs: sinceMs } }, nothing);
     const sid = unique("sid");
-    expect(await operate("POST", `sessions/${sid}/revoke`)).toBe(204);
+    expect(await operated(`sessions/${sid}/revoke`, "POST")).toBe(204);
     expect(await add(sid)).toBe(false);
     expect(await add(unique("sid"), 1)).toBe(false);
     expect(await add(unique("sid"))).toBe(true);

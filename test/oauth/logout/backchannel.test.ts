@@ -13,8 +13,8 @@ import { isolate } from "../../support/isolate.ts";
 import { heardLog } from "../../support/runtime/heard-log.ts";
 import { answerAt, requestsTo } from "../../support/outside.ts";
 import { call, expectJson, ORIGIN } from "../../support/platform/call.ts";
-import { OPERATOR, put } from "../../support/platform/operator.ts";
-import { basic, tokenFor } from "../../support/platform/tokens.ts";
+import { operate, put } from "../../support/platform/operator.ts";
+import { basic } from "../../support/platform/tokens.ts";
 import { unique } from "../../support/platform/unique.ts";
 import { everywhere } from "../../support/shards.ts";
 import { makeApp, signInThrough, visit, type TestApp } from "../../support/sign-in.ts";
@@ -116,8 +116,7 @@ const cronAfter = async (ms: number): Promise<void> => {
 };
 const waiting = (app: TestApp) =>
   env.DB.prepare(`SELECT attempts FROM logout_notice WHERE client = ?`).bind(app.clientId).all();
-const operated = async (path: string, method = "POST") =>
-  call(`/admin/v1/${path}`, { method, token: await tokenFor(OPERATOR) });
+const operated = (path: string, method = "POST") => operate(path, method);
 
 describe("a client with a back-channel logout address", () => {
   // shows: oauth/back-channel-logout/logout-token

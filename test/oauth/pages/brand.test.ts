@@ -3,10 +3,9 @@ import { accentContrast, accentsOf, mergeBrands, NO_BRAND, THEMES } from "../../
 import { createPages } from "../../../src/ui/pages.ts";
 import { toHex } from "../../../src/platform/text/encoding.ts";
 import { Browser, type Visit } from "../../support/browser.ts";
-import { call, expectJson, ORIGIN } from "../../support/platform/call.ts";
-import { OPERATOR, put } from "../../support/platform/operator.ts";
+import { expectJson, ORIGIN } from "../../support/platform/call.ts";
+import { operate, put } from "../../support/platform/operator.ts";
 import { makeTenant } from "../../support/platform/tenants.ts";
-import { tokenFor } from "../../support/platform/tokens.ts";
 import { unique } from "../../support/platform/unique.ts";
 import { errorOf, makeApp, signInThrough, visit } from "../../support/sign-in.ts";
 import { join, makeUser, type TestUser } from "../../support/users.ts";
@@ -35,10 +34,8 @@ async function branded(brand: object): Promise<string> {
   await put(`tenants/${id}`, { organization: `${id}-org`, name: `Tenant ${id}`, brand });
   return id;
 }
-const send = async (path: string, json: object): Promise<Response> =>
-  call(`/admin/v1/${path}`, { method: "PUT", token: await tokenFor(OPERATOR), json });
-const shown = async (path: string): Promise<any> =>
-  expectJson(await call(`/admin/v1/${path}`, { token: await tokenFor(OPERATOR) }), 200);
+const send = (path: string, json: object): Promise<Response> => operate(path, "PUT", json);
+const shown = async (path: string): Promise<any> => expectJson(await operate(path), 200);
 
 /** Expects a page with the brand. */
 async function expectBrand(

@@ -16,7 +16,7 @@ import { heardLog } from "../../support/runtime/heard-log.ts";
 import { isolate } from "../../support/isolate.ts";
 import { call, expectJson, ORIGIN } from "../../support/platform/call.ts";
 import { makeClient, type TestClient } from "../../support/platform/clients.ts";
-import { OPERATOR, put, putService } from "../../support/platform/operator.ts";
+import { operate, OPERATOR, put, putService } from "../../support/platform/operator.ts";
 import { makeTenant } from "../../support/platform/tenants.ts";
 import { tokenFor } from "../../support/platform/tokens.ts";
 import { unique } from "../../support/platform/unique.ts";
@@ -33,8 +33,6 @@ const SCOPE = "plat.pubsub.topic=plat.authorization.*";
 
 type SubscriptionEvent = WireEvent & { readonly metadata: { readonly schema: string } };
 
-const admin = async (path: string, method: string, json?: unknown): Promise<Response> =>
-  call(`/admin/v1/${path}`, { method, token: await tokenFor(OPERATOR), ...(json === undefined ? {} : { json }) });
 const outboxRows = async (): Promise<number> =>
   Number(await env.DB.prepare("SELECT count(*) AS n FROM outbox").first("n"));
 
@@ -101,8 +99,8 @@ describe("The platform's own topics", () => {
     expect((await call(`${CREATED}/publish`, { token, json: { payload: "forged" } })).status).toBe(404);
     const owner = "plat.authorization";
     const settings = { tenant: other.tenant, confidential: true, grantTypes: ["client_credentials"], scopes: [] };
-    expect((await admin(`clients/${owner}`, "PUT", settings)).status).toBe(409);
-    expect((await admin(`clients/${unique("c")}`, "PUT", { ...settings, name: owner })).status).toBe(409);
+    expect((await operate(`clients/${owner}`, "PUT", settings)).status).toBe(409);
+    expect((await operate(`clients/${unique("c")}`, "PUT", { ...settings, name: owner })).status).toBe(409);
     expect((await call(CREATED, { token: await tokenFor(OPERATOR) })).status).toBe(404);
   });
 
@@ -181,7 +179,7 @@ describe("A subscription", () => {
 
     await news(CANCELLED);
     const before = Date.now();
-    expect((await admin(`tenants/${tenant}/subscriptions/${pack}`, "DELETE")).status).toBe(204);
+    expect((await operate(`tenants/${tenant}/subscriptions/${pack}`, "DELETE")).status).toBe(204);
     await settled();
     const [cancelled, ...others] = await news(CANCELLED);
     expect(others).toEqual([]);
@@ -226,13 +224,13 @@ describe("A subscription", () => {
   it("is not published if nothing changed: put again, cancelled where there is none, put many times at once", async () => {
     const tenant = await makeTenant({ subscribed: false });
     const path = `tenants/${tenant}/subscriptions/platform`;
-    expect((await admin(path, "DELETE")).status).toBe(404);
-    const puts = await Promise.all(Array.from({ length: 6 }, () => admin(path, "PUT", {})));
+    expect((await operate(path, "DELETE")).status).toBe(404);
+    const puts = await Promise.all(Array.from({ length: 6 }, () => operate(path, "PUT", {})));
     expect(puts.filter((response) => response.status === 201)).toHaveLength(1);
     expect(puts.filter((response) => response.status === 200)).toHaveLength(5);
     const ids = await Promise.all(puts.map(async (response) => (await response.json<{ id: string }>()).id));
     expect(new Set(ids).size).toBe(1);
-    const removals = await Promise.all(Array.from({ length: 4 }, () => admin(path, "DELETE")));
+    const removals = await Promise.all(Array.from({ length: 4 }, () => operate(path, "DELETE")));
     expect(removals.filter((response) => response.status === 204)).toHaveLength(1);
     expect(removals.filter((response) => response.status === 404)).toHaveLength(3);
     await settled();
@@ -268,16 +266,16 @@ describe("A subscription", () => {
     await put(`services/${service}`, listing(100));
     await put(`packages/${pack}`, { version: "1", organization: `${tenant}-org`, services });
     const path = `tenants/${tenant}/subscriptions/${pack}`;
-    expect(await expectJson(await admin(path, "PUT", {}), 400)).toMatchObject({
+    expect(await expectJson(await operate(path, "PUT", {}), 400)).toMatchObject({
       details: [{ type: "invalid_uri_parameter", field: "packageId" }],
     });
-    expect((await admin(path, "GET")).status).toBe(404);
+    expect((await operate(path)).status).toBe(404);
     await put(`services/${service}`, listing(1));
-    expect((await admin(path, "PUT", {})).status).toBe(201);
+    expect((await operate(path, "PUT", {})).status).toBe(201);
     // The service grows. The existing subscription can still be put again and cancelled.
     await put(`services/${service}`, listing(100));
-    expect((await admin(path, "PUT", {})).status).toBe(200);
-    expect((await admin(path, "DELETE")).status).toBe(204);
+    expect((await operate(path, "PUT", {})).status).toBe(200);
+    expect((await operate(path, "DELETE")).status).toBe(204);
     await settled();
     expect(schemas(await news(CREATED), tenant)).toHaveLength(3);
     expect(schemas(await news(CANCELLED), tenant)).toHaveLength(1);

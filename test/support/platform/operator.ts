@@ -22,6 +22,10 @@ export async function put(path: string, json: unknown): Promise<any> {
   return text === "" ? undefined : JSON.parse(text);
 }
 
+/** A request of the operator, with a token of its own. */
+export const operate = async (path: string, method = "GET", json?: unknown): Promise<Response> =>
+  call(`/admin/v1/${path}`, { method, token: await tokenFor(OPERATOR), ...(json === undefined ? {} : { json }) });
+
 /** Registers a service behind the gateway, at an address and a path with its name. */
 export const putService = (name: string, fields: { tenant: string; scopes?: readonly string[]; essential?: boolean }) =>
   put(`services/${name}`, {
