@@ -582,7 +582,7 @@ describe("audit export", () => {
 });
 
 describe("audit verify", () => {
-  const row = (seq: number, actor = "shop.app") => ({ seq, at: seq, requestId: "r", actor, action: "put" });
+  const row = (seq: number) => ({ seq, at: seq, requestId: "r", actor: "shop.app", action: "put" });
 
   /** Two copies of two rows each, as the platform lists and shows them. */
   async function copies() {

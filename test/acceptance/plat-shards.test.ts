@@ -53,9 +53,9 @@ describe("shard add", () => {
     const code = await main(["shard", "add", ...args], io, { name: "plinth", version: "1.0.0", root: undefined });
     return { code, ...said };
   }
-  const write = (name: string, text = NEW): void => {
+  const write = (name: string): void => {
     mkdirSync(join(folder, "deploy"), { recursive: true });
-    writeFileSync(join(folder, "deploy", `${name}.toml`), text);
+    writeFileSync(join(folder, "deploy", `${name}.toml`), NEW);
   };
   const read = (name: string): string => readFileSync(join(folder, "deploy", `${name}.toml`), "utf8");
 

@@ -41,9 +41,9 @@ beforeAll(async () => {
 const connect = (more: Partial<PlinthOptions> = {}): Plinth =>
   createPlinth({ url: world().base, credentials: { clientId: client.id, clientSecret: client.secret }, ...more });
 
-async function newTopic(events: number, shards = 1) {
+async function newTopic(events: number) {
   const topic = plinth.topic(client.id, fresh("numbers"));
-  await topic.create({ shards });
+  await topic.create({ shards: 1 });
   const ids = await topic.publish(Array.from({ length: events }, (_, number) => ({ payload: { number } })));
   return { topic, ids };
 }

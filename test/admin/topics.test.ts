@@ -1,7 +1,7 @@
 import { env } from "cloudflare:workers";
 import { afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import { describeConsumer } from "../../src/events/operated/consumer-name.ts";
-import { DAY_MS, stopTheClock } from "../events/support/push/push-clock.ts";
+import { stopTheClock } from "../events/support/push/push-clock.ts";
 import { makePush } from "../events/support/push/test-push.ts";
 import { makePerson, tokenOf, type Person } from "../support/parties/operators.ts";
 import { directoryWith } from "../support/directory.ts";
@@ -11,6 +11,7 @@ import { makeClient, type TestClient } from "../support/platform/clients.ts";
 import { operate, OPERATOR, put } from "../support/platform/operator.ts";
 import { tokenFor } from "../support/platform/tokens.ts";
 import { unique } from "../support/platform/unique.ts";
+import { DAY_MS } from "../../src/platform/runtime/clock.ts";
 
 const clientOf = async ({ clientId }: TestClient) => {
   const { createdAt: _, ...client } = await expectJson(await operate(`clients/${clientId}`), 200);

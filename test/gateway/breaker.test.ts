@@ -38,8 +38,8 @@ function play(state: BreakerState, outcome: Outcome, nowMs: number): BreakerStat
   return settle(admission.state, admission.ticket, outcome, nowMs);
 }
 
-const failing = (state: BreakerState, nowMs: number, times = 3): BreakerState =>
-  Array.from({ length: times }).reduce<BreakerState>((now) => play(now, "failed", nowMs), state);
+const failing = (state: BreakerState, nowMs: number): BreakerState =>
+  Array.from({ length: 3 }).reduce<BreakerState>((now) => play(now, "failed", nowMs), state);
 
 describe("the rules of a breaker", () => {
   it.each<[readonly Outcome[], BreakerState["kind"]]>([

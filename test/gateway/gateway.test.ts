@@ -48,8 +48,8 @@ async function headersAt(service: Made, headers: Record<string, string>): Promis
   return seen!.headers;
 }
 
-async function answered(service: Made, headers: Record<string, string>, body = "{}"): Promise<Headers> {
-  await answerAt(`${service.source}/answer`, { headers, body });
+async function answered(service: Made, headers: Record<string, string>): Promise<Headers> {
+  await answerAt(`${service.source}/answer`, { headers, body: "{}" });
   const response = await call(`${service.path}/answer`, { token: service.token });
   await response.text();
   return response.headers;

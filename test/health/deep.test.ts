@@ -7,14 +7,13 @@ import { LIMITS } from "../../src/health/limits.ts";
 import { NEWEST_MIGRATION } from "../../src/platform/storage/schema.ts";
 import { SWEEPS } from "../../src/health/sweeps.ts";
 import type { Env } from "../../src/env.ts";
-import { systemClock } from "../../src/platform/runtime/clock.ts";
+import { HOUR_MS, systemClock } from "../../src/platform/runtime/clock.ts";
 import { aroundMethods, aroundObjects, counting } from "../support/counting.ts";
 import { isolate } from "../support/isolate.ts";
 import { OPERATOR } from "../support/platform/operator.ts";
 import { tokenFor } from "../support/platform/tokens.ts";
 import { unique } from "../support/platform/unique.ts";
 
-const HOUR_MS = 3_600_000;
 const PARTS = [
   "database",
   "schema",

@@ -29,10 +29,8 @@ import { START_MS } from "./support/media-app.ts";
 import { CONTENTS, Driver, erasureText, type Shown } from "./support/model-driver.ts";
 import type { Target } from "../../src/shards/moves.ts";
 import { everywhere } from "../support/shards.ts";
+import { DAY_MS, HOUR_MS, MINUTE_MS } from "../../src/platform/runtime/clock.ts";
 
-const MINUTE_MS = 60_000;
-const HOUR_MS = 60 * MINUTE_MS;
-const DAY_MS = 24 * HOUR_MS;
 const VARIANTS = ["clip-4x4", "crop-2x2", "clip-3x5"];
 const QUERIES = ["color:red", "price:9", "a.b:true", "price:9 color:red", "a.b.c:red", "color:none"];
 

@@ -5,10 +5,10 @@ import { encodePng, gradient } from "../support/images.ts";
 import { mediaApp, START_MS } from "./support/media-app.ts";
 import { principal } from "./support/principal.ts";
 import { stored } from "./support/stored-file.ts";
+import { DAY_MS } from "../../src/platform/runtime/clock.ts";
 
 /** These tests count what D1 and R2 bill, including rows of indexes. */
 const PICTURE = await encodePng(gradient(8, 8));
-const DAY_MS = 86_400_000;
 const METADATA = { order: "o-4711", color: "red", price: 129.9 };
 
 it("a file is deleted with 12 rows, and proven gone with two rows and three calls of R2", async () => {

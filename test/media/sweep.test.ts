@@ -13,10 +13,10 @@ import { expectProblem } from "./support/problem.ts";
 import { stored, uploaded } from "./support/stored-file.ts";
 import { everywhere } from "../support/shards.ts";
 import { itAtNight } from "../support/model-runs.ts";
+import { DAY_MS } from "../../src/platform/runtime/clock.ts";
 
 const app = mediaApp();
 const PICTURE = await encodePng(gradient(64, 48));
-const DAY_MS = 86_400_000;
 
 describe("the sweep", () => {
   // shows: media/states-of-a-file/pending-one-day

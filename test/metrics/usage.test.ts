@@ -14,10 +14,10 @@ import { metricOf, readMetrics } from "./metrics-support.ts";
 const HOUR = 3_600_000;
 const thisMonth = (): string => new Date().toISOString().slice(0, 7);
 
-async function usageOf(tenant: string, month = thisMonth()): Promise<any> {
+async function usageOf(tenant: string): Promise<any> {
   await readMetrics();
   const headers = { authorization: `Bearer ${await tokenFor(OPERATOR)}` };
-  return expectJson(await isolate().fetch(`/admin/v1/tenants/${tenant}/usage?month=${month}`, { headers }), 200);
+  return expectJson(await isolate().fetch(`/admin/v1/tenants/${tenant}/usage?month=${thisMonth()}`, { headers }), 200);
 }
 
 describe("GET /admin/v1/tenants/{id}/usage?month=", () => {

@@ -532,8 +532,8 @@ describe("npm run example -- mcp", () => {
     const { code, err } = await plat(env, line.split(" "));
     expect(code, err).toBe(0);
   };
-  const untilReady = async (args: readonly string[] = []) => {
-    const run = npm("example", env, ["--", "mcp", ...args]);
+  const untilReady = async () => {
+    const run = npm("example", env, ["--", "mcp"]);
     await expect.poll(run.output, { timeout: PATIENCE_MS }).toMatch(/^ready /m);
     return run;
   };

@@ -1,7 +1,7 @@
 import { env } from "cloudflare:workers";
 import { beforeEach, describe, expect, it } from "vitest";
 import { createDeps } from "../../src/deps.ts";
-import { systemClock } from "../../src/platform/runtime/clock.ts";
+import { HOUR_MS, systemClock } from "../../src/platform/runtime/clock.ts";
 import { shardBinding, shardsOf } from "../../src/platform/storage/shards.ts";
 import { createShardSizes } from "../../src/shards/sizes.ts";
 import { createSizeStore } from "../../src/shards/size-store.ts";
@@ -17,7 +17,6 @@ import { tokenFor } from "../support/platform/tokens.ts";
 import { unique } from "../support/platform/unique.ts";
 import { addressIn, shardDb } from "../support/shards.ts";
 
-const HOUR_MS = 3_600_000;
 const GB = 1_000_000_000;
 const store = createSizeStore(env.DB);
 const shards = shardsOf(env);

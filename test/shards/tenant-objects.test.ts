@@ -11,7 +11,7 @@ import { createDeps } from "../../src/deps.ts";
 import { createLeavingStore } from "../../src/media/moves/leaving-store.ts";
 import { isFileId, newErasureId, newFileId, shardOfId } from "../../src/media/model/file.ts";
 import { createIsolate } from "../../src/platform/copies/isolate.ts";
-import { systemClock } from "../../src/platform/runtime/clock.ts";
+import { HOUR_MS, systemClock } from "../../src/platform/runtime/clock.ts";
 import { StoreUnavailable } from "../../src/platform/storage/database.ts";
 import { systemRandom } from "../../src/platform/runtime/random.ts";
 import { shardObjectName } from "../../src/platform/storage/shards.ts";
@@ -28,7 +28,6 @@ import { tokenFor } from "../support/platform/tokens.ts";
 import { unique } from "../support/platform/unique.ts";
 import { everywhere, shardDb, testObjects } from "../support/shards.ts";
 
-const HOUR_MS = 3_600_000;
 const operator = () => tokenFor(OPERATOR);
 const move = async (tenant: string, to: object) =>
   call(`/admin/v1/tenants/${tenant}/move`, { token: await operator(), json: to });

@@ -131,13 +131,8 @@ export const requestOf = (client: Client, changes: Record<string, string> = {}):
 });
 
 /** Signs in at the page that the request leads to; the answer to the form. */
-async function signIn(
-  { web }: Pick<Stage, "web">,
-  visitor: Visitor,
-  { email, password }: User,
-  request = requestOf(web),
-): Promise<Answer> {
-  const page = await visitor.authorize(request);
+async function signIn({ web }: Pick<Stage, "web">, visitor: Visitor, { email, password }: User): Promise<Answer> {
+  const page = await visitor.authorize(requestOf(web));
   return visitor.go("/sign-in", { form: { ...fieldsOf(page), email, password } });
 }
 

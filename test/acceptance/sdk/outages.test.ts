@@ -6,7 +6,6 @@ import {
   UnauthorizedError,
   UnavailableError,
   type Plinth,
-  type PlinthOptions,
 } from "../../../packages/sdk/src/index.ts";
 import { useSharedWorld } from "../support/use-world.ts";
 import { makeClient, type Client } from "../support/world.ts";
@@ -123,7 +122,7 @@ describe("a service that checks tokens", () => {
 
 describe("a loop over events", () => {
   /** A topic with an event, and a client whose connection can be cut for requests to a path. */
-  async function cutting(more: Partial<PlinthOptions> = {}) {
+  async function cutting() {
     const credentials = { clientId: client.id, clientSecret: client.secret };
     const topic = plinth.topic(client.id, `loop${(count += 1)}`);
     await topic.create();
@@ -134,7 +133,7 @@ describe("a loop over events", () => {
       network.requests += 1;
       throw new TypeError("fetch failed");
     };
-    const own = createPlinth({ url: world().base, credentials, fetch: overNetwork, attempts: 1, ...more });
+    const own = createPlinth({ url: world().base, credentials, fetch: overNetwork, attempts: 1 });
     return { topic, network, own: own.topic(client.id, topic.eventType) };
   }
   let count = 0;

@@ -6,9 +6,9 @@ import { eventsApp, KEPT } from "../support/events-app.ts";
 import { makeTopic, payloads, type TestTopic } from "../support/test-topic.ts";
 import { objectsOf } from "../support/topic-objects.ts";
 import { itAtNight } from "../../support/model-runs.ts";
+import { DAY_MS } from "../../../src/platform/runtime/clock.ts";
 
 const app = eventsApp();
-const DAY_MS = 86_400_000;
 afterEach(() => {
   vi.useRealTimers();
   vi.restoreAllMocks();

@@ -2,12 +2,13 @@ import { runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { describe, expect, it, vi } from "vitest";
 import { DELIVERY_SQL } from "../../../src/events/push/delivery-table.ts";
 import type { PushSubscriptionObject } from "../../../src/events/push/push-subscription.do.ts";
-import { DAY_MS, pass, stopTheClockBeforeEach } from "../support/push/push-clock.ts";
+import { pass, stopTheClockBeforeEach } from "../support/push/push-clock.ts";
 import { limits } from "../support/push/push-limits.ts";
 import { idsOf, verified } from "../support/push/push-requests.ts";
 import { makePush, type TestPush } from "../support/push/test-push.ts";
 import { until } from "../support/until.ts";
 import { pushStore } from "../support/push/push-store.ts";
+import { DAY_MS } from "../../../src/platform/runtime/clock.ts";
 
 stopTheClockBeforeEach();
 

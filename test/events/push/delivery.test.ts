@@ -2,11 +2,12 @@ import { describe, expect, it, vi } from "vitest";
 import { DELIVERY } from "../../../src/events/model/limits.ts";
 import type { OutsideAnswer } from "../../support/runtime/outside-world.ts";
 import { requestsTo } from "../../support/outside.ts";
-import { DAY_MS, pass, stopTheClockBeforeEach } from "../support/push/push-clock.ts";
+import { pass, stopTheClockBeforeEach } from "../support/push/push-clock.ts";
 import { limits } from "../support/push/push-limits.ts";
 import { idsOf, verified } from "../support/push/push-requests.ts";
 import { makePush, type TestPush } from "../support/push/test-push.ts";
 import { until } from "../support/until.ts";
+import { DAY_MS } from "../../../src/platform/runtime/clock.ts";
 
 stopTheClockBeforeEach();
 

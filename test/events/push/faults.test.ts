@@ -13,13 +13,13 @@ import { idsOf, verified } from "../support/push/push-requests.ts";
 import { makePush, pushApp } from "../support/push/test-push.ts";
 import { pushStore } from "../support/push/push-store.ts";
 import { strideOf } from "../../support/model-runs.ts";
+import { MINUTE_MS } from "../../../src/platform/runtime/clock.ts";
 
 /**
  * Aborts the object of a push subscription before each call of its storage: in a run of its alarm, in `open` and in
  * `destroy`. Afterwards every published event is delivered, and a destroyed object leaves nothing.
  */
 type Push = DurableObjectStub<PushSubscriptionObject>;
-const MINUTE_MS = 60_000;
 
 beforeEach(() => {
   stopTheClock();

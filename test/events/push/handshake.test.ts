@@ -7,11 +7,12 @@ import { call, expectJson } from "../../support/platform/call.ts";
 import { makeClient } from "../../support/platform/clients.ts";
 import { tokenFor } from "../../support/platform/tokens.ts";
 import { unique } from "../../support/platform/unique.ts";
-import { DAY_MS, pass, stopTheClock } from "../support/push/push-clock.ts";
+import { pass, stopTheClock } from "../support/push/push-clock.ts";
 import { idsOf, verified } from "../support/push/push-requests.ts";
 import { makePush, type TestPush } from "../support/push/test-push.ts";
 import { pushStore } from "../support/push/push-store.ts";
 import { bodyWith } from "../support/push/subscription-body.ts";
+import { DAY_MS } from "../../../src/platform/runtime/clock.ts";
 
 /** Endpoints that are asked whether they want the events, before they get one (push/handshake.ts). */
 const statusOf = async (push: TestPush) => (await push.status()).handshake;

@@ -5,11 +5,12 @@ import { positionOf } from "../../../src/events/log/event-id.ts";
 import { DELIVERY } from "../../../src/events/model/limits.ts";
 import type { PushSubscriptionObject } from "../../../src/events/push/push-subscription.do.ts";
 import { modelRuns } from "../../support/model-runs.ts";
-import { DAY_MS, stopTheClock } from "../support/push/push-clock.ts";
+import { stopTheClock } from "../support/push/push-clock.ts";
 import { limits } from "../support/push/push-limits.ts";
 import { makePush, type TestPush } from "../support/push/test-push.ts";
 import { until } from "../support/until.ts";
 import { pushStore } from "../support/push/push-store.ts";
+import { DAY_MS } from "../../../src/platform/runtime/clock.ts";
 
 /**
  * Random schedules of publishing, waking, answers, time, crashes, redeliveries, changes and deletion, against a model

@@ -4,13 +4,14 @@ import { TopicLog } from "../../../src/events/log/topic-log.do.ts";
 import { DeliveredPacks } from "../../../src/events/push/delivered-packs.ts";
 import { DeliveryTable } from "../../../src/events/push/delivery-table.ts";
 import type { PushSubscriptionObject } from "../../../src/events/push/push-subscription.do.ts";
-import { DAY_MS, pass, stopTheClockBeforeEach } from "../support/push/push-clock.ts";
+import { pass, stopTheClockBeforeEach } from "../support/push/push-clock.ts";
 import { limits } from "../support/push/push-limits.ts";
 import { idsOf } from "../support/push/push-requests.ts";
 import { makePush, type TestPush } from "../support/push/test-push.ts";
 import { until } from "../support/until.ts";
 import { heldRun } from "../support/push/held-run.ts";
 import { itAtNight } from "../../support/model-runs.ts";
+import { DAY_MS } from "../../../src/platform/runtime/clock.ts";
 
 /** Calls to a push subscription's object while other work is in progress. */
 stopTheClockBeforeEach();

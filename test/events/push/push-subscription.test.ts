@@ -9,7 +9,7 @@ import type { PushPorts } from "../../../src/events/push/types.ts";
 import { makeClient } from "../../support/platform/clients.ts";
 import { put } from "../../support/platform/operator.ts";
 import { unique } from "../../support/platform/unique.ts";
-import { DAY_MS, pass, stopTheClockBeforeEach } from "../support/push/push-clock.ts";
+import { pass, stopTheClockBeforeEach } from "../support/push/push-clock.ts";
 import { limits } from "../support/push/push-limits.ts";
 import { idsOf } from "../support/push/push-requests.ts";
 import { makePush, pushApp, type TestPush } from "../support/push/test-push.ts";
@@ -18,6 +18,7 @@ import { until } from "../support/until.ts";
 import { pushStore } from "../support/push/push-store.ts";
 import { heldRun } from "../support/push/held-run.ts";
 import { itAtNight } from "../../support/model-runs.ts";
+import { DAY_MS } from "../../../src/platform/runtime/clock.ts";
 
 stopTheClockBeforeEach();
 

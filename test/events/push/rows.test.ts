@@ -2,11 +2,12 @@ import { runInDurableObject } from "cloudflare:test";
 import { describe, expect, it } from "vitest";
 import { DELIVERY } from "../../../src/events/model/limits.ts";
 import type { PushSubscriptionObject } from "../../../src/events/push/push-subscription.do.ts";
-import { DAY_MS, pass, stopTheClockBeforeEach } from "../support/push/push-clock.ts";
+import { pass, stopTheClockBeforeEach } from "../support/push/push-clock.ts";
 import { limits } from "../support/push/push-limits.ts";
 import { idsOf } from "../support/push/push-requests.ts";
 import { makePush, type TestPush } from "../support/push/test-push.ts";
 import { until } from "../support/until.ts";
+import { DAY_MS } from "../../../src/platform/runtime/clock.ts";
 
 /** The writes of a push subscription's object, and the cost of a crash between two of them. */
 stopTheClockBeforeEach();

@@ -26,9 +26,9 @@ import { afterAttempt, type AfterAttempt } from "../../../src/platform/delivery/
 import { toBase64, utf8 } from "../../../src/platform/text/encoding.ts";
 import { runs } from "../../support/model-runs.ts";
 import { anyText } from "../../support/any-text.ts";
+import { HOUR_MS } from "../../../src/platform/runtime/clock.ts";
 
 const NOW = Date.UTC(2026, 10, 20, 12);
-const HOUR_MS = 3_600_000;
 const answer = (status: number, retryAfter: string | null = null): EndpointResponse => ({
   kind: "answered",
   status,

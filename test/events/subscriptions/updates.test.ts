@@ -14,6 +14,7 @@ import { body, bodyWith, PASSWORD } from "../support/push/subscription-body.ts";
 import { subscriptionsOf, topicWithSubscriptions } from "../support/push/subscriptions-of.ts";
 import { CONSUMES, registeredClient } from "../support/registered-client.ts";
 import { sealer } from "../../support/sealer.ts";
+import { DAY_MS } from "../../../src/platform/runtime/clock.ts";
 
 const objects = playedObjects();
 const app = playedApp(objects);
@@ -287,8 +288,6 @@ describe("PUT …/subscriptions/{name}", () => {
 });
 
 describe("POST …/subscriptions/{name}/signing-secret", () => {
-  const DAY_MS = 86_400_000;
-
   // shows: events/push-subscriptions/post-signing-secret
   it("shows another secret once, and keeps the last one for a day; password, endpoint and state stay", async () => {
     const { rotate, get, stored, opened, made } = await setUp();

@@ -16,7 +16,7 @@ function ownTopic() {
   return { topic, consumer, path };
 }
 
-const event = (payload: string, tenant = "tenant1") => ({ tenant, payload, metadata: { schema: "booked_v1" } });
+const event = (payload: string) => ({ tenant: "tenant1", payload, metadata: { schema: "booked_v1" } });
 
 describe("a platform topic", () => {
   it("is created at the first lookup, once, also by many in parallel in several isolates", async () => {

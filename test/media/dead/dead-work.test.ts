@@ -6,8 +6,7 @@ import { principal } from "../support/principal.ts";
 import { stored } from "../support/stored-file.ts";
 import { everywhere } from "../../support/shards.ts";
 import { shardOfId } from "../../../src/media/model/file.ts";
-
-const HOUR_MS = 3_600_000;
+import { HOUR_MS } from "../../../src/platform/runtime/clock.ts";
 
 it("Long work that fails in every attempt is logged with a count, and sent again later each time", async () => {
   const errors: object[] = [];

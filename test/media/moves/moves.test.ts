@@ -22,9 +22,9 @@ import { expectProblem } from "../support/problem.ts";
 import { collection, stored, uploaded } from "../support/stored-file.ts";
 import { expectJson } from "../../support/platform/call.ts";
 import { keptPlacement, MovingTenants, placeTenants } from "../support/moving-tenants.ts";
+import { DAY_MS } from "../../../src/platform/runtime/clock.ts";
 
 const PICTURE = await encodePng(gradient(8, 8));
-const DAY_MS = 86_400_000;
 const [FROM, TO] = [1, 2];
 const FILES = collection("private");
 /** The shards with the same guards as in the Worker. */

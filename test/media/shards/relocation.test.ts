@@ -17,9 +17,9 @@ import { principal } from "../support/principal.ts";
 import { expectProblem } from "../support/problem.ts";
 import { collection, stored, uploaded } from "../support/stored-file.ts";
 import { expectJson } from "../../support/platform/call.ts";
+import { DAY_MS } from "../../../src/platform/runtime/clock.ts";
 
 const PICTURE = await encodePng(gradient(8, 8));
-const DAY_MS = 86_400_000;
 /** The files of these tenants lie in different shards. */
 const [HERE, THERE] = ["acme", "globex"];
 

@@ -477,8 +477,8 @@ const matches = (file: ModelFile, terms: readonly (readonly string[])[]): boolea
 };
 
 /** All indexed pairs of metadata, each once; keys are paths with a dot before each part. */
-export function pairsOf(value: unknown, path = ""): readonly (readonly [string, string | number])[] {
-  const pairs = allPairs(value, path);
+export function pairsOf(value: unknown): readonly (readonly [string, string | number])[] {
+  const pairs = allPairs(value, "");
   return [...new Map(pairs.map((pair) => [JSON.stringify(pair), pair])).values()];
 }
 

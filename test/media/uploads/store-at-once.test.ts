@@ -21,7 +21,7 @@ const formOf = (parts: Record<string, Blob | string>): FormData => {
   for (const [name, part] of Object.entries(parts)) form.append(name, part);
   return form;
 };
-const textFile = (text = "hello", name = "naïve plan.txt"): File => new File([text], name, { type: "text/plain" });
+const textFile = (text = "hello"): File => new File([text], "naïve plan.txt", { type: "text/plain" });
 const rowsOf = async (client: string): Promise<readonly { readonly id: string; readonly state: string }[]> =>
   (
     await env.DB.prepare("SELECT id, state FROM file WHERE owner_id IN (SELECT id FROM owner WHERE client = ?)")

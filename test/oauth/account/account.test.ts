@@ -114,17 +114,17 @@ function expectAgain(answer: Visit, words: RegExp): void {
   expect(answer.html).not.toContain(NEW);
 }
 const isSignedIn = async (browser: Browser): Promise<boolean> => !isSignInForm(await browser.get(ACCOUNT));
-const signsIn = async (password: string, email = user.email): Promise<boolean> => {
+const signsIn = async (password: string): Promise<boolean> => {
   const browser = new Browser();
-  return (await browser.submit(await browser.get(ACCOUNT), { email, password })).status === 303;
+  return (await browser.submit(await browser.get(ACCOUNT), { email: user.email, password })).status === 303;
 };
 const works = async (tokens: Tokens, by = client): Promise<boolean> =>
   (await refresh(by, tokens.refresh_token)).status === 200;
 /** Tests whether a resource accepts the token. The isolate asks again after 5 s at the latest. */
 const isTaken = async ({ access_token: token }: Tokens): Promise<boolean> =>
   (await call("/oauth2/v1/refreshtokens", { token })).status === 200;
-const hashOf = (email = user.email): Promise<string | null> =>
-  env.DB.prepare("SELECT password_hash FROM user WHERE email = ?").bind(email).first<string>("password_hash");
+const hashOf = (): Promise<string | null> =>
+  env.DB.prepare("SELECT password_hash FROM user WHERE email = ?").bind(user.email).first<string>("password_hash");
 const revoke = async (): Promise<Response> =>
   call(`/admin/v1/users/${user.email}/revoke`, { method: "POST", token: await tokenFor(OPERATOR) });
 

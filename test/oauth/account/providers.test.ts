@@ -14,10 +14,10 @@ import { bindProvider, makeProvider, type Provider } from "../../support/parties
 import { everywhere } from "../../support/shards.ts";
 import { makeUser, type TestUser } from "../../support/users.ts";
 import { mailPlatform } from "../recovery/mail-platform.ts";
+import { MINUTE_MS } from "../../../src/platform/runtime/clock.ts";
 
 /** Accounts at identity providers that a person links and unlinks at `/account`. */
 const ACCOUNT = `${ORIGIN}/account`;
-const MINUTE_MS = 60_000;
 const FIREFOX = "Mozilla/5.0 (X11; Linux x86_64; rv:145.0) Gecko/20100101 Firefox/145.0";
 let ada: TestUser;
 let browser: Browser;

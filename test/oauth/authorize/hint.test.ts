@@ -62,8 +62,8 @@ async function signed(app: TestApp, user: TestUser, scope = "openid plat.media_v
 const silently = (app: TestApp, hint: string, more: Record<string, string> = {}): Promise<Visit> =>
   visit(new Browser(), app, { prompt: "none", id_token_hint: hint, ...PKCE, ...more });
 
-const implicitly = async (from: Browser, app: TestApp, more: Record<string, string> = {}): Promise<URLSearchParams> =>
-  landed(await visit(from, app, { response_type: "id_token token", nonce: "n", scope: "openid", ...more })).fragment;
+const implicitly = async (from: Browser, app: TestApp): Promise<URLSearchParams> =>
+  landed(await visit(from, app, { response_type: "id_token token", nonce: "n", scope: "openid" })).fragment;
 
 const operator = async (path: string, method = "POST"): Promise<number> => (await operate(path, method)).status;
 const sidOf = (token: string): string => decodeJwt<{ sid: string }>(token).sid;

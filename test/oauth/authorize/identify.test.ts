@@ -21,10 +21,10 @@ import {
 import { join, makeUser, type TestUser } from "../../support/users.ts";
 import { makeUserAndApp } from "../../support/user-and-app.ts";
 import { quickPauses } from "../../support/quick-pauses.ts";
+import { HOUR_MS } from "../../../src/platform/runtime/clock.ts";
 
 /** Identifying the user, asking for a sign-in, and choosing the tenant of the tokens. */
 const ISSUER = `${ORIGIN}/oauth2/v1`;
-const HOUR_MS = 3_600_000;
 
 let user: TestUser;
 let app: TestApp;

@@ -48,8 +48,8 @@ const redeem = async (app: TestApp, answer: Visit): Promise<{ access_token: stri
   const form = { grant_type: "authorization_code", code: codeOf(answer) ?? "", redirect_uri: app.redirectUri };
   return expectJson(await ask(app, form), 200);
 };
-const refresh = (app: TestApp, token: string, more: Record<string, string> = {}): Promise<Response> =>
-  ask(app, { grant_type: "refresh_token", refresh_token: token, ...more });
+const refresh = (app: TestApp, token: string): Promise<Response> =>
+  ask(app, { grant_type: "refresh_token", refresh_token: token });
 const failureOf = async (response: Response): Promise<string> =>
   `${response.status} ${(await response.json<{ error: string }>()).error}`;
 

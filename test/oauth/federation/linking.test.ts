@@ -97,8 +97,8 @@ const refresh = (token: string, status?: number): Promise<any> =>
   tokenOf({ grant_type: "refresh_token", refresh_token: token }, status);
 const introspected = async (token: string): Promise<any> =>
   expectJson(await call("/oauth2/v1/introspect", { form: { token }, headers: { authorization: basic(app) } }), 200);
-const identityClaims = async ({ id }: Provider, user = ada): Promise<any> => {
-  const answer = await operate(`users/${user.email}/identities/${id}`);
+const identityClaims = async ({ id }: Provider): Promise<any> => {
+  const answer = await operate(`users/${ada.email}/identities/${id}`);
   return answer.status === 404 ? undefined : expectJson(answer, 200);
 };
 

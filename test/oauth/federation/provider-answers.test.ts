@@ -194,8 +194,8 @@ describe("The provider's keys", () => {
 
   it("can change without names too; several without names match no token", async () => {
     const own = await makeProvider();
-    const nameless = async (alg = "ES256"): Promise<Signer> => {
-      const signer = await makeSigner(alg);
+    const nameless = async (): Promise<Signer> => {
+      const signer = await makeSigner("ES256");
       return { ...signer, publicJwk: { ...signer.publicJwk, kid: undefined } };
     };
     const platform = isolate();

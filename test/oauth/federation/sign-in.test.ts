@@ -22,8 +22,8 @@ import {
 } from "../../support/parties/idp/scripted-provider.ts";
 import { comeBack } from "../../support/parties/idp/come-back.ts";
 import { authorizeAddress, sendOff, sendOffUnlinked, type SentOff } from "../../support/parties/idp/sent-off.ts";
+import { MINUTE_MS } from "../../../src/platform/runtime/clock.ts";
 
-const MINUTE_MS = 60_000;
 let app: Application;
 let provider: Provider;
 

@@ -69,10 +69,10 @@ const sessionOf = (email: string) =>
     .first<{ hash: string; sid: string }>();
 const operated = async (path: string, method: string, json?: object): Promise<number> =>
   (await operate(path, method, json)).status;
-const press = async (browser: Browser, name: string, more: Record<string, string> = {}) => {
+const press = async (browser: Browser, name: string) => {
   const { forms } = await browser.get(ACCOUNT);
   const form = forms.find(({ action }) => action.endsWith(`/account/${name}`))!;
-  return browser.post(form.action, { ...form.fields, ...more });
+  return browser.post(form.action, form.fields);
 };
 const isSignedIn = async (browser: Browser, app: TestApp): Promise<boolean> =>
   codeOf(await visit(browser, app, { prompt: "none" })) !== "";

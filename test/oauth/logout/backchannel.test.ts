@@ -56,7 +56,7 @@ const register = (app: TestApp, backchannelLogoutUri: string) =>
     backchannelLogoutSessionRequired: true,
   });
 
-const signIn = (browser: Browser, { app }: Told, who = user) => signInThrough(browser, app, who, { scope: "openid" });
+const signIn = (browser: Browser, { app }: Told) => signInThrough(browser, app, user, { scope: "openid" });
 
 async function idTokenOf({ app }: Told, location: string | undefined): Promise<JWTPayload> {
   const code = new URL(location!).searchParams.get("code")!;

@@ -47,10 +47,10 @@ async function atAccount(browser = new Browser(), who = user): Promise<Browser> 
 }
 
 /** Presses a button of the account page. */
-async function press(browser: Browser, action: string, fields: Record<string, string> = {}, at = 0): Promise<Visit> {
+async function press(browser: Browser, action: string, fields: Record<string, string> = {}): Promise<Visit> {
   const page = await browser.get(ACCOUNT);
   const forms = page.forms.filter((one) => one.action.endsWith(action));
-  const form = forms[at] ?? page.forms.find(({ fields: { csrf } }) => csrf !== undefined);
+  const form = forms[0] ?? page.forms.find(({ fields: { csrf } }) => csrf !== undefined);
   if (form === undefined) throw new Error(`expected an account page, got ${page.status} ${page.html}`);
   return browser.post(`${ACCOUNT}${action}`, { ...form.fields, ...fields });
 }
@@ -78,9 +78,9 @@ async function signInBy(passkey: Passkey, deviation: Deviation = {}, browser = n
 
 const token = (form: Record<string, string>): Promise<Response> => tokenAt(client, form);
 const signsIn = (answer: Visit): boolean => answer.status === 303 && landed(answer).query.get("code") !== null;
-const stored = (email = user.email) =>
+const stored = () =>
   env.DB.prepare("SELECT * FROM passkey WHERE email = ? ORDER BY created_at, id")
-    .bind(email)
+    .bind(user.email)
     .all<Record<string, any>>()
     .then(({ results }) => results);
 const auditOf = async (action: string) => {

@@ -5,9 +5,8 @@ import { afterEach, describe, expect, it, vi } from "vitest";
 import { afterFailure, isBlocked, type Attempts } from "../../../src/oauth/sign-in/account-block.ts";
 import { cheapHash } from "../../support/users.ts";
 import { runs } from "../../support/model-runs.ts";
+import { DAY_MS, MINUTE_MS } from "../../../src/platform/runtime/clock.ts";
 
-const MINUTE_MS = 60_000;
-const DAY_MS = 24 * 60 * MINUTE_MS;
 const START_MS = Date.UTC(2027, 0, 1);
 
 const HASH = cheapHash("right");

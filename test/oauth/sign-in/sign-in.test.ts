@@ -310,11 +310,11 @@ describe("The token of the form", () => {
 });
 
 describe("The request in the form", () => {
-  async function send(request: string | undefined, more: Record<string, string> = {}): Promise<[Browser, Visit]> {
+  async function send(request: string | undefined): Promise<[Browser, Visit]> {
     const browser = new Browser();
     const page = await visit(browser, app);
     const { request: _request, ...fields } = page.forms[0]?.fields ?? {};
-    const form = { ...fields, ...password(), ...more, ...(request === undefined ? {} : { request }) };
+    const form = { ...fields, ...password(), ...(request === undefined ? {} : { request }) };
     return [browser, await browser.post(SIGN_IN, form)];
   }
 

@@ -380,14 +380,17 @@ async function tenantRow(): Promise<string> {
 const INSERT = `INSERT INTO subscription (tenant, package, id, created_at) VALUES (?1, ?2, ?3, 5)`;
 const DELETE = `DELETE FROM subscription WHERE tenant = ?1 AND package = ?2`;
 /** Subscribes as the operator service does, without the drain after the transaction. */
-async function subscribe(tenant: string, pack = "platform"): Promise<string> {
+async function subscribe(tenant: string): Promise<string> {
   const id = unique("sub");
   const outbox = outboxAt({ ms: 5 });
-  await env.DB.batch([env.DB.prepare(INSERT).bind(tenant, pack, id), outbox.created(id, 5)]);
+  await env.DB.batch([env.DB.prepare(INSERT).bind(tenant, "platform", id), outbox.created(id, 5)]);
   return id;
 }
-async function cancel(tenant: string, pack = "platform"): Promise<void> {
-  await env.DB.batch([outboxAt({ ms: 6 }).cancelled(tenant, pack, 6), env.DB.prepare(DELETE).bind(tenant, pack)]);
+async function cancel(tenant: string): Promise<void> {
+  await env.DB.batch([
+    outboxAt({ ms: 6 }).cancelled(tenant, "platform", 6),
+    env.DB.prepare(DELETE).bind(tenant, "platform"),
+  ]);
 }
 
 /**

@@ -82,8 +82,8 @@ const trustOf = (revocations = store, onOverfull?: () => Promise<void>) =>
     onOverfull,
   });
 /** Whether a new isolate finds the token revoked. */
-async function isRevoked(token: Partial<Revocable>, revocations = store): Promise<boolean> {
-  const trust = trustOf(revocations);
+async function isRevoked(token: Partial<Revocable>): Promise<boolean> {
+  const trust = trustOf(store);
   expect(await trust.ensure(Date.now(), "now")).toBe(true);
   return trust.isRevoked(tokenOf(token));
 }

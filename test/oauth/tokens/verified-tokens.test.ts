@@ -13,13 +13,13 @@ import { createTrust } from "../../../src/oauth/tokens/trust.ts";
 import { MAX_VERIFIED_TOKENS } from "../../../src/oauth/tokens/verified-tokens.ts";
 import { ownIsolate } from "../../support/runtime/own-isolate.ts";
 import { OF_ACME } from "./of-acme.ts";
+import { HOUR_MS } from "../../../src/platform/runtime/clock.ts";
 
 const sealer = createSealer([{ id: "t", bytes: new Uint8Array(32) }], systemRandom);
 const noAudit = { statement: () => env.DB.prepare("SELECT 1"), note: async () => {} };
 const rotation = createKeyRotation(createKeyStore(env.DB), (alg) => makeKey(alg, sealer), noAudit);
 const ISSUER = { issuer: "https://plinth.test/oauth2/v1", audience: "https://plinth.test" };
 const NOW_MS = Date.now();
-const HOUR_MS = 3_600_000;
 
 /** A separate isolate that issues and verifies. */
 function isolate() {

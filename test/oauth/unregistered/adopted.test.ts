@@ -20,9 +20,9 @@ import {
   type Agent,
   type AgentService,
 } from "./agent.ts";
+import { DAY_MS } from "../../../src/platform/runtime/clock.ts";
 
 /** The rows of clients that nobody registered: who causes them, how many, and when they go. */
-const DAY_MS = 86_400_000;
 const store = createUnregisteredStore(env.DB);
 
 let tenant: string;

@@ -21,11 +21,11 @@ export interface AgentService {
 }
 
 /** Registers a service of the tenant. */
-export async function makeService(tenant: string, more: object = {}): Promise<AgentService> {
+export async function makeService(tenant: string): Promise<AgentService> {
   const name = unique("svc-");
   const scopes = [`${name}.read`, `${name}.write`];
   const own = { sourceUrl: `https://${name}.example.com`, proxyPath: `/${name}/v1`, scopes, tenant, access: "token" };
-  await put(`services/${name}`, { ...own, ...more });
+  await put(`services/${name}`, own);
   await answerJson(`https://${name}.example.com/`, {});
   return { name, path: `/${name}/v1`, uri: `${ORIGIN}/${name}/v1`, scopes };
 }
@@ -95,9 +95,9 @@ export const redeem = (agent: Agent, code: string, more: Record<string, string> 
     },
   });
 
-export const refresh = (agent: Agent, token: string, more: Record<string, string> = {}): Promise<Response> =>
+export const refresh = (agent: Agent, token: string): Promise<Response> =>
   call("/oauth2/v1/token", {
-    form: { grant_type: "refresh_token", client_id: agent.id, refresh_token: token, ...more },
+    form: { grant_type: "refresh_token", client_id: agent.id, refresh_token: token },
   });
 
 export interface Tokens {

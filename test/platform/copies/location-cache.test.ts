@@ -49,7 +49,7 @@ function make(changes: Partial<TextCache> = {}) {
   return { location, written, warnings, isolate, settled: () => Promise.all(work) };
 }
 
-const within = (nowMs = NOW_MS, sinceMs = Number.NEGATIVE_INFINITY) => ({ nowMs, maxAgeMs: 10_000, sinceMs });
+const within = (nowMs = NOW_MS) => ({ nowMs, maxAgeMs: 10_000, sinceMs: Number.NEGATIVE_INFINITY });
 /** Reads through the cache, and counts the reads of the source behind it. */
 function reader(location: LocationCache, name: string) {
   let reads = 0;

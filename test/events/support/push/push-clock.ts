@@ -1,6 +1,5 @@
 import { afterEach, beforeEach, vi } from "vitest";
-
-export const DAY_MS = 86_400_000;
+import { DAY_MS } from "../../../../src/platform/runtime/clock.ts";
 
 /** The clock stands still, a day ahead, so that no alarm rings by itself. */
 export function stopTheClock(): void {

@@ -1,6 +1,5 @@
 import { SignJWT, type JWTHeaderParameters, type JWTPayload } from "jose";
 import { answerJson } from "../../outside.ts";
-import type { OutsideAnswer } from "../../runtime/outside-world.ts";
 import { at, CLIENT_ID, type Provider, type Signer } from "./scripted-provider.ts";
 import type { Application } from "./application.ts";
 import type { SentOff } from "./sent-off.ts";
@@ -27,9 +26,9 @@ export async function sign(
 }
 
 /** Sets the answer of the provider's token endpoint. */
-export const answerToken = (provider: Provider, idToken: unknown, more: OutsideAnswer = {}): Promise<void> =>
-  answerJson(
-    at(provider, "token"),
-    { access_token: "access-token-of-the-provider", token_type: "Bearer", id_token: idToken },
-    more,
-  );
+export const answerToken = (provider: Provider, idToken: unknown): Promise<void> =>
+  answerJson(at(provider, "token"), {
+    access_token: "access-token-of-the-provider",
+    token_type: "Bearer",
+    id_token: idToken,
+  });
