@@ -10,7 +10,7 @@ const upward = {
   regex: String.raw`^(\.\./)+(app|deps|wiring|config|worker|env|schedule|ui)\b`,
   message: "Nothing points upward: take it as a parameter or a port.",
 };
-const hono = { group: ["hono", "hono/*"], message: "Only http/mount.ts, app.ts and ui/ see Hono." };
+const hono = { group: ["hono", "hono/*"], message: "Only http/mount.ts and ui/ see Hono." };
 const runtime = {
   group: ["cloudflare:*"],
   message: "Only *.do.ts and worker.ts import cloudflare:workers.",

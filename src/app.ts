@@ -1,5 +1,3 @@
-import { HonoBase } from "hono/hono-base";
-import { RegExpRouter } from "hono/router/reg-exp-router";
 import type { Deps } from "./deps.ts";
 import { decorateDeprecated } from "./events/deprecation.ts";
 import { mountServices, type App } from "./http/mount.ts";
@@ -10,12 +8,7 @@ import { createMailboxRoutes } from "./ui/pages/mailbox-page.ts";
 import { createDocumentRoutes, createLandingRoutes, createPlatformRoutes, createRootRoutes } from "./ui/routes.ts";
 import { createSiteRoutes } from "./ui/site.ts";
 
-/** Uses one router: Hono's default bundles two more to choose from. */
-export function createApp(deps: Deps): App {
-  const app: App = new HonoBase({ router: new RegExpRouter() });
-  mountServices(app, servicesOf(deps), deps.http, deps.gateway.answer);
-  return app;
-}
+export const createApp = (deps: Deps): App => mountServices(servicesOf(deps), deps.http, deps.gateway.answer);
 
 /** Every table of routes and its base. The interface document is made from the same list. */
 export function servicesOf(deps: Deps): readonly Service[] {

@@ -1,5 +1,4 @@
 import { env } from "cloudflare:workers";
-import { Hono } from "hono";
 import { decorateDeprecated } from "../../../src/events/deprecation.ts";
 import type { Retention } from "../../../src/events/log/types.ts";
 import { createPushStore } from "../../../src/events/push/record/push-store.ts";
@@ -92,9 +91,7 @@ export function eventsApp(
     retention,
     platformTopics,
   });
-  const app = new Hono();
-  mountServices(
-    app,
+  const app = mountServices(
     [
       { name: "events", base: "/pubsub/v1", routes, crossOrigin: true },
       { name: "events", base: "/events/v1", routes, crossOrigin: true, decorate: decorateDeprecated("") },

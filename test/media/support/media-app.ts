@@ -1,6 +1,5 @@
 import { createExecutionContext, createMessageBatch, getQueueResult } from "cloudflare:test";
 import { env } from "cloudflare:workers";
-import { Hono } from "hono";
 import { createAuditLog } from "../../../src/admin/audit/audit-log.ts";
 import type { Principal, TokenVerifier } from "../../../src/http/callers/auth.ts";
 import { mountServices } from "../../../src/http/mount.ts";
@@ -145,12 +144,11 @@ export function mediaApp(
       clock.nowMs = before;
     },
   };
-  const app = new Hono();
   const services: readonly Service[] = [
     { name: "media", base: "/media/v2", routes: media.routes, crossOrigin: true },
     { name: "media", base: "/media/v2", routes: media.contentRoutes, crossOrigin: true, host: "content" },
   ];
-  mountServices(app, services, {
+  const app = mountServices(services, {
     names,
     pathPrefix: overrides.pathPrefix ?? "",
     publicUrl: "",
