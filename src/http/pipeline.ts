@@ -209,7 +209,7 @@ async function dispatch(
     const caller = await admit(route, request, service, deps, context, lookAhead(route, incoming, context));
     if (!caller.ok) return caller.error;
     principal = caller.value;
-    const memory = createBodyMemory(context.requestId, ownerOf(principal, request), deps.clock);
+    const memory = createBodyMemory(context.requestId, () => ownerOf(principal, request), deps.clock);
     try {
       const call = await parse({ ...context, principal }, incoming.pathParams, route, memory);
       return call.ok ? await route.handle(call.value) : call.error;

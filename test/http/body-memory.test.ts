@@ -38,7 +38,7 @@ afterEach(() => {
 
 /** Reads a body as the pipeline does: what a whole body holds is released after the test, what was refused at once. */
 async function read(owner: string, body: ReadableStream<Uint8Array>, length?: number): Promise<string> {
-  const memory = createBodyMemory(unique("request"), owner, systemClock);
+  const memory = createBodyMemory(unique("request"), () => owner, systemClock);
   const headers = new Headers(length === undefined ? [] : [["content-length", String(length)]]);
   const request = new Request("https://x.example", { method: "POST", body, headers });
   const outcome = await readBytes(request, LARGEST, memory);

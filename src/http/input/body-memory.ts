@@ -34,12 +34,12 @@ const ANSWERS = { heldBytes: 52 * 1024 * 1024, copies: 2, parts: 4 } as const;
 const reserve = createReservations(LIMITS.heldBytes, LIMITS.requestMs, LIMITS.heldBytes / 2);
 const reserveForAnswer = createReservations(ANSWERS.heldBytes, LIMITS.requestMs);
 
-/** `owner`: the caller. */
-export function createBodyMemory(requestId: string, owner: string, clock: Clock): BodyMemory {
+/** `ownerOf`: names the caller. */
+export function createBodyMemory(requestId: string, ownerOf: () => string, clock: Clock): BodyMemory {
   let release: (() => void) | undefined;
   const hold = (bytes: number): boolean => {
     release?.();
-    release = reserve(requestId, bytes, clock.nowMs(), owner);
+    release = reserve(requestId, bytes, clock.nowMs(), ownerOf());
     return release !== undefined;
   };
   return {
