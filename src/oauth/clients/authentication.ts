@@ -107,11 +107,13 @@ export async function authenticateClient(
   }
   if (client !== undefined && (bySignature || assertion !== undefined))
     return err(refused(`client ${client.id} authenticates in a way that it is not registered for`, client.id));
-  const secrets = credentials.secrets.length === 0 ? [""] : credentials.secrets;
-  const presented = await Promise.all(secrets.map((secret) => sha256Hex(secret)));
   const live = client === undefined || client.secretDigests.length === 0 ? [NO_DIGEST] : client.secretDigests;
-  // No early exit: every valid secret is compared.
-  const matches = live.flatMap((digest) => presented.map((hash) => equalDigests(digest, hash))).includes(true);
+  let matches = false;
+  for (const secret of credentials.secrets.length === 0 ? [""] : credentials.secrets) {
+    const presented = await sha256Hex(secret);
+    // No early exit: every valid secret is compared.
+    for (const digest of live) matches = equalDigests(digest, presented) || matches;
+  }
   if (client === undefined)
     return err(refused(`client ${credentials.clientId} is unknown, or it or its tenant is disabled`));
   if (credentials.secrets.length === 0) return err(refused(`client ${client.id} sent no secret`, client.id));

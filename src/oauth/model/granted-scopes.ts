@@ -58,6 +58,7 @@ export interface ScopeRefusal {
 }
 
 export function parseScopes(parameter: string, names: Names): Result<ScopeRequest, ScopeRefusal> {
+  if (parameter === "") return ok(EVERYTHING);
   const items = [...new Set(parameter.split(" ").filter((item) => item !== ""))];
   if (items.length > MAX_ITEMS) return refuse(undefined, `more than ${MAX_ITEMS} scopes`);
   const malformed = items.find((item) => !PATTERNS.scope.test(item));

@@ -73,13 +73,15 @@ export interface Parameters {
 const NAMES: ReadonlySet<string> = new Set(SINGLE);
 
 export function readParameters(form: URLSearchParams, names: Names): Result<Parameters, OAuthFailure> {
-  const own: readonly string[] = [names.header("session-id"), names.parameter("id_provider")];
+  const isOwn = (name: string) => name === names.header("session-id") || name === names.parameter("id_provider");
   const values = new Map<string, string>();
-  for (const [name, value] of form) {
+  let repeated: string | undefined;
+  form.forEach((value, name) => {
     if (!values.has(name)) values.set(name, value);
-    else if (NAMES.has(name) || own.includes(name))
-      return err(failure("invalid_request", "A parameter is repeated.", `repeated parameter ${name}`));
-  }
+    else if (NAMES.has(name) || isOwn(name)) repeated ??= name;
+  });
+  if (repeated !== undefined)
+    return err(failure("invalid_request", "A parameter is repeated.", `repeated parameter ${repeated}`));
   return ok({ get: (name) => values.get(name) || undefined });
 }
 
