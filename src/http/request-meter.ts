@@ -28,9 +28,6 @@ export interface RequestMeter {
   flushBeside(waitUntil: (work: Promise<unknown>) => void): void;
 }
 
-/** Counts nothing. */
-export const noRequestMeter: RequestMeter = { answered() {}, flushBeside() {} };
-
 const sizes = new WeakMap<Response, number>();
 
 /** Notes the size of a body that was made as a whole. */

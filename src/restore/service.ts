@@ -3,7 +3,7 @@
  * bucket are as they are now.
  *
  *   restored (an operator says so) ──→ a new generation, and a hold from the restored time on
- *     generation: isolates read it with revocations, and drop their copies when it changes (oauth/tokens/trust.ts)
+ *     generation: isolates read it with revocations, and drop their copies when it changes (oauth/tokens/trust-copy.ts)
  *     hold: repairs of the bucket delete no object that is younger than that time ── release ──→ no hold
  *     replay: erasures since that time, which the copies of the audit log name, are done again, copy by copy
  *   check: finds parts of the platform that do not agree with each other, in bounded pages

@@ -6,7 +6,6 @@ import { createEvents, type Events } from "../../../src/events/service.ts";
 import type { PlatformTopic } from "../../../src/events/topics/platform-topics.ts";
 import type { Principal } from "../../../src/http/callers/auth.ts";
 import { mountServices } from "../../../src/http/mount.ts";
-import { noRequestMeter } from "../../../src/http/request-meter.ts";
 import { noMeter } from "../../../src/platform/ports/metrics.ts";
 import { noTracing } from "../../../src/platform/ports/tracing.ts";
 import { systemClock } from "../../../src/platform/runtime/clock.ts";
@@ -18,6 +17,7 @@ import { sealer } from "../../support/sealer.ts";
 import { noteRequest } from "../../support/secrets.ts";
 import { ownIsolate } from "../../support/runtime/own-isolate.ts";
 import { auditedBy, LOG } from "./audited.ts";
+import { noRequestMeter } from "../../support/no-request-meter.ts";
 
 /**
  * The events service alone, on the real database and Durable Objects, behind the real HTTP layer. Only the ports to

@@ -3,7 +3,6 @@ import { env } from "cloudflare:workers";
 import { createAuditLog } from "../../../src/admin/audit/audit-log.ts";
 import type { Principal, TokenVerifier } from "../../../src/http/callers/auth.ts";
 import { mountServices } from "../../../src/http/mount.ts";
-import { noRequestMeter } from "../../../src/http/request-meter.ts";
 import type { Service } from "../../../src/http/service.ts";
 import type { LongJob, MediaJob, VariantJob } from "../../../src/media/model/job.ts";
 import { createRestorePointStore } from "../../../src/restore/restore-point-store.ts";
@@ -23,6 +22,7 @@ import { noteRequest } from "../../support/secrets.ts";
 import { OBJECT_SWEEP } from "../../../src/platform/storage/tenant-objects.ts";
 import { isOwn, testObjects, usedObjects } from "../../support/shards.ts";
 import { OBJECTS, testPlacement } from "./placement.ts";
+import { noRequestMeter } from "../../support/no-request-meter.ts";
 
 /**
  * The media service alone, behind the real HTTP layer, on the real database, bucket and Images binding. Simulated are
