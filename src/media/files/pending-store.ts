@@ -65,10 +65,11 @@ const SQL = {
   alive: `SELECT file.state, tenant.quota_bytes IS NOT NULL AS isLimited FROM file
     LEFT JOIN tenant ON tenant.id = file.reserved_for
     WHERE file.id = ?1 AND file.state <> 'removed' AND ${OWNER_LIVES}`,
-  // A file that is moving to another shard is alive, and `moved_file` has its row. One that came keeps its note.
+  // A file that is moving to another shard is alive, and `moved_file` has its row. One that came keeps its note, which
+  // says nothing while the file itself is here.
   isAlive: `SELECT 1 FROM file WHERE id = ?1 AND state <> 'removed' AND ${OWNER_LIVES}
     UNION ALL SELECT 1 FROM moved_file WHERE id = ?1
-      AND NOT EXISTS (SELECT 1 FROM file WHERE file.id = ?1 AND state = 'removed') LIMIT 1`,
+      AND NOT EXISTS (SELECT 1 FROM file WHERE file.id = ?1) LIMIT 1`,
 } as const;
 
 export function createPendingStore(db: D1Database) {

@@ -322,7 +322,23 @@ describe("a file that is committed for a tenant of another shard", () => {
   });
 
   // shows: operator/shards/move
-  inShards("is 404 and leaves no bytes if it is deleted during its upload, after it was in another shard", async () => {
+  inShards("is 404 and leaves no bytes if it is deleted during its upload, after it was in another shard", () =>
+    goesDuringUpload(async (app, as, id) => {
+      expect((await app.call(`${collection()}/${id}`, { as, method: "DELETE" })).status).toBe(204);
+      await app.settle();
+    }),
+  );
+
+  inShards("is 404 too if its client is deleted then", () =>
+    goesDuringUpload(
+      async (_, { clientName }) =>
+        void (await everywhere.prepare("DELETE FROM owner WHERE client = ? AND tenant = ''").bind(clientName).run()),
+    ),
+  );
+
+  async function goesDuringUpload(
+    goes: (app: MediaApp, as: ReturnType<typeof principal>, id: string) => Promise<void>,
+  ): Promise<void> {
     const app = mediaApp();
     const as = serving(app);
     const created = await app.call(collection(), { as, json: { "Content-Type": "image/png" } });
@@ -335,8 +351,7 @@ describe("a file that is committed for a tenant of another shard", () => {
         racing.clock.nowMs += 1_000;
         // The removal deletes the bytes just before they arrive.
         await env.MEDIA.delete(key);
-        expect((await app.call(`${collection()}/${id}`, { as, method: "DELETE" })).status).toBe(204);
-        await app.settle();
+        await goes(app, as, id);
         return env.MEDIA.put(key, PICTURE);
       }) as unknown as R2Bucket["put"],
     });
@@ -344,7 +359,7 @@ describe("a file that is committed for a tenant of another shard", () => {
     const headers = { "content-type": "image/png" };
     expect((await racing.call(uploadLink, { method: "PUT", body: PICTURE, headers })).status).toBe(404);
     expect(await keysOf(id)).toEqual([]);
-  });
+  }
 
   // shows: operator/shards/move-comparison
   inShards("keeps its bytes if they are compared and repaired while it is on its way", async () => {
