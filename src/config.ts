@@ -124,12 +124,12 @@ const S3_VARIABLES = ["R2_S3_ENDPOINT", "R2_BUCKET", "R2_ACCESS_KEY_ID", "R2_SEC
 const PLATFORM: Form = { pattern: PATTERNS.platform, rule: "must be 3 to 15 small letters and digits, a letter first" };
 const PATH_PREFIX: Form = {
   pattern: /^(\/[A-Za-z0-9._~-]+)*$/,
-  rule: "must be empty, or a path such as /base, without a slash at the end",
+  rule: "must be empty or a path such as /base",
 };
 const FLAG: Form = { pattern: /^(true|false)$/, rule: "must be true or false" };
 const SHARE: Form = {
   pattern: /^(0(\.\d{1,6})?|1(\.0+)?)$/,
-  rule: "must be a number from 0 to 1, such as 0.01",
+  rule: "must be a number from 0 to 1",
 };
 const OPERATOR_SECRET: Form = {
   pattern: /^[\x21-\x7e]{32,512}$/,
@@ -137,7 +137,7 @@ const OPERATOR_SECRET: Form = {
 };
 const BUCKET: Form = {
   pattern: /^[a-z0-9][a-z0-9-]{1,61}[a-z0-9]$/,
-  rule: "must be the name of a bucket: 3 to 63 small letters, digits and dashes, no dash at an end",
+  rule: "must be the name of a bucket",
 };
 const S3_KEY: Form = { pattern: /^[\x21-\x7e]+$/, rule: "must be visible ASCII characters" };
 const PREVIOUS = "OPERATOR_CLIENT_SECRET_PREVIOUS";

@@ -1,5 +1,5 @@
 import type { LinkMailView, Mails, NoticeMailView } from "../oauth/pages/port.ts";
-import { NEWS, type Mail } from "../platform/ports/mail.ts";
+import type { Mail } from "../platform/ports/mail.ts";
 import { accentsOf, NO_BRAND } from "../platform/model/brand.ts";
 import { legalLinks } from "./parts/legal-links.ts";
 import { html } from "./parts/markup.ts";
@@ -18,13 +18,14 @@ export const createMails = (): Mails => ({
   reset: (view) => linkMail(view, "reset"),
   verify: (view) => linkMail(view, "verify"),
   invitation: (view) => linkMail(view, "invitation"),
-  notice: (view) => linkMail(view, NEWS[view.news], (texts, lang) => noticeValues(view, texts, lang)),
+  notice: noticeMail,
 });
 
-function noticeValues(view: NoticeMailView, texts: Texts, lang: Language): Readonly<Record<string, string>> {
+function noticeMail(view: NoticeMailView): Mail {
   const { news } = view;
-  const said = news === "sign_in" || news === "password" ? "" : texts.news[news];
-  return { news: said, details: detailsOf(view, texts, lang) };
+  return news === "sign_in" || news === "password"
+    ? linkMail(view, news, (texts, lang) => ({ details: detailsOf(view, texts, lang) }))
+    : linkMail(view, "changed", (texts, lang) => ({ news: texts.news[news], details: detailsOf(view, texts, lang) }));
 }
 
 /** Writes `Firefox, Windows · Berlin, Germany · 23 Nov 2026, 10:20 UTC`, or that an operator did it, and the time. */

@@ -147,21 +147,13 @@ export const de: Texts = {
       rules: "Wo und wann: {details}",
       otherwise: "Waren Sie das nicht, wählen Sie jetzt ein neues: „Passwort vergessen?“ auf der Anmeldeseite.",
     },
-    factor: {
+    changed: {
       subject: "Ihre Anmeldung bei {host} wurde geändert",
       lead: "Wie sich {user} bei {host} anmeldet, wurde geändert: {news}.",
       button: "Ihr Konto",
       rules: "Wo und wann: {details}",
       otherwise:
-        "Waren Sie das nicht, ändern Sie jetzt auf Ihrer Kontoseite das Passwort und prüfen Sie dort Ihre zweiten Faktoren und Passkeys.",
-    },
-    identity: {
-      subject: "Die Anmeldung mit einem anderen Dienst bei {host} wurde geändert",
-      lead: "Für {user} bei {host}: {news}.",
-      button: "Ihr Konto",
-      rules: "Wo und wann: {details}",
-      otherwise:
-        "Wenn Sie das nicht waren: Öffnen Sie jetzt Ihre Kontoseite, trennen Sie, was Sie nicht kennen, und ändern Sie Ihr Passwort.",
+        "Waren Sie das nicht, ändern Sie jetzt auf Ihrer Kontoseite das Passwort und prüfen Sie dort, wie Sie sich sonst anmelden.",
     },
   },
   news: {

@@ -140,21 +140,13 @@ export const en: Texts = {
       rules: "Where and when: {details}",
       otherwise: 'If it was not you, choose a new one now: press "Forgot your password?" on the sign-in page.',
     },
-    factor: {
+    changed: {
       subject: "How you sign in at {host} was changed",
       lead: "How {user} signs in at {host} was changed: {news}.",
       button: "Your account",
       rules: "Where and when: {details}",
       otherwise:
-        "If it was not you, change your password at your account page now, and look at your second factors and passkeys there.",
-    },
-    identity: {
-      subject: "Sign-in with another service at {host} was changed",
-      lead: "For {user} at {host}, {news}.",
-      button: "Your account",
-      rules: "Where and when: {details}",
-      otherwise:
-        "If it was not you, look at your account page now, unlink what you do not know, and change your password.",
+        "If it was not you, change your password at your account page now, and look at the other ways to sign in there.",
     },
   },
   news: {

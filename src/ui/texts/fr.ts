@@ -148,21 +148,13 @@ export const fr: Texts = {
       otherwise:
         "Si ce n’était pas vous, choisissez-en un nouveau maintenant\u00a0: «\u00a0Mot de passe oublié\u00a0?\u00a0» sur la page de connexion.",
     },
-    factor: {
+    changed: {
       subject: "Votre connexion à {host} a été changée",
       lead: "La façon dont {user} se connecte à {host} a été changée\u00a0: {news}.",
       button: "Votre compte",
       rules: "Où et quand\u00a0: {details}",
       otherwise:
-        "Si ce n’était pas vous, changez maintenant votre mot de passe sur la page de votre compte, et vérifiez-y vos seconds facteurs et vos clés d’accès.",
-    },
-    identity: {
-      subject: "La connexion avec un autre service sur {host} a été modifiée",
-      lead: "Pour {user} sur {host}, {news}.",
-      button: "Votre compte",
-      rules: "Où et quand\u00a0: {details}",
-      otherwise:
-        "Si ce n’était pas vous, ouvrez maintenant la page de votre compte, déliez ce que vous ne connaissez pas et changez votre mot de passe.",
+        "Si ce n’était pas vous, changez maintenant votre mot de passe sur la page de votre compte, et vérifiez-y les autres moyens de connexion.",
     },
   },
   news: {

@@ -1,4 +1,4 @@
-import type { MailNotice, News } from "../../platform/ports/mail.ts";
+import type { News } from "../../platform/ports/mail.ts";
 import type { DeviceView } from "../../oauth/pages/views/consent.ts";
 import type { AccountFault, AccountNotice } from "../../oauth/pages/views/account.ts";
 import type { CodeFault } from "../../oauth/pages/views/factors.ts";
@@ -98,8 +98,8 @@ export interface Texts {
   };
   /** The page after the link of a mail was used. `{place}` for an invitation. */
   readonly done: Readonly<Record<LinkUsedView["kind"], { readonly [part in "title" | "text" | "button"]: string }>>;
-  readonly mails: Readonly<Record<Exclude<keyof Mails, "notice"> | MailNotice, LinkMailTexts>>;
-  /** In the mails `factor` and `identity`, as `{news}`. */
+  readonly mails: Readonly<Record<Exclude<keyof Mails, "notice"> | "sign_in" | "password" | "changed", LinkMailTexts>>;
+  /** In the mail `changed`, as `{news}`. */
   readonly news: Readonly<Record<Exclude<News, "sign_in" | "password">, string>>;
   /** One-time codes and recovery codes. */
   readonly secondFactor: {

@@ -358,11 +358,13 @@ describe("A person unlinks a provider", () => {
     await signIn(own);
     await linkAs("hers", provider, own);
     await press("unlink", provider, own);
-    const subject = "Sign-in with another service at plinth.test was changed";
+    const subject = "How you sign in at plinth.test was changed";
     expect(at.mails.map((mail) => [mail.to, mail.subject])).toEqual([
       [ada.email, subject],
       [ada.email, subject],
     ]);
+    expect(at.mails[0]!.text).toContain("was changed: an account at another service was linked.");
+    expect(at.mails[1]!.text).toContain("was changed: an account at another service was unlinked.");
   });
 
   // shows: oauth/account/provider-mails
