@@ -1,10 +1,11 @@
 import type { Actor } from "../../http/callers/auth.ts";
 import { err, ok, type Result } from "../../platform/model/result.ts";
 import { scopeMatches } from "../../platform/model/scope-pattern.ts";
+import type { ClientRecord } from "../clients/directory-store.ts";
 import { isThirdParty, isAllowed, requestedConsent } from "../consent/consent.ts";
 import { failure, type OAuthFailure } from "../model/failure.ts";
 import { invalidTarget, restrict, targetsOf } from "../model/resource.ts";
-import { mayActFor } from "../model/granted-scopes.ts";
+import { mayActFor, type ScopeRefusal, type ScopeRequest } from "../model/granted-scopes.ts";
 import type { Parameters } from "../model/parameters.ts";
 import type { IssuedToken } from "../tokens/issued-token.ts";
 import { readServiceToken } from "../tokens/service-token.ts";
@@ -59,18 +60,11 @@ export const tokenExchange: GrantStep = async (deps, request) => {
   const allowed = rights === undefined ? err(`tenant ${tenant} is unknown`) : mayActFor(client, rights);
   const place = deps.names.scope(`tenant=${tenant}`);
   if (!allowed.ok) return err(refusedScope({ scope: place, reason: allowed.error }, client.id));
-  if ((requested.tenant ?? tenant) !== tenant || requested.organization !== undefined || requested.noTenant)
-    return err(refusedScope({ scope: place, reason: "another place than that of the subject token" }, client.id));
-  const held = (scope: string): boolean =>
-    token.scopes.some((one) => scopeMatches(one, scope)) && client.scopes.some((one) => scopeMatches(one, scope));
-  const beyond = requested.openid ? "openid" : requested.named.find((scope) => !held(scope));
-  if (beyond !== undefined)
-    return err(refusedScope({ scope: beyond, reason: `the subject token or the client lacks ${beyond}` }, client.id));
-  const scopes = requested.everything
-    ? token.scopes.filter((scope) => scope !== place && held(scope))
-    : requested.named;
+  const scopes = scopesWithin(token, client, requested, place);
+  if (!scopes.ok) return err(refusedScope(scopes.error, client.id));
+  const given = [place, ...scopes.value];
   if (isThirdParty(client)) {
-    const consent = requestedConsent(deps, client, { user: token.user, tenant, org: "", scopes: [place, ...scopes] });
+    const consent = requestedConsent(deps, client, { user: token.user, tenant, org: "", scopes: given });
     if (!isAllowed(consent, await deps.consents.find(consent)))
       return refuse(
         "invalid_grant",
@@ -89,7 +83,7 @@ export const tokenExchange: GrantStep = async (deps, request) => {
     plan: token.plan,
     user: token.user,
     subject: token.subject,
-    scopes: [place, ...scopes],
+    scopes: given,
     recordsAsOfMs: Math.min(token.recordsAsOfMs, asOfMs, caller.value.asOfMs),
     userAsOfMs: token.userAsOfMs,
     act: { sub: client.id, ...(token.act === undefined ? {} : { act: token.act }) },
@@ -105,6 +99,22 @@ export const tokenExchange: GrantStep = async (deps, request) => {
     issuedTokenType: ACCESS_TOKEN_TYPE,
   });
 };
+
+/** The requested scopes, if both the subject token and the client have them. */
+function scopesWithin(
+  token: Pick<IssuedToken, "tenant" | "scopes">,
+  client: ClientRecord,
+  requested: ScopeRequest,
+  place: string,
+): Result<readonly string[], ScopeRefusal> {
+  if ((requested.tenant ?? token.tenant) !== token.tenant || requested.organization !== undefined || requested.noTenant)
+    return err({ scope: place, reason: "another place than that of the subject token" });
+  const held = (scope: string): boolean =>
+    token.scopes.some((one) => scopeMatches(one, scope)) && client.scopes.some((one) => scopeMatches(one, scope));
+  const beyond = requested.openid ? "openid" : requested.named.find((scope) => !held(scope));
+  if (beyond !== undefined) return err({ scope: beyond, reason: `the subject token or the client lacks ${beyond}` });
+  return ok(requested.everything ? token.scopes.filter((scope) => scope !== place && held(scope)) : requested.named);
+}
 
 function parameterFault(parameters: Parameters): [OAuthFailure["error"], string] | undefined {
   if (parameters.get("subject_token") === undefined) return ["invalid_request", "subject_token is missing."];
