@@ -749,7 +749,9 @@ export const RESOURCES: Readonly<Record<string, Entry>> = {
       grantTypes: ["client_credentials", "authorization_code", "refresh_token"],
       scopes: ["plat.pubsub_publish", "plat.media_view"],
     },
-    conflict: `\`taken\`: another client has the name. \`in_use\`: a client with topics or files keeps name and tenant. ${BUILT_IN}`,
+    conflict:
+      "`taken`: another client has the name. `in_use`: a client with topics or files keeps name and tenant. " +
+      `An organization's administrators add no client beyond its 10,000th. ${BUILT_IN}`,
     inUse: `${IN_USE} ${BUILT_IN}`,
   }),
   ...resource({

@@ -21,7 +21,8 @@ import { ACCESS_TOKEN_LIFETIME_SEC } from "./lifetimes.ts";
  * 1,000 of them at most (grants/revoke-all.ts).
  *
  * The rows that an organization's administrators make are 5,000 at most (trust-store.ts), since no cut-off but the last
- * includes them.
+ * includes them. They register clients up to 10,000 in all (organization-clients.ts), since only the last includes one
+ * row of each of very many clients.
  *
  * Counting reads every row. So one row remembers a count and the newest number at that time: numbers only grow, so the
  * difference to the newest one bounds the number of rows since. It counts milliseconds too, so a count of fewer rows

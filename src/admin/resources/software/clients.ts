@@ -1,7 +1,7 @@
 import { problem, type Problem } from "../../../http/errors/errors.ts";
 import type { Random } from "../../../platform/runtime/random.ts";
 import { toBrand } from "../../model/brand.ts";
-import { guard, ownsClient, refuseManyEnded } from "../shared/within-organization.ts";
+import { guard, holds, ownsClient, refuseManyEnded } from "../shared/within-organization.ts";
 import type { ClientBefore, EventsPort, MediaPort, OAuthPort } from "../../model/ports.ts";
 import { builtInRefusal, refusal } from "../../model/rules.ts";
 import { DEPENDENTS_LIMIT, findDependents, refuseDependents, refuseFaults } from "../shared/refusals.ts";
@@ -10,7 +10,7 @@ import { search } from "../shared/search.ts";
 import { check, isBuiltIn, params, schema, type Body, type Rules } from "./client-body.ts";
 import { storedClient, withKept } from "./client-kept.ts";
 import { clientWrites } from "./client-writes.ts";
-import { refuseForeign, refuseScopes } from "./organization-clients.ts";
+import { hasRoom, refuseForeign, refuseMany, refuseScopes } from "./organization-clients.ts";
 import { revokeManyFirst } from "../keys/revocations.ts";
 
 const FAULTS = `
@@ -141,10 +141,11 @@ export const clients = (deps: Deps): Resource<Body> => {
     validate: (change) => validate(change, deps),
     async put(change, write) {
       const { clientId: id = "" } = change.params;
+      const room = change.by === undefined ? [] : [guard(db, hasRoom(id, change.by.organization))];
       const after = { name: change.body.name ?? id, tenant: change.body.tenant };
       const { statements, generated } = await clientWrites(change, deps);
       const written = await media.ownerChanges.changeClient({ id, after }, (before) =>
-        write([...unchanged(db, id, before, after), ...statements]),
+        write([...room, ...unchanged(db, id, before, after), ...statements]),
       );
       // If another request has stored a first secret meanwhile, the generated one is not stored.
       const isStored = generated !== undefined && written.changes.at(-1) === 1;
@@ -183,7 +184,8 @@ export const clients = (deps: Deps): Resource<Body> => {
           values: [clientId, organization, tenant, service ?? null],
         }),
         refuse: ({ params: { clientId = "" }, body }, by) => refuseForeign(clientId, body, by, deps),
-        validate: ({ body }, by) => refuseScopes(body, by, deps),
+        validate: async ({ params: { clientId = "" }, body }, by) =>
+          (await holds(db, hasRoom(clientId, by.organization))) ? refuseScopes(body, by, deps) : refuseMany(by),
         // Before the removal ends grants in other databases.
         validateRemoval: (_, by) => refuseManyEnded(by, oauth),
       },

@@ -1,6 +1,6 @@
-import type { Problem } from "../../../http/errors/errors.ts";
+import { problem, type Problem } from "../../../http/errors/errors.ts";
 import { alignOwnerPattern, covers, scopesOverlap } from "../../../platform/model/scope-pattern.ts";
-import { beyondOrganization, type TenantOperator } from "../shared/within-organization.ts";
+import { beyondOrganization, type Condition, type TenantOperator } from "../shared/within-organization.ts";
 import type { Body, Rules } from "./client-body.ts";
 
 /** Limits of the clients that people of an organization register, besides those of all clients. */
@@ -69,3 +69,23 @@ function ownersOf(scope: string, topics: string): readonly object[] {
   if (app === undefined || app === "") return [{ scope, tenant, from: `${tenant}.`, to: `${tenant}/` }];
   return [{ scope, tenant, from: `${tenant}.${app}`, to: `${tenant}.${app} ` }];
 }
+
+/**
+ * How many clients an organization has when its administrators can add no more. Our choice: each client may leave a row
+ * that every isolate holds, as by a token that it revokes, and ten organizations are far from the platform's bound.
+ */
+export const MOST_CLIENTS_OF_ORGANIZATION = 10_000;
+
+/** True if the client exists, or the organization has room for it. */
+export const hasRoom = (clientId: string, organization: string): Condition => ({
+  sql: `EXISTS (SELECT 1 FROM client WHERE id = ?1) OR ?3 > (SELECT count(*) FROM (SELECT 1 FROM tenant
+    CROSS JOIN client ON client.tenant = tenant.id WHERE tenant.organization = ?2 LIMIT ?3))`,
+  values: [clientId, organization, MOST_CLIENTS_OF_ORGANIZATION],
+});
+
+export const refuseMany = ({ organization }: TenantOperator): Problem =>
+  problem(
+    "conflict_resource",
+    `The organization ${organization} has ${MOST_CLIENTS_OF_ORGANIZATION.toLocaleString("en")} clients or more. ` +
+      "Remove one, or ask an operator of the platform to add this one.",
+  );
