@@ -20,6 +20,7 @@ from plinth import (
     NotFoundError,
     Plinth,
     PlinthError,
+    TokenVerifier,
     Topic,
     UnavailableError,
 )
@@ -117,12 +118,24 @@ def test_a_success_without_a_token_is_an_unavailable_error(
     client: tuple[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("plinth.tokens._ATTEMPTS", 1)
-    for body in ({}, [], "text", {"access_token": "only"}):
+    lives = ({"access_token": "only", "expires_in": life} for life in (None, [], "soon", 0))
+    for body in ({}, [], "text", {"access_token": "only"}, *lives):
         answer = httpx.Response(200, json=body)
         with httpx.Client(transport=httpx.MockTransport(lambda _, answer=answer: answer)) as http:
             own = Plinth(URL, client_id=client[0], client_secret=client[1], http=http)
             with pytest.raises(UnavailableError):
                 own.token()
+
+
+def test_what_is_missing_is_named_before_any_request(client: tuple[str, str]) -> None:
+    with pytest.raises(TypeError, match="client_secret is missing"):
+        Plinth(URL, client_id=client[0], client_secret="")
+    unset: Any = None
+    with pytest.raises(TypeError, match="client_secret is missing"):
+        Plinth(URL, client_id=client[0], client_secret=unset)
+    for make in (lambda url: Plinth(url, client_id="a.b", client_secret="c"), TokenVerifier):
+        with pytest.raises(TypeError, match="127.0.0.1:8787 is no address: url must begin with https://"):
+            make("127.0.0.1:8787")
 
 
 def test_an_upload_takes_nothing_but_bytes_and_texts(plinth: Plinth) -> None:

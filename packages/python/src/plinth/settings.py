@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 
 import httpx
 
-from .transport import Transport
+from .transport import Transport, check_address
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -60,6 +60,9 @@ class Configured(Generic[Http, Given]):
     ) -> None:
         if (token is not None) == (client_id != ""):
             raise TypeError("Give either client_id and client_secret, or token.")
+        if client_id != "" and not client_secret:
+            raise TypeError("client_secret is missing. Is its environment variable set?")
+        check_address(url)
         url = url.rstrip("/")
         self._settings = Settings(url, client_id, client_secret, tuple(scopes), platform, attempts, timeout)
         self._transport = Transport(url, attempts, timeout)

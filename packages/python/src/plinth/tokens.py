@@ -97,7 +97,13 @@ def _token_error(response: httpx.Response) -> PlinthError | None:
 
 def _has_token(response: httpx.Response) -> bool:
     body = response.json() if response.content else None
-    return isinstance(body, dict) and isinstance(body.get("access_token"), str) and "expires_in" in body
+    if not isinstance(body, dict) or not isinstance(body.get("access_token"), str):
+        return False
+    try:
+        # Some servers send a number as text.
+        return float(body["expires_in"]) > 0
+    except (KeyError, TypeError, ValueError):
+        return False
 
 
 class ClientTokens:

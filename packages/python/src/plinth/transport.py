@@ -25,6 +25,12 @@ _MAX_WAIT = 60.0
 Query = Mapping[str, Any]
 
 
+def check_address(url: str) -> None:
+    """Fails where no request could be sent, for example without `https://`: repeating is no use."""
+    if not url.startswith(("https://", "http://")):
+        raise TypeError(f"{url} is no address: url must begin with https:// or http://.")
+
+
 class Transport:
     """Flows of requests to one platform."""
 

@@ -15,6 +15,7 @@ import jwt
 
 from .errors import UnauthorizedError, UnavailableError
 from .flow import Flow, Runner, Send
+from .transport import check_address
 
 # The shortest time between two tries to fetch keys: anybody can make up a key id, and a platform that does not answer
 # has no other keys.
@@ -52,6 +53,7 @@ class TokenRules:
     """The checks of a token, and the public keys that they need."""
 
     def __init__(self, url: str, service: str | None, leeway: float) -> None:
+        check_address(url)
         self._issuer = f"{url.rstrip('/')}/oauth2/v1"
         parts = urlsplit(url)
         self._audiences = {"at+jwt": f"{parts.scheme}://{parts.netloc}", "service+jwt": service}
