@@ -11,7 +11,7 @@ import type { JobKind, JobOptions, JobRecord } from "./model/job.ts";
 import { LIMITS } from "./model/limits.ts";
 import type { BackupDeps, MovingTenant } from "./model/ports.ts";
 
-const params = z.object({ id: matching(BACKUP_ID) });
+const params = z.object({ id: matching(BACKUP_ID, "must be the id of a backup, as the list shows it") });
 const newBackup = z.strictObject({
   bytes: z._default(z.enum(["reference", "copy"]), "reference"),
   eventsSince: z._default(z.nullable(z.int().check(z.nonnegative())), null),

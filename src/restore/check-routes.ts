@@ -62,6 +62,7 @@ const objectOfTopic = z.discriminatedUnion("kind", [
 const toRestore = z.strictObject({ object: objectOfTopic, to: restoreTo });
 
 const TOPIC = /^([A-Za-z0-9_-]{1,64}\.[A-Za-z0-9_-]{1,64})\.([A-Za-z0-9._-]{1,200})$/;
+const topicName = matching(TOPIC, "must be the name of a topic: <owner>.<eventType>");
 const PATH = "/platform-check";
 
 export const checkRoutes = (
@@ -74,7 +75,7 @@ export const checkRoutes = (
     path: `${PATH}/topics/{topic}/restore`,
     summary: "Restore a log, a consumer or a push subscription of a topic to an earlier time",
     operation: "restoreObject",
-    params: z.object({ topic: matching(TOPIC) }),
+    params: z.object({ topic: topicName }),
     body: jsonBody(toRestore),
     async handle(call) {
       const { topic } = call.params;
@@ -116,7 +117,7 @@ export const checkRoutes = (
     path: `${PATH}/topics/{topic}/reopen`,
     summary: "Open the logs of a topic that do not exist; readers who are further than a log go back to its end",
     operation: "reopenTopic",
-    params: z.object({ topic: matching(TOPIC) }),
+    params: z.object({ topic: topicName }),
     async handle(call) {
       const { topic } = call.params;
       const reopened = await events.reopenLogs(topicOf(topic));

@@ -13,7 +13,7 @@ interface OperatorCall {
 /** A time in ms, or the bookmark that an earlier restore of an object returned. */
 export const restoreTo = z.union([
   z.strictObject({ timeMs: z.int().check(z.nonnegative()) }),
-  z.strictObject({ bookmark: matching(/^[0-9a-f-]{16,128}$/) }),
+  z.strictObject({ bookmark: matching(/^[0-9a-f-]{16,128}$/, "must be a bookmark, as an earlier restore gave it") }),
 ]);
 
 export const maintenanceOff = (why: string): Problem =>

@@ -20,7 +20,7 @@ export const shardRoutes = (
     path: "/shards/{shard}/restore",
     summary: "Restore a shard that is an object to an earlier time",
     operation: "restoreShard",
-    params: z.object({ shard: matching(/^[0-9]{1,6}$/) }),
+    params: z.object({ shard: matching(/^[0-9]{1,6}$/, "must be the number of a shard") }),
     body: jsonBody(z.strictObject({ to: restoreTo })),
     async handle(call) {
       const { shard } = call.params;

@@ -89,6 +89,8 @@ export const timeMs = z.pipe(
 /** A text of at most `max` characters, at least one. */
 export const text = (max: number) => z.string().check(z.minLength(1), z.maxLength(max));
 
-/** A text that matches a pattern. `words`: the pattern for people, `must be 1 to 64 letters`. */
-export const matching = (pattern: RegExp, words = PATTERN_WORDS.get(pattern)) =>
-  z.string().check(z.regex(pattern, words));
+/** A text that matches a pattern. `words`: the pattern for people, `must be 1 to 64 letters`. Names have theirs. */
+export function matching(pattern: RegExp, words = PATTERN_WORDS.get(pattern)) {
+  if (words === undefined) throw new TypeError(`${pattern} has no words`);
+  return z.string().check(z.regex(pattern, words));
+}

@@ -43,4 +43,5 @@ export const PATTERN_WORDS: ReadonlyMap<RegExp, string> = new Map([
   ],
   [PATTERNS.eventType, "must be 1 to 128 letters, digits, dots, dashes and underscores, a letter or digit first"],
   [PATTERNS.scope, "must be 1 to 256 letters, digits and . _ = * -"],
+  [PATTERNS.pushSubscription, "must be the id of a push subscription, as the list shows it"],
 ]);

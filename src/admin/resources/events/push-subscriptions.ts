@@ -60,7 +60,7 @@ type Looks = Pick<AuditLog, "listed">;
 const COLLECTION = "/push-subscriptions";
 const ONE = `${COLLECTION}/{subscriptionId}`;
 const params = z.object({
-  subscriptionId: matching(PATTERNS.pushSubscription, "must be the id of a push subscription, as the list shows it"),
+  subscriptionId: matching(PATTERNS.pushSubscription),
 });
 
 /**
