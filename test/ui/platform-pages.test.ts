@@ -65,8 +65,7 @@ describe("the root of a host whose platform has a path prefix", () => {
     ["/favicon.ico", "/base/docs/assets/icon.svg"],
   ])("leads from %s to %s", async (path, to) => {
     const app = createApp(createDeps({ ...env, PATH_PREFIX: "/base" }));
-    const fetch = (address: string) =>
-      app.fetch(new Request(address), env, createExecutionContext()) as Promise<Response>;
+    const fetch = (address: string) => app.fetch(new Request(address), env, createExecutionContext());
     const { status, headers } = await fetch(`https://plinth.test${path}`);
     expect([status, headers.get("location")]).toEqual([302, `https://plinth.test${to}`]);
     expect((await fetch(headers.get("location")!)).status).toBe(200);
@@ -170,8 +169,7 @@ describe("the stylesheet", () => {
 
   it("lies below the path prefix", async () => {
     const app = createApp(createDeps({ ...env, PATH_PREFIX: "/base" }));
-    const fetch = (path: string) =>
-      app.fetch(new Request(`https://plinth.test${path}`), env, createExecutionContext()) as Promise<Response>;
+    const fetch = (path: string) => app.fetch(new Request(`https://plinth.test${path}`), env, createExecutionContext());
     expect(await (await fetch("/base/docs/errors")).text()).toContain(`href="${stylesheetHref("/base")}"`);
     expect((await fetch(stylesheetHref("/base"))).status).toBe(200);
     expect((await fetch(stylesheetHref(""))).status).toBe(404);
