@@ -295,7 +295,7 @@ describe("A subscription", () => {
       put(`packages/${pack}`, { version: text, organization: `${tenant}-org`, services: ["media"] });
     await version("1");
     const errors = vi.spyOn(console, "error").mockImplementation(() => {});
-    const away = { getByName: () => ({ publish: () => Promise.reject(new Error("log away")) }) };
+    const away = { getByName: () => ({ append: () => Promise.reject(new Error("log away")) }) };
     const broken = isolate({ TOPIC_LOG: away as unknown as typeof env.TOPIC_LOG });
     const headers = { authorization: `Bearer ${await tokenFor(OPERATOR)}`, "content-type": "application/json" };
     const path = `/admin/v1/tenants/${tenant}/subscriptions/${pack}`;
