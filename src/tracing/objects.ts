@@ -73,6 +73,8 @@ export function withSpans<E, T extends ObjectClass>(Class: T, name: string, { tr
 
     async inTrace(traceparent: string, method: string, args: readonly unknown[]): Promise<unknown> {
       const own = this as unknown as Running & Record<string, Call>;
+      // A caller of a newer release knows by the runtime's error that this one lacks the method.
+      if (!(method in own)) throw new TypeError(`The RPC receiver does not implement the method "${method}".`);
       const parent = new Headers({ traceparent });
       const options = { ...optionsFor(own, method), kind: "server", parent, isSampled: true } as const;
       return tracings.get(this)!.root(options, async (span) => {

@@ -5,6 +5,8 @@ import { systemClock } from "../../src/platform/runtime/clock.ts";
 import { createNames } from "../../src/platform/model/names.ts";
 import { systemRandom } from "../../src/platform/runtime/random.ts";
 import { noTracing, passedOn, type Tracing } from "../../src/platform/ports/tracing.ts";
+import type { ObjectClass } from "../../src/platform/storage/object-schema.ts";
+import { withSpans } from "../../src/tracing/objects.ts";
 import { createTracing, LIMITS } from "../../src/tracing/tracing.ts";
 import { makeTopic } from "../fuzz/belongings.ts";
 import { heardLog } from "../support/runtime/heard-log.ts";
@@ -129,6 +131,20 @@ describe("spans of a request", () => {
     expect((await spans()).map(({ attributes }) => attributes["error.type"])).toContain(
       "element_resource_non_existing",
     );
+  });
+
+  it("tell a caller of a newer release which method an object lacks, as the runtime does without them", async () => {
+    class Log {
+      readonly events = [];
+    }
+    const Traced = withSpans(Log as unknown as ObjectClass, "Log", {
+      tracingOf: () => noTracing,
+      traced: (bindings: object) => bindings,
+    }) as unknown as new (...given: object[]) => {
+      inTrace(traceparent: string, method: string, args: readonly unknown[]): Promise<unknown>;
+    };
+    const inTrace = (method: string): Promise<unknown> => new Traced({}, {}).inTrace(TRACEPARENT, method, []);
+    await expect(inTrace("ofNextRelease")).rejects.toThrow('does not implement the method "ofNextRelease"');
   });
 
   it("are not made if the share is 0, whatever the caller wants, nor without an endpoint", async () => {
