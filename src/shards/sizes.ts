@@ -2,6 +2,7 @@ import { describeError, type Log } from "../platform/runtime/log.ts";
 import { HOUR_MS, type Clock } from "../platform/runtime/clock.ts";
 import { mapInParallel } from "../platform/runtime/parallel.ts";
 import { withTimeout } from "../platform/runtime/with-timeout.ts";
+import { StoreUnavailable } from "../platform/storage/database.ts";
 import { SHARDS_AT_ONCE, type Shard, type Shards } from "../platform/storage/shards.ts";
 import { bytesAndCount, bytesOf, type ShardSize, type SizeStore } from "./size-store.ts";
 
@@ -9,7 +10,7 @@ import { bytesAndCount, bytesOf, type ShardSize, type SizeStore } from "./size-s
 const PERIOD_MS = HOUR_MS;
 /** Our choice: the shards of one run. The next run measures the rest. */
 const PAGE = 64;
-/** Our choice: after this time a database counts as not answering. */
+/** Our choice: after this time a database or the metrics count as not answering. */
 const PATIENCE_MS = 3_000;
 
 /** The committed files of a shard and their bytes, from the media service. */
@@ -54,7 +55,10 @@ interface StatusPorts {
 export interface ShardSizes {
   /** Measures shards whose size is an hour old. If one does not answer, it measures the others first, then throws. */
   sweep(nowMs: number): Promise<void>;
-  /** Asks every shard. For a shard that does not answer it returns the stored size. */
+  /**
+   * Asks every shard. For a shard that does not answer it returns the stored size. Throws `StoreUnavailable` if the
+   * metrics do not answer.
+   */
   status(ports: StatusPorts, nowMs: number): Promise<readonly ShardStatus[]>;
 }
 
@@ -121,7 +125,9 @@ export function createShardSizes({
           shards.map(({ number }) => number),
           nowMs,
         ),
-        ports.roundTrips(nowMs),
+        withTimeout(PATIENCE_MS, ports.roundTrips(nowMs)).catch((cause: unknown) => {
+          throw new StoreUnavailable("the metrics do not answer", { cause });
+        }),
       ]);
       const sizes = byShard(known);
       return mapInParallel(shards, SHARDS_AT_ONCE, async ({ number: shard }) => ({
