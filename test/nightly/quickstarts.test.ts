@@ -24,7 +24,8 @@ import { newStateDir } from "../acceptance/support/process/state.ts";
 const run = promisify(execFile);
 const folder = mkdtempSync(join(tmpdir(), "plinth-quickstarts-"));
 const stateDir = newStateDir();
-const secrets = readDevVars(join(ROOT, ".dev.vars"));
+/** The first start of a platform in a checkout makes them. */
+let secrets: Readonly<Record<string, string>>;
 const python = await pythonWith();
 const hasNpm = await npmAnswers();
 let platform: Platform;
@@ -54,6 +55,7 @@ beforeAll(async () => {
     symlinkSync(join(ROOT, "node_modules", name), join(packages, name));
   cpSync(join(ROOT, "examples/quickstarts"), folder, { recursive: true });
   [platform] = await Promise.all([startPlatform({ STATE_DIR: stateDir }), placeSdk(packages)]);
+  secrets = readDevVars(join(ROOT, ".dev.vars"));
   env = {
     PATH: process.env["PATH"] ?? "",
     PLINTH_URL: platform.url,
