@@ -95,6 +95,8 @@ export const LIMITS = {
   copyTimeoutMs: 5 * MINUTE_MS,
   /** A message counts as lost after this time and is sent again. Longer than all its retries together. */
   variantResendMs: 15 * MINUTE_MS,
+  /** From its request on, a variant waits so long for an end of an outage. Some deployments never get an image made. */
+  variantOutageMs: 7 * DAY_MS,
   /**
    * Variants of a tenant that have a message at a time, as many as a bulk request starts. More would make others wait;
    * fewer would leave consumers idle if one tenant alone has variants.

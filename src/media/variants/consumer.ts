@@ -101,11 +101,12 @@ const othersAreMade = async ({ blobs, transformer }: DoerDeps, masterKey: string
 
 /**
  * After the last attempt: marks the variant failed, and deletes its bytes unless it is ready after all. If the bucket
- * or the transformer fails for every image, the variant stays pending, and the sweep sends its job again.
+ * or the transformer fails for every image, the variant stays pending, and the sweep sends its job again, for a week.
  */
 async function giveUp(deps: DoerDeps, { fileId, nonce }: VariantJob): Promise<undefined> {
   const pending = await deps.variants.findJob(fileId, nonce);
-  if (pending?.state === "pending" && !(await othersAreMade(deps, pending.masterKey))) {
+  const mayWait = pending?.state === "pending" && deps.clock.nowMs() < pending.createdAt + LIMITS.variantOutageMs;
+  if (mayWait && !(await othersAreMade(deps, pending.masterKey))) {
     deps.log.error("a variant waits for the bucket or the image transformer", { fileId, nonce });
     return undefined;
   }

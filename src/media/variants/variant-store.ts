@@ -35,6 +35,7 @@ export interface JobRow {
   readonly type: VariantType;
   readonly size: string;
   readonly state: VariantRow["state"];
+  readonly createdAt: number;
   /** `moved`: the file is in another shard, with its tenant. */
   readonly fileState: "pending" | "committed" | "removed" | "moved";
   readonly masterKey: string;
@@ -96,7 +97,7 @@ const SQL = {
   sendOnceMore: `UPDATE variant SET due_at = max(?2, due_at + 1) WHERE file_id = ?1 AND state = 'pending' AND waits = 0
     AND due_at = (SELECT committed_at FROM file WHERE file.id = ?1) + ${LIMITS.variantResendMs} AND NOT ${IS_HELD}
     RETURNING file_id AS fileId, nonce`,
-  findJob: `SELECT variant.type, variant.size, variant.state, ${MASTER_KEY} AS masterKey,
+  findJob: `SELECT variant.type, variant.size, variant.state, variant.created_at AS createdAt, ${MASTER_KEY} AS masterKey,
     coalesce(file.etag, '') AS masterEtag, coalesce(file.size_bytes, 0) AS masterSizeBytes,
     CASE WHEN owner.erasure_id IS NULL THEN file.state WHEN owner.erasure_id LIKE 'moved %' THEN 'moved'
       ELSE 'removed' END AS fileState, owner.tenant,

@@ -506,6 +506,21 @@ describe("messages", () => {
     expect((await listed(file))[0].state).toBe("ready");
   });
 
+  it("fail the variant if an outage is older than a week", async () => {
+    const file = await stored(app, await encodePng(gradient(50, 50)), { as, query: "?clip=10x10" });
+    const jobs = app.jobs.splice(0);
+    const images = { input: () => Promise.reject(new Error("injected")) } as unknown as ImagesBinding;
+    for (const [afterMs, state] of [
+      [LIMITS.variantOutageMs - 1, "pending"],
+      [LIMITS.variantOutageMs, "failed"],
+    ] as const) {
+      const later = mediaApp({ images });
+      later.clock.nowMs = START_MS + afterMs;
+      await later.consume({ jobs, dead: true });
+      expect(await variantRow(file)).toMatchObject({ state });
+    }
+  });
+
   it("do not blame the image if the master breaks off while it is read", async () => {
     const file = await stored(app, await encodePng(gradient(50, 50)), { as, query: "?clip=10x10" });
     let reads = 0;
