@@ -360,6 +360,13 @@ function bomb(width: number, height: number): Uint8Array<ArrayBuffer> {
   return concat(PNG_SIGNATURE, pngChunk("IHDR", header), pngChunk("IDAT", new Uint8Array(20)), pngChunk("IEND"));
 }
 
+/** Images makes nothing. */
+const NO_IMAGES = {
+  input: () => {
+    throw new Error("injected");
+  },
+} as unknown as ImagesBinding;
+
 describe("messages", () => {
   it("that arrive after the variant failed delete the bytes of earlier attempts", async () => {
     const file = await stored(app, await encodePng(gradient(50, 50)), { as, query: "?clip=10x10" });
@@ -487,16 +494,11 @@ describe("messages", () => {
   it("stay pending while the bucket or Images fails for all images; the sweep sends them again", async () => {
     const file = await stored(app, await encodePng(gradient(50, 50)), { as, query: "?clip=10x10" });
     const jobs = app.jobs.splice(0);
-    const images = {
-      input: () => {
-        throw new Error("injected");
-      },
-    } as unknown as ImagesBinding;
     const bucket = new Proxy(env.MEDIA, {
       get: (target, name) =>
         name === "head" ? () => Promise.reject(new Error("injected")) : Reflect.get(target, name),
     });
-    for (const down of [{ images }, { bucket }]) {
+    for (const down of [{ images: NO_IMAGES }, { bucket }]) {
       expect(await mediaApp(down).consume({ jobs, dead: true })).toEqual({ acked: 1, retried: 0 });
       expect(await variantRow(file)).toMatchObject({ state: "pending" });
     }
@@ -509,12 +511,11 @@ describe("messages", () => {
   it("fail the variant if an outage is older than a week", async () => {
     const file = await stored(app, await encodePng(gradient(50, 50)), { as, query: "?clip=10x10" });
     const jobs = app.jobs.splice(0);
-    const images = { input: () => Promise.reject(new Error("injected")) } as unknown as ImagesBinding;
     for (const [afterMs, state] of [
       [LIMITS.variantOutageMs - 1, "pending"],
       [LIMITS.variantOutageMs, "failed"],
     ] as const) {
-      const later = mediaApp({ images });
+      const later = mediaApp({ images: NO_IMAGES });
       later.clock.nowMs = START_MS + afterMs;
       await later.consume({ jobs, dead: true });
       expect(await variantRow(file)).toMatchObject({ state });
