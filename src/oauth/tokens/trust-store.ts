@@ -111,7 +111,9 @@ export const MOST_HOLDERS_REVOKED = 1_000;
 const HOLDERS = `
   SELECT email, '${PLACE.tenant}=' || tenant AS place FROM tenant_member_role WHERE role = ?1
   UNION ALL SELECT email, '${PLACE.organization}=' || organization FROM organization_member_role WHERE role = ?1`;
-const ARE_MANY = `(SELECT count(*) FROM (${HOLDERS} LIMIT ${MOST_HOLDERS_REVOKED + 1})) > ${MOST_HOLDERS_REVOKED}`;
+/** Counts people, not roles: one person may have it in very many places. Each place costs a row, as a person does. */
+const ARE_MANY = `
+  (SELECT count(DISTINCT email) > max(${MOST_HOLDERS_REVOKED}, count(DISTINCT place)) FROM (${HOLDERS}))`;
 const REVOKE_ROLE_HOLDERS = `
   INSERT OR REPLACE INTO revocation (seq, kind, key, until_ms, expires_sec)
   SELECT ${NEXT_REVOCATION}, 'user', key, ${DATABASE_NOW_MS}, ?2 FROM (

@@ -328,6 +328,33 @@ describe("A revocation by another isolate", () => {
     expect(living).toEqual([400, 200, 200]);
   });
 
+  it("ends nothing of others if few people have a role in many places", async () => {
+    const [tenant, role] = [await makeTenant(), unique("role")];
+    await put(`roles/${role}`, { scopes: ["plat.media_view"] });
+    const [holder, other] = [await makeUser({ tenant }), await makeUser({ tenant })];
+    await put(`tenants/${tenant}/members/${holder.email}`, { roles: [role] });
+    const tokenOf = async (user: typeof holder): Promise<string> => {
+      const app = await makeApp({ tenant });
+      return (await redeemed(app, await signInThrough(new Browser(), app, user))).access_token;
+    };
+    const [own, others] = [await tokenOf(holder), await tokenOf(other)];
+    const many = `WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT ${MOST_HOLDERS_REVOKED})`;
+    const place = `'${tenant}x' || i`;
+    await env.DB.batch(
+      [
+        `INSERT INTO organization (id, name, created_at) ${many} SELECT ${place}, '', 0 FROM n`,
+        `INSERT INTO organization_member (organization, email, created_at) ${many} SELECT ${place}, '${holder.email}', 0 FROM n`,
+        `INSERT INTO organization_member_role (organization, email, role) ${many} SELECT ${place}, '${holder.email}', '${role}' FROM n`,
+      ].map((sql) => env.DB.prepare(sql)),
+    );
+    const rows = () => env.DB.prepare("SELECT count(*) AS n FROM revocation").first<number>("n");
+    const before = await rows();
+    await put(`roles/${role}`, { scopes: [] });
+    expect.soft((await rows())! - before!).toBe(1);
+    const living = await Promise.all([own, others].map(async (token) => (await info(token)).status));
+    expect(living).toEqual([400, 200]);
+  });
+
   it("ends people's tokens outside of tenants that a disabled tenant's client got", async () => {
     const tenant = await makeTenant();
     const [app, user] = [await makeApp({ tenant }), await makeUser({ tenant })];
