@@ -65,7 +65,7 @@ interface Use {
 const attemptId = ({ deps, request, place, by }: Use, refreshToken: HeldToken | undefined): Promise<string> | string =>
   by === "browser"
     ? randomId(deps.random)
-    : attemptOf(by.deviceCode, place.hash, refreshToken, request.call.nowMs, deps.random);
+    : attemptOf(by.deviceCode, place.hash, refreshToken, request.proofKey, request.call.nowMs, deps.random);
 
 type Redeemed = Awaited<ReturnType<GrantStep>>;
 
@@ -158,7 +158,7 @@ async function again(use: Use, code: StoredCode): Promise<Redeemed> {
   const { deps, request, caller, place, by } = use;
   const { nowMs } = request.call;
   if (by === "browser" || code.redemption === undefined) return replayed(use, code);
-  const refreshToken = await answerOf(deps, code.redemption, by.deviceCode, place.hash, nowMs);
+  const refreshToken = await answerOf(deps, code.redemption, by.deviceCode, place.hash, request.proofKey, nowMs);
   if (refreshToken === undefined) return replayed(use, code);
   const reauthorized = await reauthorize(deps, caller, code, request, nowMs);
   if (!reauthorized.ok) return reauthorized;

@@ -13,16 +13,17 @@ import { GRACE_MS } from "./refresh-rotation.ts";
  *       └──────polled later, or after its use──▶ two parties hold the device code: the grant ends
  *
  * So it is with a refresh token that was replaced (refresh-rotation.ts). The id of the attempt that redeemed the code
- * holds its time and the refresh token, which opens with the device code only.
+ * holds its time and the refresh token, which opens with the device code and the key of the first poll only.
  */
 export async function attemptOf(
   deviceCode: string,
   codeHash: string,
   refreshToken: HeldToken | undefined,
+  proofKey: string | undefined,
   nowMs: number,
   random: Random,
 ): Promise<string> {
-  const sealed = await sealerOf(deviceCode, random)?.seal(refreshToken?.text ?? "", sealContext(codeHash));
+  const sealed = await sealerOf(deviceCode, random)?.seal(refreshToken?.text ?? "", sealContext(codeHash, proofKey));
   return [randomId(random), nowMs, sealed].join(" ");
 }
 
@@ -32,11 +33,12 @@ export async function answerOf(
   attempt: string,
   deviceCode: string,
   codeHash: string,
+  proofKey: string | undefined,
   nowMs: number,
 ): Promise<HeldToken | "none" | undefined> {
   const [, atMs = "", sealed = ""] = attempt.split(" ");
   if (atMs === "" || nowMs - Number(atMs) > GRACE_MS) return undefined;
-  const text = await sealerOf(deviceCode, deps.random)?.open(sealed, sealContext(codeHash));
+  const text = await sealerOf(deviceCode, deps.random)?.open(sealed, sealContext(codeHash, proofKey));
   if (text === undefined || text === "") return text === "" ? "none" : undefined;
   const token = await deps.refreshGrants.tokens.read(text);
   const found = await deps.refreshGrants.find(token);
@@ -48,4 +50,6 @@ function sealerOf(deviceCode: string, random: Random): Sealer | undefined {
   return bytes === undefined ? undefined : createSealer([{ id: "d", bytes }], random);
 }
 
-const sealContext = (codeHash: string): string => `refresh token of the device of ${codeHash}`;
+/** With the key that the device proved (RFC 9449): whoever proves none, or another, is somebody else. */
+const sealContext = (codeHash: string, proofKey = ""): string =>
+  `refresh token of the device of ${codeHash} with the key ${proofKey}`;

@@ -7,6 +7,7 @@ import { call, expectJson, ORIGIN } from "../../support/platform/call.ts";
 import { put } from "../../support/platform/operator.ts";
 import { makeTenant } from "../../support/platform/tenants.ts";
 import { basic } from "../../support/platform/tokens.ts";
+import { makeProver, type Prover } from "../../support/parties/prover.ts";
 import { appOf, recoveryCodesOf } from "../../support/parties/totp.ts";
 import { makeApp, signInThrough, type TestApp } from "../../support/sign-in.ts";
 import { makeUser, type TestUser } from "../../support/users.ts";
@@ -127,6 +128,25 @@ describe("The device grant", () => {
     later(31);
     expect(await failureOf(await poll(device))).toBe("400 invalid_grant");
     expect(await failureOf(await refreshed(refresh_token))).toBe("400 invalid_grant");
+  });
+
+  it.each([0, 1])("gives them again by the key of the first poll only: in shard %i", async (home) => {
+    const [own, thief] = [await makeProver(), await makeProver()];
+    const plain = await makeApp({ tenant, confidential: false, redirectUris: [], grantTypes: [GRANT] });
+    const token = "/oauth2/v1/token";
+    const pollBy = async (by: Prover, device: Device, app: TestApp): Promise<Response> =>
+      by.send(token, {
+        method: "POST",
+        form: { grant_type: GRANT, client_id: app.clientId, device_code: device.device_code },
+      });
+    for (const app of [tool, plain])
+      for (const again of [(device: Device) => poll(device, app), (device: Device) => pollBy(thief, device, app)]) {
+        const device = await allowed(home, app);
+        const { access_token } = await expectJson<Tokens>(await pollBy(own, device, app), 200);
+        expect((await pollBy(own, device, app)).status).toBe(200);
+        expect.soft(await failureOf(await again(device))).toBe("400 invalid_grant");
+        expect.soft((await own.send("/oauth2/v1/userinfo", { token: access_token })).status).toBe(401);
+      }
   });
 
   it.each([0, 1])("gives a token again where there are no refresh tokens: in shard %i", async (home) => {
