@@ -8,7 +8,7 @@
  *   else ──▶ the page for the second factor, or for signing in again
  */
 import { nfkc } from "../../platform/text/text.ts";
-import { upgradeSession } from "../factors/check.ts";
+import { upgradeIfPossible } from "../factors/check.ts";
 import { isRecent } from "../factors/factors.ts";
 import { isLocal } from "../model/binding.ts";
 import type { AnyCall } from "../model/call.ts";
@@ -140,7 +140,7 @@ export async function addPasskey(deps: AccountDeps, call: FormCall): Promise<Res
   // The authenticator has just verified the person.
   const upgraded = hasTwoFactors(session.methods)
     ? undefined
-    : await upgradeSession(deps, call, session, withPasskey(session.methods));
+    : await upgradeIfPossible(deps, call, session, withPasskey(session.methods));
   return upgraded === undefined ? answer : upgraded.signIn(answer);
 }
 

@@ -1,3 +1,4 @@
+import { describeError } from "../../platform/runtime/log.ts";
 import { nfkc } from "../../platform/text/text.ts";
 import type { AnyCall } from "../model/call.ts";
 import type { Methods } from "../model/methods.ts";
@@ -83,4 +84,15 @@ export async function upgradeSession(
         : rememberWithoutPassword(deps, call, answer, user, methods);
     },
   };
+}
+
+/** The same after a change that is stored already. A failure must not report it as failed, so it is undefined too. */
+export async function upgradeIfPossible(...upgrade: Parameters<typeof upgradeSession>): Promise<Upgraded | undefined> {
+  try {
+    return await upgradeSession(...upgrade);
+  } catch (thrown) {
+    const [{ log }, { requestId }, { user }] = upgrade;
+    log.error("session not replaced", { requestId, user: user.email, error: describeError(thrown) });
+    return undefined;
+  }
 }

@@ -2,12 +2,11 @@ import type { AnyCall } from "../model/call.ts";
 import { withCode } from "../model/methods.ts";
 import type { Session } from "../sign-in/sessions.ts";
 import { changingSession } from "../users/user-store.ts";
-import { upgradeSession, type Upgraded } from "./check.ts";
+import { upgradeIfPossible, type Upgraded } from "./check.ts";
 import type { FactorDeps } from "./factors.ts";
 import { newRecoveryCodes, recoveryHashes } from "./recovery-codes.ts";
 import { totpSealContext } from "./secret.ts";
 import { enrolmentUri, matchingStep, newSecret } from "./totp.ts";
-import { describeError } from "../../platform/runtime/log.ts";
 import { ownChange } from "../model/own-change.ts";
 import { HOUR_MS } from "../../platform/runtime/clock.ts";
 
@@ -82,9 +81,6 @@ export async function setUp(
   if (!(await deps.factors.add(added, audit))) return undefined;
   deps.log.info("second factor set up", { requestId, user: email });
   deps.tell(call, "factorOn", email);
-  const upgraded = await upgradeSession(deps, call, session, withCode(session.methods)).catch((thrown: unknown) => {
-    deps.log.error("session not replaced", { requestId, user: email, error: describeError(thrown) });
-    return undefined;
-  });
+  const upgraded = await upgradeIfPossible(deps, call, session, withCode(session.methods));
   return { session, signIn: async (answer) => answer, ...upgraded, recoveryCodes };
 }

@@ -420,6 +420,17 @@ describe("A new passkey", () => {
     expect(asksForPassword(await browser.get(ACCOUNT))).toBe(true);
   });
 
+  it("is reported as added if the session cannot be replaced after that", async () => {
+    user = await makeUser({ home: 0 });
+    const { browser, state } = meddled(() => Promise.reject(new Error("D1 is away")), [3]);
+    const page = await press(await atAccount(browser), "/passkeys/new");
+    const passkey = await Passkey.make();
+    state.armed = true;
+    const added = await browser.submit(page, await passkey.register(page));
+    state.armed = false;
+    expect([added.status, added.location, (await stored()).length]).toEqual([303, ACCOUNT, 1]);
+  });
+
   // shows: asvs/v7-session-management/7.5.1
   it("is removed within 15 minutes of a sign-in; later the person signs in again first", async () => {
     const { browser, passkey } = await withPasskey();
