@@ -22,15 +22,17 @@ export async function writeNewFile(
   refuseIfThere();
   const making = `${file}.${randomBytes(4).toString("hex")}.part`;
   const stop = stopOnSignal();
+  const target = createWriteStream(making, { flags: "wx", ...(mode !== undefined && { mode }) });
+  const closed = new Promise<void>((done) => target.once("close", () => done()));
   try {
-    await pipeline(source, createWriteStream(making, { flags: "wx", ...(mode !== undefined && { mode }) }), {
-      signal: stop.signal,
-    });
+    await pipeline(source, target, { signal: stop.signal });
     refuseIfThere();
     renameSync(making, file);
   } catch (error) {
     throw stop.signal.aborted ? new Interrupted(`Stopped. ${clean(name)} was not written.`) : error;
   } finally {
+    // If the source fails at once, the file is still being opened, and would be there after its removal.
+    await closed;
     rmSync(making, { force: true });
     stop.end();
   }

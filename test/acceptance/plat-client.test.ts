@@ -6,12 +6,14 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text as readAll } from "node:stream/consumers";
+import { setTimeout as pause } from "node:timers/promises";
 import { afterAll, afterEach, describe, expect, test, vi } from "vitest";
 import { PLAT } from "../../scripts/lib/about-plat.ts";
 import { ROOT } from "../../scripts/lib/root.ts";
 import { readSettings } from "../../scripts/lib/local/settings.ts";
 import { ok, type RequestOpts } from "@oazapfts/runtime";
 import * as api from "../../api/plinth.ts";
+import { writeNewFile } from "../../cli/data/new-file.ts";
 import { AdminRefusal, createAdminClient, find, rowsOf } from "../../cli/client/admin-client.ts";
 import { allCommands } from "../../cli/commands.ts";
 import { distanceOf, nearest } from "../../cli/terminal/nearest.ts";
@@ -754,6 +756,15 @@ describe("a new file", () => {
     const missing = await plat(app, [...line.slice(0, 4), "none/e.ndjson", "--url", empty.base], { cwd });
     expect(missing.err).toMatch(/^✗ The system refused it: ENOENT: no such file or directory, open '.*\.part'\.\n$/);
     expect(readdirSync(cwd)).toEqual(["other.part"]);
+  });
+
+  test("leaves nothing if its source fails before it is open", async () => {
+    const next = () => Promise.reject(new Error("at once"));
+    const failing = (): AsyncIterable<string> => ({ [Symbol.asyncIterator]: () => ({ next }) });
+    const before = readdirSync(cwd);
+    for (let n = 0; n < 50; n++) await expect(writeNewFile({ cwd }, `file${n}`, failing())).rejects.toThrow("at once");
+    await pause(50);
+    expect(readdirSync(cwd)).toEqual(before);
   });
 
   test.each([
