@@ -15,7 +15,7 @@
  *                      guess-guard.ts → guess-counter.do.ts (one network, one password; rules in guesses.ts)
  *   valid tokens       tokens/trust.ts (a 5 s copy of keys and revocations), tokens/jwt.ts (how a token is read)
  *   scope questions    explain/explain.ts, for the operator
- *   signing keys       tokens/key-life.ts, tokens/key-rotation.ts
+ *   signing keys       tokens/keys/key-life.ts, tokens/key-rotation.ts
  *
  * An access token is valid for 3600 s. A row in `revocation` ends it earlier: its own, written by `/revoke`; its
  * grant's, written when a refresh token is revoked or deleted, or a code or refresh token is used twice; or one for its
@@ -38,8 +38,8 @@ import { relyingPartyOf } from "./passkeys/relying-party.ts";
 import type { EndedWhere } from "./homes/home.ts";
 import { createGrantListStore } from "./grants/grant-list-store.ts";
 import { createGrantLists } from "./grants/grant-lists.ts";
-import { createRevokeAll } from "./grants/revoke-all.ts";
-import { createRevokeAllStore } from "./grants/revoke-all-store.ts";
+import { createRevokeAll } from "./grants/revocation/revoke-all.ts";
+import { createRevokeAllStore } from "./grants/revocation/revoke-all-store.ts";
 import type { AnyCall, Issuer } from "./model/call.ts";
 import { oauthError } from "./model/failure.ts";
 import { brandOfAddress } from "./pages/brand.ts";
@@ -56,7 +56,7 @@ import { createTokenVerifier } from "./tokens/access-token.ts";
 import { createKeyRotation } from "./tokens/key-rotation.ts";
 import { createProofVerifier } from "./tokens/proof.ts";
 import { createServiceTokens, type AudienceService } from "./tokens/service-token.ts";
-import { makeKey } from "./tokens/signing-key.ts";
+import { makeKey } from "./tokens/keys/signing-key.ts";
 import { createRevocationCollapse } from "./tokens/revocation-collapse.ts";
 import { createTrust } from "./tokens/trust.ts";
 import { createDocuments } from "./unregistered/documents.ts";

@@ -14,7 +14,7 @@ import { createRefreshGrants } from "./grants/refresh-grants.ts";
 import { createInvitationStore } from "./recovery/invitation-store.ts";
 import { createMailLinkStore } from "./recovery/mail-link-store.ts";
 import { createSessions } from "./sign-in/session-homes.ts";
-import { createKeyStore } from "./tokens/key-store.ts";
+import { createKeyStore } from "./tokens/keys/key-store.ts";
 import { createRevocationCollapseStore } from "./tokens/revocation-collapse-store.ts";
 import { createRevokedTokensStore } from "./tokens/revoked-tokens-store.ts";
 import { createTrustStore } from "./tokens/trust-store.ts";

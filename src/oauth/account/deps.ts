@@ -3,7 +3,7 @@ import type { KeptDeps } from "../authorize/kept.ts";
 import type { FederationDeps } from "../federation/begin.ts";
 import type { Federation } from "../federation/federation.ts";
 import type { ConsentStore } from "../consent/consent-store.ts";
-import type { RevokeAll } from "../grants/revoke-all.ts";
+import type { RevokeAll } from "../grants/revocation/revoke-all.ts";
 import type { RevokeAccessDeps } from "../grants/revoke-grants.ts";
 import type { RefusedPageDeps } from "../pages/page.ts";
 import type { PasskeyDeps } from "../passkeys/passkeys.ts";

@@ -3,7 +3,7 @@ import { PROMPTS } from "../authorize/protocol/checks.ts";
 import { FLOWS, FORM_POST } from "../authorize/protocol/parse.ts";
 import { ASSERTION_ALGS, MAC_ALGS } from "../clients/assertion.ts";
 import { ACR_VALUES } from "../model/claims.ts";
-import { FAPI_ID_TOKEN_ALG, ID_TOKEN_ALG } from "../tokens/signing-key.ts";
+import { FAPI_ID_TOKEN_ALG, ID_TOKEN_ALG } from "../tokens/keys/signing-key.ts";
 
 export interface ServerDescription {
   readonly issuer: string;

@@ -2,7 +2,7 @@ import { describeError, type Log } from "../../platform/runtime/log.ts";
 import type { Sealer } from "../../platform/secrets/seal.ts";
 import { macSealContext } from "../clients/mac-secret.ts";
 import { totpSealContext } from "../factors/secret.ts";
-import { keySealContext } from "../tokens/signing-key.ts";
+import { keySealContext } from "../tokens/keys/signing-key.ts";
 import { providerSealContext } from "./providers.ts";
 
 /** Secrets that are stored sealed. Sealed sign-ins in progress are not among them: they expire within minutes. */

@@ -20,7 +20,7 @@ import type { ScopeRefusal, ScopeRequest } from "../model/granted-scopes.ts";
 import type { Accounts } from "../sign-in/accounts.ts";
 import type { Issue, IssueDeps } from "../tokens/issue.ts";
 import type { StrictVerifier } from "../tokens/access-token.ts";
-import { FAPI_ID_TOKEN_ALG, type SigningAlg } from "../tokens/signing-key.ts";
+import { FAPI_ID_TOKEN_ALG, type SigningAlg } from "../tokens/keys/signing-key.ts";
 import type { UserStore } from "../users/user-store.ts";
 import type { Codes } from "./codes.ts";
 import type { DeviceStore } from "./device-store.ts";

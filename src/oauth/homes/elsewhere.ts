@@ -36,7 +36,7 @@ import { homesOf } from "../../platform/storage/home.ts";
  */
 export type Elsewhere = ReturnType<typeof createElsewhere>;
 
-/** Transactions in one shard for one request; as many as in grants/revoke-all-store.ts. */
+/** Transactions in one shard for one request; as many as in grants/revocation/revoke-all-store.ts. */
 const MAX_STEPS = 20;
 
 export function createElsewhere(shards: Shards) {

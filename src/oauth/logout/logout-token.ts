@@ -1,6 +1,6 @@
 import { toSec } from "../../platform/runtime/clock.ts";
 import { signJwt } from "../tokens/jwt.ts";
-import { FAPI_ID_TOKEN_ALG, ID_TOKEN_ALG } from "../tokens/signing-key.ts";
+import { FAPI_ID_TOKEN_ALG, ID_TOKEN_ALG } from "../tokens/keys/signing-key.ts";
 import type { Trust } from "../tokens/trust.ts";
 import type { LogoutNotice } from "./logout-store.ts";
 

@@ -20,7 +20,7 @@
 import type { CommonPasswords } from "../../platform/secrets/common-passwords.ts";
 import type { SendMail } from "../../platform/ports/mail.ts";
 import type { AuthorizeDeps } from "../authorize/protocol/deps.ts";
-import type { RevokeAll } from "../grants/revoke-all.ts";
+import type { RevokeAll } from "../grants/revocation/revoke-all.ts";
 import type { Mails } from "../pages/port.ts";
 import type { TrustStore } from "../tokens/trust-store.ts";
 import type { InvitationStore } from "./invitation-store.ts";

@@ -68,7 +68,7 @@ const LINKED = `
   SELECT linked.provider, iif(provider.button = '', provider.id, provider.button) AS name
   FROM user_identity AS linked JOIN identity_provider AS provider ON provider.id = linked.provider
   WHERE linked.email = ?1 ORDER BY name, linked.provider`;
-/** Grants may outlive their session while it ends (grants/revoke-all-store.ts). */
+/** Grants may outlive their session while it ends (grants/revocation/revoke-all-store.ts). */
 const OWNS = `
   SELECT 1 FROM session WHERE sid = ?1 AND email = ?2
   UNION ALL SELECT 1 FROM ${grantsOf("session", "email")} WHERE email = ?2 LIMIT 1`;

@@ -10,7 +10,7 @@ import type { MethodClaims } from "../model/methods.ts";
 import type { IssuedToken } from "./issued-token.ts";
 import { ACCESS_TOKEN_LIFETIME_SEC, LATE_ISSUE_SEC } from "./lifetimes.ts";
 import { readOwnToken, type Kind, signJwt } from "./jwt.ts";
-import { ACCESS_TOKEN_ALG } from "./signing-key.ts";
+import { ACCESS_TOKEN_ALG } from "./keys/signing-key.ts";
 import type { Trust } from "./trust.ts";
 import { VerifiedTokens } from "./verified-tokens.ts";
 

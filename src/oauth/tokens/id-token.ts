@@ -8,7 +8,7 @@ import type { Issuer } from "../model/call.ts";
 import { methodClaims, type Methods } from "../model/methods.ts";
 import { profileClaims, type Profile } from "../model/profile.ts";
 import { readOwnToken, type Kind, signJwt } from "./jwt.ts";
-import { FAPI_ID_TOKEN_ALG, ID_TOKEN_ALG, type SigningAlg } from "./signing-key.ts";
+import { FAPI_ID_TOKEN_ALG, ID_TOKEN_ALG, type SigningAlg } from "./keys/signing-key.ts";
 import type { Trust } from "./trust.ts";
 
 /**

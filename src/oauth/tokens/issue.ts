@@ -14,7 +14,7 @@ import { hasTwoFactors, methodClaims } from "../model/methods.ts";
 import { failure, type OAuthFailure } from "../model/failure.ts";
 import { accessTokenEndSec, issueAccessToken } from "./access-token.ts";
 import { issueIdToken } from "./id-token.ts";
-import type { SigningAlg } from "./signing-key.ts";
+import type { SigningAlg } from "./keys/signing-key.ts";
 import type { Trust } from "./trust.ts";
 
 export interface IssueDeps extends Pick<Addresses, "issuerFor"> {

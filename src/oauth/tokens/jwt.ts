@@ -1,7 +1,7 @@
 import { decodeProtectedHeader, errors as joseErrors, jwtVerify, type JWTPayload } from "jose";
 import { fromBase64Url, toBase64Url, utf8 } from "../../platform/text/encoding.ts";
 import { err, ok, type Result } from "../../platform/model/result.ts";
-import type { SigningAlg } from "./signing-key.ts";
+import type { SigningAlg } from "./keys/signing-key.ts";
 import type { Trust } from "./trust.ts";
 
 /**

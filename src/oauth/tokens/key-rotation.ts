@@ -2,9 +2,9 @@ import type { AuditRecord, AuditTrail } from "../../platform/ports/audit.ts";
 import { err, ok, type Result } from "../../platform/model/result.ts";
 import { ACCESS_TOKEN_LIFETIME_SEC } from "./lifetimes.ts";
 import { ID_TOKEN_LIFETIME_SEC } from "./id-token.ts";
-import { keyState, type KeyState } from "./key-life.ts";
-import type { KeyCondition, KeyPage, KeyStore, KeyTimes, NewKey } from "./key-store.ts";
-import { SIGNING_ALGS, type SigningAlg } from "./signing-key.ts";
+import { keyState, type KeyState } from "./keys/key-life.ts";
+import type { KeyCondition, KeyPage, KeyStore, KeyTimes, NewKey } from "./keys/key-store.ts";
+import { SIGNING_ALGS, type SigningAlg } from "./keys/signing-key.ts";
 import { SIGNING_COPY_MS } from "./trust.ts";
 import { DAY_MS, MINUTE_MS } from "../../platform/runtime/clock.ts";
 

@@ -18,7 +18,7 @@ import { ACCESS_TOKEN_LIFETIME_SEC } from "./lifetimes.ts";
  *
  * The rows of sessions stay in any case: they stop codes too (code-store.ts). They are not counted, so that people who
  * end very many of their sessions end nothing of others. Each costs a sign-in and lives for an hour, and a person has
- * 1,000 of them at most (grants/revoke-all.ts).
+ * 1,000 of them at most (grants/revocation/revoke-all.ts).
  *
  * The rows that an organization's administrators make are 5,000 at most (trust-store.ts), since no cut-off but the last
  * includes them. They register clients up to 10,000 in all (organization-clients.ts), since only the last includes one

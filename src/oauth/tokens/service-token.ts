@@ -9,7 +9,7 @@ import { scopeMatches } from "../../platform/model/scope-pattern.ts";
 import { clientTenantClaim, identityClaims, toPrincipal, type Claims } from "./access-token.ts";
 import type { IssuedToken } from "./issued-token.ts";
 import { readOwnToken, signJwt, type Kind } from "./jwt.ts";
-import { ACCESS_TOKEN_ALG } from "./signing-key.ts";
+import { ACCESS_TOKEN_ALG } from "./keys/signing-key.ts";
 import type { Trust } from "./trust.ts";
 
 /**

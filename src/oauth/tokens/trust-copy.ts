@@ -1,7 +1,7 @@
 import type { HashKey } from "../../platform/secrets/half-sip-hash.ts";
 import { isRevokedBy, type Revocable } from "./issued-token.ts";
 import { RevocationTable } from "./revocation-table.ts";
-import { importVerifyKey } from "./signing-key.ts";
+import { importVerifyKey } from "./keys/signing-key.ts";
 import type { TrustFrom, TrustReading, TrustSource } from "./trust-source.ts";
 import type { Revocation, SigningKeyRow } from "./trust-store.ts";
 

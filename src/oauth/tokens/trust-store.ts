@@ -1,5 +1,5 @@
 import { DATABASE_NOW_MS } from "../../platform/storage/database.ts";
-import { isPublished, type NewKey } from "./key-store.ts";
+import { isPublished, type NewKey } from "./keys/key-store.ts";
 import { createRevocationCollapseStore, NEXT_REVOCATION } from "./revocation-collapse-store.ts";
 
 /** A published key. key-store.ts writes these rows. */

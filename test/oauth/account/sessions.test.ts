@@ -1,6 +1,6 @@
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { MOST_ENDED_SESSIONS } from "../../../src/oauth/grants/revoke-all-store.ts";
+import { MOST_ENDED_SESSIONS } from "../../../src/oauth/grants/revocation/revoke-all-store.ts";
 import { endedSessionsKey } from "../../../src/oauth/tokens/trust-store.ts";
 import { Browser, landed, toInit, type Visit } from "../../support/browser.ts";
 import { isolate } from "../../support/isolate.ts";

@@ -3,14 +3,14 @@ import { beforeEach, describe, expect, it } from "vitest";
 import { allExpiredSec } from "../../../src/oauth/tokens/access-token.ts";
 import type { Revocable } from "../../../src/oauth/tokens/issued-token.ts";
 import { createKeyRotation } from "../../../src/oauth/tokens/key-rotation.ts";
-import { createKeyStore } from "../../../src/oauth/tokens/key-store.ts";
+import { createKeyStore } from "../../../src/oauth/tokens/keys/key-store.ts";
 import {
   createRevocationCollapseStore,
   type RevocationBound,
 } from "../../../src/oauth/tokens/revocation-collapse-store.ts";
 import { grantFamily, tokenRevocation } from "../../../src/oauth/tokens/revoked-tokens-store.ts";
 import { RevocationTable } from "../../../src/oauth/tokens/revocation-table.ts";
-import { makeKey } from "../../../src/oauth/tokens/signing-key.ts";
+import { makeKey } from "../../../src/oauth/tokens/keys/signing-key.ts";
 import { accessKey, createTrustStore, endedByKey } from "../../../src/oauth/tokens/trust-store.ts";
 import { createTrust } from "../../../src/oauth/tokens/trust.ts";
 import { systemClock } from "../../../src/platform/runtime/clock.ts";

@@ -8,8 +8,8 @@ import { systemRandom } from "../../../src/platform/runtime/random.ts";
 import { createSealer } from "../../../src/platform/secrets/seal.ts";
 import { createDeps } from "../../../src/deps.ts";
 import { createKeyRotation } from "../../../src/oauth/tokens/key-rotation.ts";
-import { createKeyStore } from "../../../src/oauth/tokens/key-store.ts";
-import { makeKey } from "../../../src/oauth/tokens/signing-key.ts";
+import { createKeyStore } from "../../../src/oauth/tokens/keys/key-store.ts";
+import { makeKey } from "../../../src/oauth/tokens/keys/signing-key.ts";
 import {
   accessKey,
   createTrustStore,

@@ -5,8 +5,8 @@ import { randomId, systemRandom } from "../../../src/platform/runtime/random.ts"
 import { createSealer } from "../../../src/platform/secrets/seal.ts";
 import { createTokenVerifier, issueAccessToken, type NewToken } from "../../../src/oauth/tokens/access-token.ts";
 import { createKeyRotation } from "../../../src/oauth/tokens/key-rotation.ts";
-import { createKeyStore } from "../../../src/oauth/tokens/key-store.ts";
-import { makeKey } from "../../../src/oauth/tokens/signing-key.ts";
+import { createKeyStore } from "../../../src/oauth/tokens/keys/key-store.ts";
+import { makeKey } from "../../../src/oauth/tokens/keys/signing-key.ts";
 import { createProofVerifier } from "../../../src/oauth/tokens/proof.ts";
 import { createTrustStore } from "../../../src/oauth/tokens/trust-store.ts";
 import { createTrust } from "../../../src/oauth/tokens/trust.ts";

@@ -1,8 +1,8 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { createKeyRotation } from "../../../src/oauth/tokens/key-rotation.ts";
-import { createKeyStore } from "../../../src/oauth/tokens/key-store.ts";
-import { makeKey } from "../../../src/oauth/tokens/signing-key.ts";
+import { createKeyStore } from "../../../src/oauth/tokens/keys/key-store.ts";
+import { makeKey } from "../../../src/oauth/tokens/keys/signing-key.ts";
 import { createTrustStore, type TrustStore } from "../../../src/oauth/tokens/trust-store.ts";
 import { createTrust } from "../../../src/oauth/tokens/trust.ts";
 import { FreshCache } from "../../../src/platform/copies/fresh-cache.ts";

@@ -20,7 +20,7 @@ import type { Params } from "../shared/resource.ts";
 
 /**
  * `POST …/revoke`: an operator revokes all tokens and grants that a client, user, tenant or session got until now
- * (oauth/grants/revoke-all-store.ts). Registrations stay: to block a client for good, disable or remove it. The answer
+ * (revoke-all-store.ts). Registrations stay: to block a client for good, disable or remove it. The answer
  * does not show whether there was anything to revoke, so the request may be repeated.
  */
 interface Revocable {

@@ -1,11 +1,11 @@
-import type { AuditRecord, AuditTrail } from "../../platform/ports/audit.ts";
-import { allExpiredSec } from "../tokens/access-token.ts";
-import { grantFamilySql } from "../tokens/revoked-tokens-store.ts";
-import { NEXT_REVOCATION } from "../tokens/revocation-collapse-store.ts";
-import { endedSessionsKey, type OwnerKind, type TrustStore } from "../tokens/trust-store.ts";
-import { COLUMN, grantsOf, MAX_ROWS, sessionsUntil, signedInUntil } from "../homes/owner-store.ts";
-import { grantRevocation, type RevokedGrant } from "../homes/grant-revocation.ts";
-import { SESSIONS_OF_SID, signedOutAt } from "../users/user-store.ts";
+import type { AuditRecord, AuditTrail } from "../../../platform/ports/audit.ts";
+import { allExpiredSec } from "../../tokens/access-token.ts";
+import { grantFamilySql } from "../../tokens/revoked-tokens-store.ts";
+import { NEXT_REVOCATION } from "../../tokens/revocation-collapse-store.ts";
+import { endedSessionsKey, type OwnerKind, type TrustStore } from "../../tokens/trust-store.ts";
+import { COLUMN, grantsOf, MAX_ROWS, sessionsUntil, signedInUntil } from "../../homes/owner-store.ts";
+import { grantRevocation, type RevokedGrant } from "../../homes/grant-revocation.ts";
+import { SESSIONS_OF_SID, signedOutAt } from "../../users/user-store.ts";
 
 /** One transaction of a cleanup. */
 export interface CleanupStep {

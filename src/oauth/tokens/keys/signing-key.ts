@@ -1,6 +1,6 @@
-import { toBase64Url } from "../../platform/text/encoding.ts";
-import { sha256 } from "../../platform/secrets/hash.ts";
-import type { Sealer } from "../../platform/secrets/seal.ts";
+import { toBase64Url } from "../../../platform/text/encoding.ts";
+import { sha256 } from "../../../platform/secrets/hash.ts";
+import type { Sealer } from "../../../platform/secrets/seal.ts";
 import type { NewKey, PublicJwk } from "./key-store.ts";
 
 /**

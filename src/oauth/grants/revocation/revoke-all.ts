@@ -1,7 +1,7 @@
-import type { AuditRecord } from "../../platform/ports/audit.ts";
-import { describeError, type Log } from "../../platform/runtime/log.ts";
-import type { OwnerKind } from "../tokens/trust-store.ts";
-import type { Elsewhere } from "../homes/elsewhere.ts";
+import type { AuditRecord } from "../../../platform/ports/audit.ts";
+import { describeError, type Log } from "../../../platform/runtime/log.ts";
+import type { OwnerKind } from "../../tokens/trust-store.ts";
+import type { Elsewhere } from "../../homes/elsewhere.ts";
 import { MOST_ENDED_SESSIONS, type RevokeAllStore, type RevokedBy } from "./revoke-all-store.ts";
 
 const MANY = `over ${MOST_ENDED_SESSIONS} sessions of the person ended within an hour: all of them end`;
