@@ -36,6 +36,11 @@ export const callerOf = ({
   requestId,
 });
 
+/** The author and time of a change that a request makes. */
+export const changeBy = (
+  call: Pick<Call<unknown, unknown, unknown, Principal>, "principal" | "requestId" | "nowMs" | "waitUntil">,
+) => ({ by: callerOf(call), nowMs: call.nowMs, waitUntil: call.waitUntil });
+
 interface TopicCall {
   readonly request: Request;
   readonly principal: Principal;

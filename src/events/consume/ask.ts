@@ -1,19 +1,11 @@
 import { lockedBy, type Reader } from "../access/reader.ts";
-import type { TopicDirectory } from "../access/topic-directory.ts";
-import type { TopicLog } from "../log/topic-log.do.ts";
 import type { Gone } from "../log/types.ts";
 import type { Failure } from "../model/failure.ts";
 import { READ } from "../model/limits.ts";
 import type { Topic, TopicId } from "../model/topic.ts";
 import { admitConsumer } from "./named-consumers.ts";
-import { consumerOf } from "./stub.ts";
+import { consumerOf, type ConsumePorts } from "./stub.ts";
 import type { TopicConsumer } from "./topic-consumer.do.ts";
-
-export interface ConsumePorts {
-  readonly directory: TopicDirectory;
-  readonly consumers: DurableObjectNamespace<TopicConsumer>;
-  readonly logs: DurableObjectNamespace<TopicLog>;
-}
 
 /** Why a consumer refused a request. Undefined: there is no such topic. */
 type Refused =

@@ -7,8 +7,7 @@ import { maskId } from "../log/hidden-ids.ts";
 import type { Failure } from "../model/failure.ts";
 import type { Topic, TopicId } from "../model/topic.ts";
 import { ttlMs } from "./read.ts";
-import type { ConsumePorts } from "./ask.ts";
-import { consumerOf } from "./stub.ts";
+import { consumerOf, type ConsumePorts } from "./stub.ts";
 import type { TopicConsumer } from "./topic-consumer.do.ts";
 import type { LockOutcome } from "./types.ts";
 

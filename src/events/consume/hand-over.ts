@@ -4,8 +4,7 @@ import type { Clock } from "../../platform/runtime/clock.ts";
 import type { Reader } from "../access/reader.ts";
 import { WAIT } from "../model/limits.ts";
 import type { TopicId } from "../model/topic.ts";
-import type { ConsumePorts } from "./ask.ts";
-import { consumerOf } from "./stub.ts";
+import { consumerOf, type ConsumePorts } from "./stub.ts";
 import type { LockOutcome } from "./types.ts";
 
 interface Ends {

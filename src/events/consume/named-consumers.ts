@@ -5,9 +5,7 @@ import type { TopicLog } from "../log/topic-log.do.ts";
 import type { Failure } from "../model/failure.ts";
 import { READ } from "../model/limits.ts";
 import { addressOf, type Topic, type TopicId } from "../model/topic.ts";
-import type { TopicConsumer } from "./topic-consumer.do.ts";
-import type { TopicDirectory } from "../access/topic-directory.ts";
-import { consumerOf } from "./stub.ts";
+import { consumerOf, type ConsumePorts } from "./stub.ts";
 
 /**
  * Named consumers: with the header `Consumer: <name>` a caller reads with a cursor and a lock of that name.
@@ -18,12 +16,6 @@ import { consumerOf } from "./stub.ts";
  * cached name was removed since, only the limit of 100 goes unchecked: the consumer registers itself again before it
  * stores anything.
  */
-interface NamedPorts {
-  readonly directory: TopicDirectory;
-  readonly consumers: DurableObjectNamespace<TopicConsumer>;
-  readonly logs: DurableObjectNamespace<TopicLog>;
-}
-
 const MAX_REMEMBERED = 10_000;
 const remembered = new Set<string>();
 
@@ -51,7 +43,7 @@ const beginningOf = ({ name }: Reader): string => `${name}/consumer/`;
 
 /** Names of the caller's named consumers, in order. */
 export async function listConsumers(
-  ports: NamedPorts,
+  ports: ConsumePorts,
   id: TopicId,
   reader: Reader,
   nowMs: number,
@@ -67,7 +59,7 @@ export async function listConsumers(
 
 /** Removes a named consumer with its cursor, its lock and its outcomes. Succeeds if there is no such consumer. */
 export async function removeConsumer(
-  ports: NamedPorts,
+  ports: ConsumePorts,
   id: TopicId,
   reader: Reader,
   consumer: string,

@@ -3,7 +3,6 @@ import { invalid, type Problem } from "../../http/errors/errors.ts";
 import { systemRandom } from "../../platform/runtime/random.ts";
 import { err, ok, type Result } from "../../platform/model/result.ts";
 import { tenantFilter, type Reader } from "../access/reader.ts";
-import type { TopicDirectory } from "../access/topic-directory.ts";
 import { logOf } from "../log/client.ts";
 import { positionOf, type Position, newEventIds } from "../log/event-id.ts";
 import { maskId, type OwnTenant } from "../log/hidden-ids.ts";
@@ -13,11 +12,9 @@ import type { PeekFrom, PeekOutcome, ReadOutcome } from "../log/types.ts";
 import type { Failure } from "../model/failure.ts";
 import { PEEK, READ } from "../model/limits.ts";
 import { shardsOf, type Topic, type TopicId, shardFor } from "../model/topic.ts";
+import type { ConsumePorts } from "./stub.ts";
 
-export interface PeekPorts {
-  readonly directory: TopicDirectory;
-  readonly logs: DurableObjectNamespace<TopicLog>;
-}
+type PeekPorts = Pick<ConsumePorts, "directory" | "logs">;
 
 export const peekQuery = z.object({ after: z.optional(z.string()), limit: z.optional(z.string()) });
 

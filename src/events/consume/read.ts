@@ -1,4 +1,3 @@
-import { askConsumer, failureOf, type ConsumePorts } from "./ask.ts";
 import * as z from "zod/mini";
 import { err, ok, type Result } from "../../platform/model/result.ts";
 import type { Reader } from "../access/reader.ts";
@@ -6,6 +5,8 @@ import type { Failure } from "../model/failure.ts";
 import { refusedKey } from "../model/idempotency-key.ts";
 import { PUBLISH, READ } from "../model/limits.ts";
 import { addressOf, type TopicId } from "../model/topic.ts";
+import { askConsumer, failureOf } from "./ask.ts";
+import type { ConsumePorts } from "./stub.ts";
 import type { ConsumerReadOutcome } from "./types.ts";
 
 /** Duration of a lock. */
@@ -34,19 +35,21 @@ export const bytesFor = (body: ReadBody): number =>
 /** Result of a successful read. */
 export type ReadAnswer = Extract<ConsumerReadOutcome, { kind: "batch" | "empty" }>;
 
-/**
- * Reads the next events and locks the topic for the reader. With `key`, the `Idempotency-Key` header, a repeat gets
- * the batch of that lock again. `maxChars` bounds the batch if memory is short. The caller has checked that the reader
- * may read the topic.
- */
+interface Asked {
+  readonly body: ReadBody;
+  /** The `Idempotency-Key`: a repeat with it gets the batch of that lock again. */
+  readonly key: string | null;
+  /** Bounds the batch if memory is short. */
+  readonly maxChars?: number | undefined;
+}
+
+/** Reads the next events and locks the topic for the reader. The caller has checked that it may read the topic. */
 export async function read(
   ports: ConsumePorts,
   id: TopicId,
   reader: Reader,
-  body: ReadBody,
-  key: string | null,
+  { body, key, maxChars }: Asked,
   nowMs: number,
-  maxChars?: number,
 ): Promise<Result<ReadAnswer, Failure>> {
   const refused = refusedKey(key);
   if (refused !== undefined) return err(refused);

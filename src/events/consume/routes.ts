@@ -28,8 +28,8 @@ import { listConsumers, removeConsumer } from "./named-consumers.ts";
 import { peek, peekQuery } from "./peek.ts";
 import { preferredWaitSec } from "../../http/input/prefer.ts";
 import { bytesFor, read, readBody, type ReadAnswer, type ReadBody } from "./read.ts";
-import type { ConsumePorts } from "./ask.ts";
 import { seek, seekBody } from "./seek.ts";
+import type { ConsumePorts } from "./stub.ts";
 import { readWaiting, type WaitPorts } from "./wait.ts";
 
 /** Routes for consuming a topic: reading with a lock, and ending or moving it. */
@@ -49,34 +49,35 @@ export const consumeRoutes = (ports: RequestPorts & WaitPorts): Route[] => [
         return reading;
       }),
   }),
-  change(
-    ports,
-    asReader,
-    "commit",
-    "commitEvents",
-    "Commit the events that were read under a token",
-    commitBody,
-    commit,
-  ),
-  change(ports, asReader, "extend", "extendLock", "Let the lock of a batch last ttlMs from now", extendBody, extend),
-  change(
-    ports,
-    asReader,
-    "release",
-    "releaseLock",
-    "Give a batch back, after committing the events up to one of them",
-    releaseBody,
-    release,
-  ),
-  change(
-    ports,
-    asConsumer,
-    "seek",
-    "seekEvents",
-    "Move the calling client's cursor, while the topic is not locked",
-    seekBody,
-    seek,
-  ),
+  change(ports, {
+    name: "commit",
+    operation: "commitEvents",
+    summary: "Commit the events that were read under a token",
+    body: commitBody,
+    run: commit,
+  }),
+  change(ports, {
+    name: "extend",
+    operation: "extendLock",
+    summary: "Let the lock of a batch last ttlMs from now",
+    body: extendBody,
+    run: extend,
+  }),
+  change(ports, {
+    name: "release",
+    operation: "releaseLock",
+    summary: "Give a batch back, after committing the events up to one of them",
+    body: releaseBody,
+    run: release,
+  }),
+  change(ports, {
+    name: "seek",
+    operation: "seekEvents",
+    summary: "Move the calling client's cursor, while the topic is not locked",
+    as: asConsumer,
+    body: seekBody,
+    run: seek,
+  }),
   defineRoute({
     method: "GET",
     path: "/topics/{topicOwnerClient}/{eventType}/events",
@@ -108,14 +109,9 @@ export const consumeRoutes = (ports: RequestPorts & WaitPorts): Route[] => [
     handle: (call) =>
       asReader(ports, call, async (topic, reader) => {
         const names = await listConsumers(ports, topic, reader, call.nowMs);
-        return names.ok
-          ? ok(
-              json(
-                200,
-                names.value.map((name) => ({ name })),
-              ),
-            )
-          : names;
+        if (!names.ok) return names;
+        const consumers = names.value.map((name) => ({ name }));
+        return ok(json(200, consumers));
       }),
   }),
   defineRoute({
@@ -153,7 +149,7 @@ async function readEvents(
   let isSending = false;
   try {
     const answer = await (waitSec === undefined
-      ? read(ports, topic, reader, body, key, call.nowMs, memory.reserve(bytesFor(body)))
+      ? read(ports, topic, reader, { body, key, maxChars: memory.reserve(bytesFor(body)) }, call.nowMs)
       : readWaiting(ports, topic, reader, body, { ms: waitSec * 1_000, key, checkToken, waited, memory, left }));
     if (!answer.ok) return answer;
     meterRead(ports.meter, call.principal.tenant, answer.value);
@@ -179,15 +175,19 @@ function meterRead(meter: Meter, tenant: string, answer: ReadAnswer): void {
   if (answer.lag !== undefined) meter.peak("consumer_lag", by, answer.lag);
 }
 
+interface Change<B> {
+  readonly name: string;
+  readonly operation: "commitEvents" | "extendLock" | "releaseLock" | "seekEvents";
+  readonly summary: string;
+  readonly as?: typeof asReader;
+  readonly body: Schema<B>;
+  run(ports: ConsumePorts, id: TopicId, reader: Reader, body: B, nowMs: number): Promise<Result<void, Failure>>;
+}
+
 /** `POST …/{name}`: changes the caller's lock or cursor and responds without a body. */
 function change<B>(
   ports: RequestPorts & ConsumePorts,
-  as: typeof asReader,
-  name: string,
-  operation: "commitEvents" | "extendLock" | "releaseLock" | "seekEvents",
-  summary: string,
-  body: Schema<B>,
-  run: (ports: ConsumePorts, id: TopicId, reader: Reader, body: B, nowMs: number) => Promise<Result<void, Failure>>,
+  { name, operation, summary, as = asReader, body, run }: Change<B>,
 ): Route {
   return defineRoute({
     method: "POST",

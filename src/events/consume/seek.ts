@@ -3,7 +3,8 @@ import { err, ok, type Result } from "../../platform/model/result.ts";
 import type { Reader } from "../access/reader.ts";
 import type { Failure } from "../model/failure.ts";
 import { addressOf, type TopicId } from "../model/topic.ts";
-import { askConsumer, failureOf, type ConsumePorts } from "./ask.ts";
+import { askConsumer, failureOf } from "./ask.ts";
+import type { ConsumePorts } from "./stub.ts";
 import type { SeekOutcome } from "./types.ts";
 
 /** If `to` is a time in milliseconds, the next read starts at the first event at or after it. */

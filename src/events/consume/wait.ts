@@ -9,7 +9,7 @@ import type { Failure } from "../model/failure.ts";
 import { WAIT } from "../model/limits.ts";
 import { addressOf, shardFor, shardsOf, type TopicAddress, type TopicId } from "../model/topic.ts";
 import { bytesFor, read, type ReadAnswer, type ReadBody } from "./read.ts";
-import type { ConsumePorts } from "./ask.ts";
+import type { ConsumePorts } from "./stub.ts";
 
 export interface WaitPorts extends ConsumePorts {
   readonly clock: Clock;
@@ -52,7 +52,7 @@ export async function readWaiting(
   const endMs = clock.nowMs() + ms;
   for (let rounds = 0; ; rounds++) {
     const nowMs = clock.nowMs();
-    const answer = await read(ports, id, reader, body, key, nowMs, memory.reserve(bytesFor(body)));
+    const answer = await read(ports, id, reader, { body, key, maxChars: memory.reserve(bytesFor(body)) }, nowMs);
     if (!answer.ok || answer.value.kind === "batch" || answer.value.more) return answer;
     memory.release();
     const { upTo } = answer.value;

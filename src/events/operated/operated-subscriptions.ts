@@ -25,9 +25,9 @@ import {
   activeTopic,
   statusOf,
   topicOf,
+  type Change,
   type FoundSubscription,
   type SubscriptionPorts,
-  type WaitUntil,
 } from "../subscriptions/subscriptions.ts";
 
 /**
@@ -41,7 +41,7 @@ export interface OperatedSubscriptions {
   /** Lists by id; undefined if the cursor belongs to another list. */
   list(filter: PushFilter, paging: Paging): Promise<Page<PushRecord> | undefined>;
   /** Removes a subscription. True if it existed. */
-  remove(id: string, by: ChangedBy, nowMs: number, waitUntil: WaitUntil): Promise<boolean>;
+  remove(id: string, change: Change): Promise<boolean>;
   /** Returns the progress of its deliveries. */
   status(id: string, nowMs: number): Promise<Answer>;
   deliveries(id: string, state: DeliveryState | undefined, paging: Paging, url: URL, nowMs: number): Promise<Answer>;
@@ -72,9 +72,9 @@ export function operatedSubscriptions(ports: RequestPorts & SubscriptionPorts): 
   return {
     find: (id) => store.findAsked(id),
     list: (filter, paging) => store.listAll(filter, paging),
-    async remove(id, by, nowMs, waitUntil) {
+    async remove(id, change) {
       const record = await store.findAsked(id);
-      return record !== undefined && (await deleteSubscription(ports, record, by, nowMs, waitUntil)).ok;
+      return record !== undefined && (await deleteSubscription(ports, record, change)).ok;
     },
     status: (id, nowMs) => on(id, nowMs, async (found) => ok(json(200, await statusOf(ports, found)))),
     deliveries: (id, state, paging, url, nowMs) =>

@@ -3,12 +3,12 @@ import { retryOnce } from "../../platform/runtime/retry-once.ts";
 import { withTimeout } from "../../platform/runtime/with-timeout.ts";
 import type { Failure } from "../model/failure.ts";
 import { SUBSCRIPTION } from "../model/limits.ts";
-import { changesOf, describeMove, originOf, pushAudit, type ChangedBy } from "../push/record/audit.ts";
+import { changesOf, describeMove, originOf, pushAudit } from "../push/record/audit.ts";
 import { changePassword, findCredentials, rotateSecret, type PushCredentials } from "../push/record/credentials.ts";
 import { stateBy, type PushMaking, type PushRecord, type Verification } from "../push/record/record.ts";
 import { pushOf } from "../push/stub.ts";
 import { PASSWORD_PLACEHOLDER, type SubscriptionUpdate } from "./body.ts";
-import { topicOf, type WaitUntil, type FoundSubscription, type SubscriptionPorts } from "./subscriptions.ts";
+import { topicOf, type Change, type FoundSubscription, type SubscriptionPorts } from "./subscriptions.ts";
 
 /**
  * Changes endpoint, username and password of a subscription, enables it, and returns it.
@@ -24,9 +24,8 @@ export function updateSubscription(
   ports: SubscriptionPorts,
   found: FoundSubscription,
   { pushConfig }: SubscriptionUpdate,
-  by: ChangedBy & { readonly making: PushMaking },
-  nowMs: number,
-  waitUntil: WaitUntil,
+  making: PushMaking,
+  { by, nowMs, waitUntil }: Change,
 ): Promise<Result<PushRecord, Failure>> {
   const { push } = ports;
   const { endpoint, basicAuth } = pushConfig;
@@ -37,10 +36,10 @@ export function updateSubscription(
     const password = isLeft ? before.password : basicAuth.password;
     const sealed = await changePassword(push.sealer, record, password);
     const verification = verificationOf(record, pushConfig);
-    const change = { endpoint, username, made: record.made ?? by.making, verification, ...sealed };
+    const fields = { endpoint, username, made: record.made ?? making, verification, ...sealed };
     const after: PushRecord = {
       ...record,
-      ...change,
+      ...fields,
       state: stateBy(verification),
       version: record.version + 1,
       updatedAtMs: nowMs,
@@ -48,7 +47,7 @@ export function updateSubscription(
     const changed = changesOf(record, after, password !== before.password);
     const row = pushAudit(record, "change", by, nowMs, describeMove(record, after), changed);
     const audit = changed.length === 0 ? undefined : row;
-    const isWritten = await push.store.update(record.id, record.version, change, nowMs, audit);
+    const isWritten = await push.store.update(record.id, record.version, fields, nowMs, audit);
     return isWritten ? ok(after) : undefined;
   });
 }
@@ -61,9 +60,7 @@ export function rotateSigningSecret(
   ports: SubscriptionPorts,
   found: FoundSubscription,
   previousMs: number,
-  by: ChangedBy,
-  nowMs: number,
-  waitUntil: WaitUntil,
+  { by, nowMs, waitUntil }: Change,
 ): Promise<Result<{ readonly signingSecret: string; readonly previousUntilMs: number | undefined }, Failure>> {
   const { push } = ports;
   const previousUntilMs = previousMs === 0 ? undefined : nowMs + previousMs;
@@ -84,7 +81,7 @@ export function rotateSigningSecret(
 async function changeOpened<T>(
   { push, pushSubscriptions }: SubscriptionPorts,
   { topic, record: found }: FoundSubscription,
-  waitUntil: WaitUntil,
+  waitUntil: Change["waitUntil"],
   write: (record: PushRecord, before: PushCredentials) => Promise<Result<T, Failure> | undefined>,
 ): Promise<Result<T, Failure>> {
   let record: PushRecord | undefined = found;
@@ -122,9 +119,7 @@ function verificationOf(
 export async function deleteSubscription(
   { push, pushSubscriptions }: Pick<SubscriptionPorts, "push" | "pushSubscriptions">,
   record: PushRecord,
-  by: ChangedBy,
-  nowMs: number,
-  waitUntil: WaitUntil,
+  { by, nowMs, waitUntil }: Change,
 ): Promise<Result<void, Failure>> {
   const audit = pushAudit(record, "delete", by, nowMs);
   // If the first call's response was lost, the repeat finds no record, and the removal counts as this call's.
@@ -135,7 +130,7 @@ export async function deleteSubscription(
 }
 
 /** Calls the object, with one retry, and waits for it at most a short time; the call continues after the response. */
-async function tell(call: () => Promise<void>, waitUntil: WaitUntil): Promise<void> {
+async function tell(call: () => Promise<void>, waitUntil: Change["waitUntil"]): Promise<void> {
   const work = retryOnce(call);
   waitUntil(work);
   await withTimeout(SUBSCRIPTION.objectWaitMs, work).catch(() => undefined);

@@ -4,7 +4,7 @@ import { invalid, type Problem } from "../../http/errors/errors.ts";
 import { pageLinks } from "../../http/input/paging.ts";
 import { defineRoute, empty, json, jsonBody, optionalJsonBody, type Answer, type Route } from "../../http/route.ts";
 import { err, ok, type Result } from "../../platform/model/result.ts";
-import { asConsumer, callerOf, topicParams, type RequestPorts } from "../access/request.ts";
+import { asConsumer, changeBy, topicParams, type RequestPorts } from "../access/request.ts";
 import type { Failure } from "../model/failure.ts";
 import { SUBSCRIPTION } from "../model/limits.ts";
 import { DELIVERY_STATES } from "../push/types.ts";
@@ -44,12 +44,8 @@ export const subscriptionRoutes = (ports: RequestPorts & SubscriptionPorts): Rou
         asConsumer(ports, call, async (topic) => {
           const listed = await listSubscriptions(ports, topic, call.principal, call.nowMs);
           if (!listed.ok) return listed;
-          return ok(
-            json(
-              200,
-              listed.value.map(({ name }) => ({ name, href: below(call.url, name) })),
-            ),
-          );
+          const subscriptions = listed.value.map(({ name }) => ({ name, href: below(call.url, name) }));
+          return ok(json(200, subscriptions));
         }),
     }),
     defineRoute({
@@ -61,10 +57,7 @@ export const subscriptionRoutes = (ports: RequestPorts & SubscriptionPorts): Rou
       body: jsonBody(bodies.creation),
       handle: (call) =>
         asConsumer(ports, call, async (topic) => {
-          const { principal, body, nowMs } = call;
-          const created = await createSubscription(ports, topic, principal, body, callerOf(call), nowMs, (work) =>
-            call.waitUntil(work),
-          );
+          const created = await createSubscription(ports, topic, call.principal, call.body, changeBy(call));
           if (!created.ok) return created;
           const { record, signingSecret } = created.value;
           const headers = { location: below(call.url, record.name), "cache-control": "no-store" };
@@ -91,11 +84,10 @@ export const subscriptionRoutes = (ports: RequestPorts & SubscriptionPorts): Rou
       body: jsonBody(bodies.update),
       handle: (call) =>
         onSubscription(ports, call, async (found) => {
-          const { body, nowMs } = call;
+          const { body, principal } = call;
           if (body.name !== undefined && body.name !== found.record.name) return err(NAME_STAYS);
-          const caller = callerOf(call);
-          const by = { ...caller, making: makingBy(ports, call.principal, found.topic, caller) };
-          const updated = await updateSubscription(ports, found, body, by, nowMs, (work) => call.waitUntil(work));
+          const making = makingBy(ports, principal, found.topic, call.requestId);
+          const updated = await updateSubscription(ports, found, body, making, changeBy(call));
           if (!updated.ok) return updated;
           return ok(json(200, { ...subscriptionView(updated.value), ...(await statusOf(ports, found)) }));
         }),
@@ -109,8 +101,7 @@ export const subscriptionRoutes = (ports: RequestPorts & SubscriptionPorts): Rou
       produces: "any",
       handle: (call) =>
         onSubscription(ports, call, async ({ record }) => {
-          const by = callerOf(call);
-          const deleted = await deleteSubscription(ports, record, by, call.nowMs, (work) => call.waitUntil(work));
+          const deleted = await deleteSubscription(ports, record, changeBy(call));
           return deleted.ok ? ok(empty(204)) : deleted;
         }),
     }),
@@ -126,14 +117,8 @@ export const subscriptionRoutes = (ports: RequestPorts & SubscriptionPorts): Rou
         onSubscription(ports, call, async (found) => {
           const page = await listDeliveries(ports, found, call.query.state, call.paging);
           if (!page.ok) return page;
-          const link = pageLinks(call.url, call.paging, page.value);
-          return ok(
-            json(
-              200,
-              page.value.items.map((delivery) => deliveryView(delivery, found.record)),
-              { link },
-            ),
-          );
+          const deliveries = page.value.items.map((delivery) => deliveryView(delivery, found.record));
+          return ok(json(200, deliveries, { link: pageLinks(call.url, call.paging, page.value) }));
         }),
     }),
     defineRoute({
@@ -158,11 +143,8 @@ export const subscriptionRoutes = (ports: RequestPorts & SubscriptionPorts): Rou
       body: optionalJsonBody(rotation),
       handle: (call) =>
         onSubscription(ports, call, async (found) => {
-          const { body, nowMs } = call;
-          const previousMs = body?.previousValidMs ?? SUBSCRIPTION.previousSecretMs;
-          const rotated = await rotateSigningSecret(ports, found, previousMs, callerOf(call), nowMs, (work) =>
-            call.waitUntil(work),
-          );
+          const previousMs = call.body?.previousValidMs ?? SUBSCRIPTION.previousSecretMs;
+          const rotated = await rotateSigningSecret(ports, found, previousMs, changeBy(call));
           if (!rotated.ok) return rotated;
           const { signingSecret, previousUntilMs } = rotated.value;
           const view = { signingSecret, previousValidUntil: previousUntilMs ?? null };

@@ -3,7 +3,7 @@ import { invalidCursor, pageLinks } from "../../http/input/paging.ts";
 import { defineRoute, empty, json, type Route } from "../../http/route.ts";
 import { matching } from "../../http/input/validate.ts";
 import { err, ok } from "../../platform/model/result.ts";
-import { asOverseer, callerOf, topicParams, type RequestPorts } from "../access/request.ts";
+import { asOverseer, changeBy, topicParams, type RequestPorts } from "../access/request.ts";
 import { originOf } from "../push/record/audit.ts";
 import type { PushRecord } from "../push/record/record.ts";
 import { deleteSubscription } from "./changes.ts";
@@ -46,9 +46,7 @@ export const subscriberRoutes = (ports: RequestPorts & SubscriptionPorts): Route
         if (topic === undefined) return err({ kind: "no_topic" });
         const record = await ports.push.store.findAsked(call.params.subscriberId);
         if (record?.incarnation !== topic.incarnation) return err({ kind: "no_subscription" });
-        const ended = await deleteSubscription(ports, record, callerOf(call), call.nowMs, (work) =>
-          call.waitUntil(work),
-        );
+        const ended = await deleteSubscription(ports, record, changeBy(call));
         return ended.ok ? ok(empty(204)) : ended;
       }),
   }),

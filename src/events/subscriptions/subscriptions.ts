@@ -38,8 +38,13 @@ export interface SubscriptionPorts {
   readonly pushSubscriptions: DurableObjectNamespace<PushSubscriptionObject>;
 }
 
-/** Lets work continue after the response. A failure is logged. */
-export type WaitUntil = (work: Promise<unknown>) => void;
+/** The author and time of a change. */
+export interface Change {
+  readonly by: ChangedBy;
+  readonly nowMs: number;
+  /** Lets work continue after the response. A failure is logged. */
+  waitUntil(work: Promise<unknown>): void;
+}
 
 export interface CreatedSubscription {
   readonly record: PushRecord;
@@ -53,16 +58,14 @@ export async function createSubscription(
   id: TopicId,
   principal: Principal,
   body: NewSubscription,
-  by: ChangedBy,
-  nowMs: number,
-  waitUntil: WaitUntil,
+  change: Change,
 ): Promise<Result<CreatedSubscription, Failure>> {
   // Retry once: the topic may have been deleted and created again since it was read.
   for (let attempt = 0; attempt < 2; attempt++) {
-    const topic = await ports.directory.current(id, nowMs);
+    const topic = await ports.directory.current(id, change.nowMs);
     if (topic === undefined) break;
     if (topic.state === "deleting") return err({ kind: "topic_deleting" });
-    const created = await createOn(ports, topic, principal, body, by, nowMs, waitUntil);
+    const created = await createOn(ports, topic, principal, body, change);
     if (created !== undefined) return created;
   }
   return err({ kind: "no_topic" });
@@ -74,9 +77,7 @@ async function createOn(
   topic: Topic,
   principal: Principal,
   body: NewSubscription,
-  by: ChangedBy,
-  nowMs: number,
-  waitUntil: WaitUntil,
+  { by, nowMs, waitUntil }: Change,
 ): Promise<Result<CreatedSubscription, Failure> | undefined> {
   const { store, random } = ports.push;
   const id = store.newId(topic.incarnation, random);
@@ -89,7 +90,7 @@ async function createOn(
     incarnation: topic.incarnation,
     client: principal.clientId,
     asOwner: owns(principal, topic),
-    made: makingBy(ports, principal, topic, by),
+    made: makingBy(ports, principal, topic, by.requestId),
     name: body.name,
     endpoint,
     username: basicAuth.username,
@@ -122,7 +123,7 @@ export function makingBy(
   { push: { names } }: SubscriptionPorts,
   principal: Principal,
   topic: TopicId,
-  { requestId }: ChangedBy,
+  requestId: string,
 ): PushMaking {
   const wanted = names.scope(`pubsub.topic=${nameOf(topic)}`);
   const scope = owns(principal, topic) ? undefined : principal.scopes.find((held) => scopeMatches(held, wanted));

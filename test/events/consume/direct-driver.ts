@@ -122,8 +122,8 @@ async function callRoom(
       return stored.ok ? { is: "stored", ids: stored.value } : refusal(stored.error);
     }
     case "read": {
-      const { numEvents, ttlMs, autoCommit, key } = call;
-      const seen = await read(ports, id, as, { numEvents, ttlMs, autoCommit }, key ?? null, nowMs);
+      const { numEvents, ttlMs, autoCommit, key = null } = call;
+      const seen = await read(ports, id, as, { body: { numEvents, ttlMs, autoCommit }, key }, nowMs);
       return seen.ok ? readAnswer(seen.value) : refusal(seen.error);
     }
     case "commit":

@@ -14,11 +14,17 @@ interface ChangedBy {
   readonly requestId: string;
 }
 
+interface Change {
+  readonly by: ChangedBy;
+  readonly nowMs: number;
+  waitUntil(work: Promise<unknown>): void;
+}
+
 /** The port to the events service: push subscriptions of all clients. What has `by` writes an audit row. */
 export interface PushSubscriptions {
   find(id: string): Promise<PushSubscription | undefined>;
   list(filter: Filter, paging: Paging): Promise<Page<PushSubscription> | undefined>;
-  remove(id: string, by: ChangedBy, nowMs: number, waitUntil: (work: Promise<unknown>) => void): Promise<boolean>;
+  remove(id: string, change: Change): Promise<boolean>;
   status(id: string, nowMs: number): Promise<Answer>;
   deliveries(id: string, state: DeliveryState | undefined, paging: Paging, url: URL, nowMs: number): Promise<Answer>;
   delivery(id: string, eventId: string, nowMs: number): Promise<Answer>;
@@ -100,10 +106,8 @@ export const pushSubscriptionRoutes = (subscriptions: PushSubscriptions, audit: 
     params,
     produces: "any",
     handle: async (call) => {
-      const { subscriptionId } = call.params;
-      const wasThere = await subscriptions.remove(subscriptionId, byOf(call), call.nowMs, (work) =>
-        call.waitUntil(work),
-      );
+      const { nowMs, waitUntil } = call;
+      const wasThere = await subscriptions.remove(call.params.subscriptionId, { by: byOf(call), nowMs, waitUntil });
       return wasThere ? empty(204) : noSuch("push subscription");
     },
   }),
