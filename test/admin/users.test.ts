@@ -10,6 +10,7 @@ import { unique } from "../support/platform/unique.ts";
 import { everywhere } from "../support/shards.ts";
 import { makeApp, signInThrough, visit } from "../support/sign-in.ts";
 import { join, makeUser, type TestUser } from "../support/users.ts";
+import { isLiving } from "../oauth/support/answers.ts";
 
 const signIn = (user: Pick<TestUser, "email" | "password">, client?: string): Promise<Response> =>
   call("/oauth2/v1/token", {
@@ -23,8 +24,6 @@ const signIn = (user: Pick<TestUser, "email" | "password">, client?: string): Pr
   });
 const tokenOf = async (user: TestUser): Promise<string> =>
   (await expectJson(await signIn(user), 200)).access_token as string;
-const isValid = async (token: string): Promise<boolean> =>
-  (await call(`/oauth2/v1/tokeninfo?access_token=${token}`)).status === 200;
 const signedOutAtMs = async (email: string): Promise<number> =>
   (await env.DB.prepare(`SELECT signed_out_at FROM user WHERE email = ?1`).bind(email).first<number>("signed_out_at"))!;
 const revocations = async (email: string): Promise<number> =>
@@ -88,14 +87,14 @@ describe("PUT users/{email}", () => {
     await expectJson(await refresh(), 200);
     const beforeMs = await signedOutAtMs(user.email);
     await put(`users/${user.email}`, change(user));
-    expect(await isValid(token)).toBe(false);
+    expect(await isLiving(token)).toBe(false);
     expect((await isolate().fetch(`/oauth2/v1/tokeninfo?access_token=${token}`)).status).toBe(400);
     expect(await expectJson(await refresh(), 400)).toMatchObject({ error: "invalid_grant" });
     expect((await visit(browser, app)).status).toBe(200);
     expect(await signedOutAtMs(user.email)).toBeGreaterThan(beforeMs);
     // Enabling the user again does not restore anything.
     await put(`users/${user.email}`, { name: "A" });
-    expect(await isValid(token)).toBe(false);
+    expect(await isLiving(token)).toBe(false);
     expect((await refresh()).status).toBe(400);
     expect((await visit(browser, app)).status).toBe(200);
   });
@@ -113,7 +112,7 @@ describe("PUT users/{email}", () => {
     await put(`users/${email}`, { name: "B", password: "cafe\u0301 au lait" });
     await put(`users/${email}`, { name: "C" });
     expect(await row()).toEqual(before);
-    expect(await isValid(token)).toBe(true);
+    expect(await isLiving(token)).toBe(true);
     expect(await revocations(email)).toBe(0);
   });
 });
@@ -218,11 +217,11 @@ describe("memberships", () => {
         .access_token as string;
     const [here, there] = [await tokenAt(user.tenant), await tokenAt(elsewhere)];
     expect((await operate(memberOf(user), "DELETE")).status).toBe(204);
-    expect(await isValid(here)).toBe(false);
-    expect(await isValid(there)).toBe(true);
+    expect(await isLiving(here)).toBe(false);
+    expect(await isLiving(there)).toBe(true);
     await join(user.email, user.tenant);
     const fresh = await tokenAt(user.tenant);
-    expect([await isValid(here), await isValid(fresh)]).toEqual([false, true]);
+    expect([await isLiving(here), await isLiving(fresh)]).toEqual([false, true]);
     // Nothing is removed the second time, so no token is revoked.
     expect((await operate(memberOf(user), "DELETE")).status).toBe(204);
     await env.DB.prepare("DELETE FROM revocation WHERE key LIKE '%' || ?1").bind(user.email).run();
@@ -240,8 +239,8 @@ describe("memberships", () => {
     await put(`roles/${more}`, { scopes: ["plat.media_manage"] });
     await put(memberOf(user), { roles: [role, more] });
     await put(memberOf(user), { roles: [more, role] });
-    expect(await isValid(token)).toBe(true);
+    expect(await isLiving(token)).toBe(true);
     expect((await put(memberOf(user), { roles: [more] })).roles).toEqual([more]);
-    expect(await isValid(token)).toBe(false);
+    expect(await isLiving(token)).toBe(false);
   });
 });

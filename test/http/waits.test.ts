@@ -9,6 +9,7 @@ import { makeClient, type TestClient } from "../support/platform/clients.ts";
 import { makeServiceWithCustomer } from "../support/platform/services.ts";
 import { tokenFor } from "../support/platform/tokens.ts";
 import { unique } from "../support/platform/unique.ts";
+import { letTimePass } from "../support/frozen-time.ts";
 
 /**
  * Counts how often a request waits for D1, one wait after the other. Far from the database, each takes some 0.3 s.
@@ -44,11 +45,6 @@ const makeTopic = async (owner: TestClient, token: string): Promise<string> => {
   const eventType = unique("type");
   expect((await call("/pubsub/v1/topics", { token, json: { eventType, shards: 1 } })).status).toBe(201);
   return `/pubsub/v1/topics/${owner.clientId}/${eventType}/publish`;
-};
-
-const letTimePass = (ms: number): void => {
-  vi.useFakeTimers({ toFake: ["Date"] });
-  vi.setSystemTime(Date.now() + ms);
 };
 
 afterEach(() => void vi.useRealTimers());

@@ -8,6 +8,7 @@ import { basic, tokenFor } from "../support/platform/tokens.ts";
 import { hashOf, makeProver } from "../support/parties/prover.ts";
 import { APP_URI, makeApp, signInThrough, type TestApp } from "../support/sign-in.ts";
 import { makeUser } from "../support/users.ts";
+import { failureOf, refusalOf } from "./support/answers.ts";
 
 /**
  * Prohibitions of RFC 9126, 9449 and 8628 that the tests of the grants do not cover. The checklist of
@@ -29,11 +30,6 @@ beforeAll(async () => {
   await signInThrough(browser, web, await makeUser({ tenant }));
 });
 
-const failureOf = async (response: Response): Promise<string> =>
-  `${response.status} ${(await response.json<{ error: string }>()).error}`;
-/** The status and the error that the header of a resource's refusal names. */
-const refusalOf = (response: Response): string =>
-  `${response.status} ${/error="([^"]+)"/.exec(response.headers.get("www-authenticate") ?? "")?.[1] ?? ""}`;
 const twice = (form: Record<string, string>, name: string): URLSearchParams => {
   const sent = new URLSearchParams(form);
   sent.append(name, form[name] ?? "");

@@ -5,3 +5,6 @@ export function frozenTime(laterMs = 0): (ms: number) => void {
   vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + laterMs });
   return (ms) => void vi.setSystemTime(Date.now() + ms);
 }
+
+/** Stops the clock at a later time, or moves it on if it stands. */
+export const letTimePass = (ms: number): void => void frozenTime(ms);

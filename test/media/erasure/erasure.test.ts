@@ -15,6 +15,7 @@ import { expectJson } from "../../support/platform/call.ts";
 import { shardsOf } from "../../../src/platform/storage/shards.ts";
 import { everywhere, inShards, shardDb } from "../../support/shards.ts";
 import { itAtNight } from "../../support/model-runs.ts";
+import { withMethods } from "../support/faults.ts";
 
 const app = mediaApp();
 const PICTURE = await encodePng(gradient(64, 48));
@@ -588,11 +589,5 @@ async function contentLinks(on: MediaApp, as: Principal, path: string): Promise<
     answers.map(async (answer) => answer.headers.get("location") ?? (await expectJson(answer, 200)).link),
   );
 }
-
-/** The real bucket with some methods replaced. */
-const withMethods = (methods: object): R2Bucket =>
-  new Proxy(env.MEDIA, {
-    get: (target, name) => Reflect.get(methods, name) ?? (target as any)[name].bind(target),
-  });
 
 const failing = (method: string): R2Bucket => withMethods({ [method]: () => Promise.reject(new Error("injected")) });

@@ -161,3 +161,9 @@ export function faultAt() {
     seen: (): number => count,
   };
 }
+
+/** The real bucket with some methods replaced. */
+export const withMethods = (methods: object): R2Bucket =>
+  new Proxy(env.MEDIA, {
+    get: (target, name) => Reflect.get(methods, name) ?? (target as any)[name].bind(target),
+  });

@@ -6,6 +6,7 @@ import { mediaApp } from "../support/media-app.ts";
 import { expectProblem } from "../support/problem.ts";
 import { BINARY, bytesOf, chunked, create, withLength } from "../support/upload-bodies.ts";
 import { itAtNight } from "../../support/model-runs.ts";
+import { withMethods } from "../support/faults.ts";
 
 const app = mediaApp();
 
@@ -103,12 +104,6 @@ describe("a failure to clean up", () => {
     expect(seen.toSorted()).toEqual(["aborted", "cancelled"]);
   });
 });
-
-/** The real bucket with some methods replaced. */
-const withMethods = (methods: object): R2Bucket =>
-  new Proxy(env.MEDIA, {
-    get: (target, name) => Reflect.get(methods, name) ?? (target as any)[name].bind(target),
-  });
 
 /** The real bucket, whose multipart uploads are replaced. */
 const withUpload = (replace: (real: R2MultipartUpload) => Pick<R2MultipartUpload, "uploadPart" | "abort">): R2Bucket =>

@@ -13,6 +13,7 @@ import { makeProver, type Prover } from "../../support/parties/prover.ts";
 import { APP_URI, makeApp, signInThrough, type TestApp } from "../../support/sign-in.ts";
 import { assertionOf, ISSUER, provenBy, type SigningClient } from "../../support/parties/signing-client.ts";
 import { makeUser } from "../../support/users.ts";
+import { failureOf } from "../support/answers.ts";
 
 /** A client registered for the FAPI 2.0 Security Profile. */
 let bank: TestApp & SigningClient;
@@ -46,8 +47,6 @@ const REQUEST = {
 };
 const push = async (form: Record<string, string>, aud?: string | string[]): Promise<Response> =>
   call("/oauth2/v1/par", { form: { ...form, ...provenBy(await assertionOf(bank, aud === undefined ? {} : { aud })) } });
-const errorOf = async (response: Response): Promise<string> =>
-  `${response.status} ${(await response.json<{ error: string }>()).error}`;
 const encode = (text: string): string => btoa(text).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
 const without = (name: keyof typeof REQUEST): Record<string, string> => {
   const { [name]: _left, ...rest } = REQUEST;
@@ -80,29 +79,29 @@ describe("A client of FAPI 2.0", () => {
 
   // shows: oauth/fapi-2.0/refused
   it("is refused whatever is less", async () => {
-    expect(await errorOf(await push(without("code_challenge")))).toBe("400 invalid_request");
+    expect(await failureOf(await push(without("code_challenge")))).toBe("400 invalid_request");
     const plain = { ...REQUEST, code_challenge: VERIFIER, code_challenge_method: "plain" };
-    expect(await errorOf(await push(plain))).toBe("400 invalid_request");
-    expect(await errorOf(await push(without("redirect_uri")))).toBe("400 invalid_request");
-    expect(await errorOf(await push({ ...REQUEST, response_type: "token" }))).toBe("400 unauthorized_client");
+    expect(await failureOf(await push(plain))).toBe("400 invalid_request");
+    expect(await failureOf(await push(without("redirect_uri")))).toBe("400 invalid_request");
+    expect(await failureOf(await push({ ...REQUEST, response_type: "token" }))).toBe("400 unauthorized_client");
     for (const aud of [`${ISSUER}/token`, `${ISSUER}/par`, [ISSUER]])
-      expect(await errorOf(await push(REQUEST, aud))).toBe("401 invalid_client");
+      expect(await failureOf(await push(REQUEST, aud))).toBe("401 invalid_client");
     const direct = new URLSearchParams({ ...REQUEST, client_id: bank.clientId }).toString();
     const answer = landed(await browser.get(`${ISSUER}/authorize?${direct}`));
     expect(answer.query.get("error")).toBe("invalid_request");
     expect(answer.fragment.size).toBe(0);
     const unproven = { ...(await codeForm()), ...provenBy(await assertionOf(bank)) };
-    expect(await errorOf(await call("/oauth2/v1/token", { form: unproven }))).toBe("400 invalid_dpop_proof");
+    expect(await failureOf(await call("/oauth2/v1/token", { form: unproven }))).toBe("400 invalid_dpop_proof");
     const weak = { ...bank, signer: await makeSigner("RS256", bank.signer.kid) };
     expect(
-      await errorOf(await call("/oauth2/v1/par", { form: { ...REQUEST, ...provenBy(await assertionOf(weak)) } })),
+      await failureOf(await call("/oauth2/v1/par", { form: { ...REQUEST, ...provenBy(await assertionOf(weak)) } })),
     ).toBe("401 invalid_client");
   });
 
   // shows: oauth/fapi-2.0/forbidden
   it("is refused by its name alone, and by a weak key", async () => {
     const named = { ...REQUEST, client_id: bank.clientId };
-    expect(await errorOf(await call("/oauth2/v1/par", { form: named }))).toBe("401 invalid_client");
+    expect(await failureOf(await call("/oauth2/v1/par", { form: named }))).toBe("401 invalid_client");
     // An RSA key of 1024 bits is too weak (5.4.1). Libraries refuse to sign with it.
     const algorithm = {
       name: "RSA-PSS",
@@ -128,7 +127,7 @@ describe("A client of FAPI 2.0", () => {
     const signature = await crypto.subtle.sign(salted, weak.privateKey, new TextEncoder().encode(signed));
     const assertion = `${signed}.${encode(String.fromCharCode(...new Uint8Array(signature)))}`;
     const form = { ...REQUEST, ...provenBy(assertion) };
-    expect(await errorOf(await call("/oauth2/v1/par", { form }))).toBe("401 invalid_client");
+    expect(await failureOf(await call("/oauth2/v1/par", { form }))).toBe("401 invalid_client");
     await expectJson(await push(REQUEST), 201);
     expect((await register({})).status).toBe(200);
     await expectJson(await push(REQUEST), 201);
@@ -149,7 +148,7 @@ describe("A client of FAPI 2.0", () => {
       expect((await expectJson(await send(again), 200)).refresh_token ?? tokens.refresh_token).toBe(
         tokens.refresh_token,
       );
-    expect(await errorOf(await send(form))).toBe("400 invalid_grant");
+    expect(await failureOf(await send(form))).toBe("400 invalid_grant");
     expect((await prover.send("/oauth2/v1/userinfo", { token: tokens.access_token as string })).status).toBe(401);
   });
 

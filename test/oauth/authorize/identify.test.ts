@@ -22,6 +22,7 @@ import { join, makeUser, type TestUser } from "../../support/users.ts";
 import { makeUserAndApp } from "../../support/user-and-app.ts";
 import { quickPauses } from "../../support/quick-pauses.ts";
 import { HOUR_MS } from "../../../src/platform/runtime/clock.ts";
+import { letTimePass } from "../../support/frozen-time.ts";
 
 /** Identifying the user, asking for a sign-in, and choosing the tenant of the tokens. */
 const ISSUER = `${ORIGIN}/oauth2/v1`;
@@ -56,11 +57,6 @@ const idTokenOf = async (
 const isSignInPage = (answer: Visit): boolean =>
   answer.status === 200 && answer.forms[0]?.action === `${ISSUER}/sign-in` && "password" in answer.forms[0].fields;
 
-const later = (ms: number): void => {
-  vi.useFakeTimers({ toFake: ["Date"] });
-  vi.setSystemTime(Date.now() + ms);
-};
-
 /** The reasons in the audit log for this response. */
 const reasonOf = async (answer: Visit): Promise<string[]> => {
   const rows = await expectJson<any[]>(await call("/admin/v1/audit", { token: await tokenFor(OPERATOR) }), 200);
@@ -89,7 +85,7 @@ describe("The parameter prompt", () => {
   it("asks for login even if the user is signed in, with the address prefilled, and then continues", async () => {
     const browser = await signedIn();
     const before = decodeJwt(await idTokenOf(browser))["auth_time"] as number;
-    later(5_000);
+    letTimePass(5_000);
     const page = await visit(browser, app, { prompt: "login", response_type: "id_token token", nonce: "n" });
     expect(isSignInPage(page)).toBe(true);
     expect(page.forms[0]?.fields["email"]).toBe(user.email);
@@ -138,7 +134,7 @@ describe("The parameter max_age", () => {
   // shows: oauth/authorize/max_age
   it("asks again if the sign-in is older, and accepts a newer one", async () => {
     const browser = await signedIn();
-    later(60_000);
+    letTimePass(60_000);
     expect(landed(await visit(browser, app, { max_age: "61" })).query.get("code")).not.toBeNull();
     const page = await visit(browser, app, { max_age: "59" });
     expect(isSignInPage(page)).toBe(true);
@@ -149,7 +145,7 @@ describe("The parameter max_age", () => {
 
   // shows: oauth/authorize/max_age
   it("asks always for 0, even in the same moment, and accepts the sign-in that follows", async () => {
-    later(0);
+    letTimePass(0);
     const browser = await signedIn();
     const page = await visit(browser, app, { max_age: "0" });
     expect(isSignInPage(page)).toBe(true);
@@ -215,7 +211,7 @@ describe("A session", () => {
   // shows: asvs/v7-session-management/7.3.2
   it("lasts 12 hours from the sign-in, regardless of use", async () => {
     const browser = await signedIn();
-    later(11.9 * HOUR_MS);
+    letTimePass(11.9 * HOUR_MS);
     expect(landed(await visit(browser, app)).query.get("code")).not.toBeNull();
     vi.setSystemTime(Date.now() + 0.2 * HOUR_MS);
     expect(isSignInPage(await visit(browser, app))).toBe(true);
@@ -354,7 +350,7 @@ describe("The parameter id_token_hint", () => {
   // shows: oauth/authentication/id-token-validation-exp
   // shows: oauth/authorize/id_token_hint
   it("is valid for an hour", async () => {
-    later(0);
+    letTimePass(0);
     const own = await idTokenOf(shared);
     vi.setSystemTime(Date.now() + 3_599_000);
     expect(landed(await visit(nobody(), app, { id_token_hint: own })).query.get("code")).not.toBeNull();
@@ -428,7 +424,7 @@ describe("The parameter id_token_hint", () => {
       "expired",
       async (eve) => {
         const own = await idTokenOf(await signedIn(eve));
-        later(HOUR_MS);
+        letTimePass(HOUR_MS);
         return own;
       },
     ],
@@ -687,7 +683,7 @@ describe("The tenant chooser of the implicit flow", () => {
       [both.tenant, second].map((tenant) => `openid plat.tenant=${tenant}`).sort(),
     );
     expect(page.headers.get("content-security-policy")).toContain("form-action 'self' https:;");
-    later(120_000);
+    letTimePass(120_000);
     const { fragment } = landed(await choose(fresh, page, second));
     expect(fragment.get("state")).toBe("a&b=\"c'<d>");
     expect(fragment.get("scope")).toBe(`plat.tenant=${second} openid`);

@@ -9,6 +9,7 @@ import { makeSigner } from "../../support/parties/idp/scripted-provider.ts";
 import { everywhere } from "../../support/shards.ts";
 import { APP_URI, errorOf, makeApp, signInThrough, type TestApp } from "../../support/sign-in.ts";
 import { join, makeUser, type TestUser } from "../../support/users.ts";
+import { failureOf } from "../support/answers.ts";
 
 const OAUTH = `${ORIGIN}/oauth2/v1`;
 
@@ -40,8 +41,6 @@ const bring = (app: TestApp, requestUri: string, more: Record<string, string> = 
     `${OAUTH}/authorize?${new URLSearchParams({ client_id: app.clientId, request_uri: requestUri, ...more }).toString()}`,
   );
 const codeOf = (answer: Visit): string => landed(answer).query.get("code") ?? "";
-const failureOf = async (response: Response): Promise<string> =>
-  `${response.status} ${(await response.json<{ error: string }>()).error}`;
 
 describe("POST /par", () => {
   // shows: oauth/pushed-authorization-requests/par

@@ -7,7 +7,3 @@ export const GRANT = { grant_type: "client_credentials" };
 /** Sends a request of a client that authenticates by this assertion: by default, for a token of its own. */
 export const send = (assertion: string, more: Record<string, string> = {}, path = TOKEN): Promise<Response> =>
   call(path, { form: { ...GRANT, ...provenBy(assertion), ...more } });
-
-/** `status error` */
-export const errorOf = async (response: Response): Promise<string> =>
-  `${response.status} ${(await response.json<{ error?: string }>()).error ?? ""}`;

@@ -16,7 +16,8 @@ import {
   makeSigningClient,
   provenBy,
 } from "../../support/parties/signing-client.ts";
-import { errorOf, GRANT, send, TOKEN } from "./asserted-request.ts";
+import { GRANT, send, TOKEN } from "./asserted-request.ts";
+import { failureOf } from "../support/answers.ts";
 
 describe("A client with private_key_jwt", () => {
   // shows: oauth/clients-that-sign/private_key_jwt
@@ -72,7 +73,7 @@ describe("A client with private_key_jwt", () => {
       "an issue that is too far off": { iat: now + 75 },
     };
     for (const [what, claims] of Object.entries(wrong))
-      expect(await errorOf(await send(await assertionOf(client, claims))), what).toBe("401 invalid_client");
+      expect(await failureOf(await send(await assertionOf(client, claims))), what).toBe("401 invalid_client");
     // Clocks may differ by some seconds.
     await expectJson(await send(await assertionOf(client, { iat: now + 10, nbf: now + 10 })), 200);
   });
@@ -95,7 +96,7 @@ describe("A client with private_key_jwt", () => {
       "not.a.token",
     ];
     for (const [index, assertion] of forged.entries())
-      expect(await errorOf(await send(assertion)), String(index)).toBe("401 invalid_client");
+      expect(await failureOf(await send(assertion)), String(index)).toBe("401 invalid_client");
   });
 
   it("is refused if it names no client by a text, and costs the isolate nothing", async () => {
@@ -115,16 +116,16 @@ describe("A client with private_key_jwt", () => {
     const client = await makeSigningClient();
     const bySecret = await makeClient();
     const asAnother = await assertionOf({ ...client, clientId: bySecret.clientId });
-    expect(await errorOf(await send(asAnother))).toBe("401 invalid_client");
+    expect(await failureOf(await send(asAnother))).toBe("401 invalid_client");
     const authorization = basic({ clientId: client.clientId, clientSecret: "s".repeat(40) });
-    expect(await errorOf(await call(TOKEN, { form: GRANT, headers: { authorization } }))).toBe("401 invalid_client");
-    expect(await errorOf(await call(TOKEN, { form: { ...GRANT, client_id: client.clientId } }))).toBe(
+    expect(await failureOf(await call(TOKEN, { form: GRANT, headers: { authorization } }))).toBe("401 invalid_client");
+    expect(await failureOf(await call(TOKEN, { form: { ...GRANT, client_id: client.clientId } }))).toBe(
       "401 invalid_client",
     );
     const both = { form: { ...GRANT, ...provenBy(await assertionOf(client)) } };
-    expect(await errorOf(await call(TOKEN, { ...both, headers: { authorization } }))).toBe("400 invalid_request");
-    expect(await errorOf(await send(await assertionOf(client), { client_secret: "s" }))).toBe("400 invalid_request");
-    expect(await errorOf(await send(await assertionOf(client), { client_id: bySecret.clientId }))).toBe(
+    expect(await failureOf(await call(TOKEN, { ...both, headers: { authorization } }))).toBe("400 invalid_request");
+    expect(await failureOf(await send(await assertionOf(client), { client_secret: "s" }))).toBe("400 invalid_request");
+    expect(await failureOf(await send(await assertionOf(client), { client_id: bySecret.clientId }))).toBe(
       "400 invalid_request",
     );
     const halves: Record<string, string>[] = [
@@ -133,7 +134,7 @@ describe("A client with private_key_jwt", () => {
       { ...provenBy(await assertionOf(client)), client_assertion_type: "urn:other" },
     ];
     for (const half of halves)
-      expect(await errorOf(await call(TOKEN, { form: { ...GRANT, ...half } }))).toBe("400 invalid_request");
+      expect(await failureOf(await call(TOKEN, { form: { ...GRANT, ...half } }))).toBe("400 invalid_request");
   });
 
   // shows: oauth/clients-that-sign/jwks_uri
@@ -146,7 +147,7 @@ describe("A client with private_key_jwt", () => {
     const moved = { ...client, signer: second };
     await answerJson(jwksUri, { keys: [first.publicJwk, second.publicJwk] });
     for (let guess = 0; guess < 3; guess++)
-      expect(await errorOf(await send(await assertionOf(moved)))).toBe("401 invalid_client");
+      expect(await failureOf(await send(await assertionOf(moved)))).toBe("401 invalid_client");
     expect(await requestsTo(jwksUri)).toHaveLength(1);
     const worker = isolate();
     const body = new URLSearchParams({ ...GRANT, ...provenBy(await assertionOf(moved)) });
@@ -198,7 +199,7 @@ describe("A client with private_key_jwt", () => {
     expect(await info(token)).toBe(200);
     await register([next.publicJwk]);
     expect(await info(token)).toBe(400);
-    expect(await errorOf(await send(await assertionOf(client)))).toBe("401 invalid_client");
+    expect(await failureOf(await send(await assertionOf(client)))).toBe("401 invalid_client");
     await expectJson(await send(await assertionOf({ ...client, signer: next })), 200);
   });
 });

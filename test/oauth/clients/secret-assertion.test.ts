@@ -11,7 +11,8 @@ import { basic, tokenFor } from "../../support/platform/tokens.ts";
 import { unique } from "../../support/platform/unique.ts";
 import { makeSigner } from "../../support/parties/idp/scripted-provider.ts";
 import { assertionOf, ISSUER, makeSigningClient, provenBy } from "../../support/parties/signing-client.ts";
-import { errorOf, GRANT, send, TOKEN } from "./asserted-request.ts";
+import { GRANT, send, TOKEN } from "./asserted-request.ts";
+import { failureOf } from "../support/answers.ts";
 
 interface SecretClient {
   readonly clientId: string;
@@ -86,24 +87,24 @@ describe("A client with client_secret_jwt", () => {
       "an end in a day": await signedBy(client, { exp: now + 86_400 }),
     };
     for (const [what, assertion] of Object.entries(wrong))
-      expect(await errorOf(await send(assertion)), what).toBe("401 invalid_client");
+      expect(await failureOf(await send(assertion)), what).toBe("401 invalid_client");
   });
 
   // shows: oauth/clients-that-sign/client_secret_jwt-alone
   it("never sends its secret, and no other client signs by one", async () => {
     const client = await makeSecretClient();
-    expect(await errorOf(await call(TOKEN, { form: GRANT, headers: { authorization: basic(client) } }))).toBe(
+    expect(await failureOf(await call(TOKEN, { form: GRANT, headers: { authorization: basic(client) } }))).toBe(
       "401 invalid_client",
     );
     const form = { ...GRANT, client_id: client.clientId, client_secret: client.clientSecret };
-    expect(await errorOf(await call(TOKEN, { form }))).toBe("401 invalid_client");
+    expect(await failureOf(await call(TOKEN, { form }))).toBe("401 invalid_client");
     const plain = await makeSecretClient({ authMethod: "client_secret" });
     await expectJson(await call(TOKEN, { form: GRANT, headers: { authorization: basic(plain) } }), 200);
-    expect(await errorOf(await send(await signedBy(plain)))).toBe("401 invalid_client");
+    expect(await failureOf(await send(await signedBy(plain)))).toBe("401 invalid_client");
     // A public key is not accepted as a secret, whatever the header says.
     const signing = await makeSigningClient();
     const publicKey = JSON.stringify({ keys: [signing.signer.publicJwk] });
-    expect(await errorOf(await send(await signedBy({ ...signing, clientSecret: publicKey })))).toBe(
+    expect(await failureOf(await send(await signedBy({ ...signing, clientSecret: publicKey })))).toBe(
       "401 invalid_client",
     );
   });
@@ -120,7 +121,7 @@ describe("A client with client_secret_jwt", () => {
     const newest = await expectJson<{ clientSecret: string }>(await rotate(), 201);
     for (const secret of [clientSecret, newest.clientSecret])
       await expectJson(await send(await signedBy({ ...client, clientSecret: secret })), 200);
-    expect(await errorOf(await send(await signedBy(client)))).toBe("401 invalid_client");
+    expect(await failureOf(await send(await signedBy(client)))).toBe("401 invalid_client");
     // The old one ends after the day.
     await env.DB.prepare("UPDATE client_secret SET expires_at = ?2 WHERE client = ?1 AND expires_at IS NOT NULL")
       .bind(client.clientId, Date.now() - 1)
@@ -184,7 +185,7 @@ describe("A client with client_secret_jwt", () => {
     const clientSecret = "s".repeat(32);
     await put(path, fieldsFor(client.tenant, { clientSecret }));
     expect(await alive(first)).toBe(400);
-    expect(await errorOf(await send(await signedBy(client)))).toBe("401 invalid_client");
+    expect(await failureOf(await send(await signedBy(client)))).toBe("401 invalid_client");
     await expectJson(await send(await signedBy({ ...client, clientSecret })), 200);
     // A change of the method makes a new secret: a hash cannot be sealed, and the old secret must not be sent.
     const plain = await put(path, fieldsFor(client.tenant, { authMethod: "client_secret" }));
@@ -194,7 +195,7 @@ describe("A client with client_secret_jwt", () => {
     );
     const signs = await put(path, fieldsFor(client.tenant));
     await expectJson(await send(await signedBy({ ...client, ...signs })), 200);
-    expect(await errorOf(await send(await signedBy({ ...client, ...plain })))).toBe("401 invalid_client");
+    expect(await failureOf(await send(await signedBy({ ...client, ...plain })))).toBe("401 invalid_client");
 
     const token = await tokenFor(OPERATOR);
     const wrong: Record<string, unknown>[] = [

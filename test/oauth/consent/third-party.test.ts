@@ -2,7 +2,7 @@ import { env } from "cloudflare:workers";
 import { decodeJwt } from "jose";
 import { beforeAll, describe, expect, it } from "vitest";
 import { consentRule } from "../../../src/oauth/consent/consent.ts";
-import { isLiving } from "../support/answers.ts";
+import { failureOf, isLiving } from "../support/answers.ts";
 import { auditOf } from "../support/audit-of.ts";
 import { Browser, landed, toInit, type Visit } from "../../support/browser.ts";
 import { counting } from "../../support/counting.ts";
@@ -13,7 +13,7 @@ import { makeTenant } from "../../support/platform/tenants.ts";
 import { basic, tokenFor } from "../../support/platform/tokens.ts";
 import { unique } from "../../support/platform/unique.ts";
 import { everywhere } from "../../support/shards.ts";
-import { errorOf, makeApp, signInThrough, visit, type TestApp } from "../../support/sign-in.ts";
+import { type TestApp, errorOf, makeApp, redeemed, signInThrough, tokenAt, visit } from "../../support/sign-in.ts";
 import { makeUser, type TestUser } from "../../support/users.ts";
 
 /** Clients that are registered as `thirdParty`, in the tenant of their users. */
@@ -42,16 +42,8 @@ const decide = (page: Visit, decision: "allow" | "deny" = "allow"): Promise<Visi
   browser.submit(page, { decision });
 const codeOf = (answer: Visit): string | null => landed(answer).query.get("code");
 
-const ask = (app: TestApp, form: Record<string, string>): Promise<Response> =>
-  call("/oauth2/v1/token", { form, headers: { authorization: basic(app) } });
-const redeem = async (app: TestApp, answer: Visit): Promise<{ access_token: string; refresh_token: string }> => {
-  const form = { grant_type: "authorization_code", code: codeOf(answer) ?? "", redirect_uri: app.redirectUri };
-  return expectJson(await ask(app, form), 200);
-};
 const refresh = (app: TestApp, token: string): Promise<Response> =>
-  ask(app, { grant_type: "refresh_token", refresh_token: token });
-const failureOf = async (response: Response): Promise<string> =>
-  `${response.status} ${(await response.json<{ error: string }>()).error}`;
+  tokenAt(app, { grant_type: "refresh_token", refresh_token: token });
 
 describe("A third-party client", () => {
   // shows: oauth/consent/third-party
@@ -183,7 +175,7 @@ describe("A third-party client", () => {
   // shows: oauth/consent/take-back
   it("loses its tokens, codes and consent when the person takes it back", async () => {
     const app = await makeForeign();
-    const tokens = await redeem(app, await decide(await visit(browser, app, VIEW)));
+    const tokens = await redeemed(app, await decide(await visit(browser, app, VIEW)));
     const code = codeOf(await visit(browser, app, VIEW)) ?? "";
     const page = await browser.get(`${ORIGIN}/account`);
     expect(page.html).toContain(app.clientId);
@@ -196,7 +188,7 @@ describe("A third-party client", () => {
     expect(await isLiving(tokens.access_token)).toBe(false);
     expect(await failureOf(await refresh(app, tokens.refresh_token))).toBe("400 invalid_grant");
     const late = { grant_type: "authorization_code", code, redirect_uri: app.redirectUri };
-    expect(await failureOf(await ask(app, late))).toBe("400 invalid_grant");
+    expect(await failureOf(await tokenAt(app, late))).toBe("400 invalid_grant");
     expect((await browser.get(`${ORIGIN}/account`)).html).not.toContain(app.clientId);
     expect(isConsentPage(await visit(browser, app, VIEW))).toBe(true);
   });
@@ -237,7 +229,7 @@ describe("A third-party client", () => {
   // shows: oauth/consent/other-grants
   it("gets nothing without consent by a refresh token, a code, the implicit flow or an ID token", async () => {
     const app = await makeApp({ tenant });
-    const tokens = await redeem(app, await visit(browser, app, VIEW));
+    const tokens = await redeemed(app, await visit(browser, app, VIEW));
     const code = codeOf(await visit(browser, app, VIEW)) ?? "";
     await env.DB.prepare("UPDATE client SET third_party = 1 WHERE id = ?").bind(app.clientId).run();
     const elsewhere = isolate();
@@ -300,7 +292,7 @@ describe("A third-party client", () => {
     const user = await makeUser({ tenant, scopes });
     const first = await makeApp({ tenant, scopes });
     const from = new Browser();
-    const subject = await redeem(first, await signInThrough(from, first, user, { scope: scopes.join(" ") }));
+    const subject = await redeemed(first, await signInThrough(from, first, user, { scope: scopes.join(" ") }));
     const grantTypes = [EXCHANGE, "authorization_code"];
     const app = await makeForeign({ service, scopes, grantTypes });
     const form = {
@@ -308,9 +300,9 @@ describe("A third-party client", () => {
       subject_token: subject.access_token,
       subject_token_type: "urn:ietf:params:oauth:token-type:access_token",
     };
-    expect(await failureOf(await ask(app, form))).toBe("400 invalid_grant");
+    expect(await failureOf(await tokenAt(app, form))).toBe("400 invalid_grant");
     await from.submit(await visit(from, app, { scope: scopes.join(" ") }), { decision: "allow" });
-    const exchanged = await expectJson<{ access_token: string }>(await ask(app, form), 200);
+    const exchanged = await expectJson<{ access_token: string }>(await tokenAt(app, form), 200);
     expect(decodeJwt(exchanged.access_token)).toMatchObject({ user: user.email, client_id: app.clientId });
   });
 
@@ -330,7 +322,7 @@ describe("A third-party client", () => {
     expect(errorOf(await push({ prompt: "none" })).query).toBe("consent_required");
     const page = await push();
     expect(isConsentPage(page)).toBe(true);
-    expect((await redeem(app, await decide(page))).access_token).not.toBe("");
+    expect((await redeemed(app, await decide(page))).access_token).not.toBe("");
     expect(codeOf(await push())).not.toBeNull();
 
     const tool = await makeForeign({ confidential: false, redirectUris: [], grantTypes: [DEVICE] });

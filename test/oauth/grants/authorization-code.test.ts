@@ -28,16 +28,11 @@ import { call, expectJson, ORIGIN } from "../../support/platform/call.ts";
 import { put, OPERATOR } from "../../support/platform/operator.ts";
 import { makeTenant } from "../../support/platform/tenants.ts";
 import { basic, tokenFor } from "../../support/platform/tokens.ts";
+import { letTimePass } from "../../support/frozen-time.ts";
 
 afterEach(() => {
   vi.useRealTimers();
 });
-
-const later = (ms: number): void => {
-  const nowMs = Date.now();
-  vi.useFakeTimers({ toFake: ["Date"] });
-  vi.setSystemTime(nowMs + ms);
-};
 
 describe("POST /token, authorization_code: 200", () => {
   // shows: oauth/what-the-service-does/grant-authorization_code
@@ -123,7 +118,7 @@ describe("POST /token, authorization_code: 200", () => {
 
   // shows: oauth/post-token/authorization_code-scope
   // shows: oauth/token/scope-at-redemption
-  it("narrows by scope, and later tokens stay narrowed", async () => {
+  it("narrows by scope, and letTimePass tokens stay narrowed", async () => {
     const flow = await makeFlow();
     const code = await codeFor(flow, { authorization: { openid: true } });
     const scope = `plat.tenant=${flow.tenant} plat.media_view`;
@@ -247,7 +242,7 @@ describe("POST /token, authorization_code: 400 and 401", () => {
   it("is invalid_grant after 60 s", async () => {
     const flow = await makeFlow();
     const [early, late] = [await codeFor(flow), await codeFor(flow)];
-    later(59_900);
+    letTimePass(59_900);
     expect((await redeem(flow.client, early)).status).toBe(200);
     vi.setSystemTime(Date.now() + 200);
     expect(await errorOf(await redeem(flow.client, late))).toBe("invalid_grant");
@@ -395,7 +390,7 @@ describe("A code that is used twice", () => {
     const flow = await makePublicFlow();
     const code = await codeFor(flow);
     const tokens = await expectJson<Tokens>(await redeem(flow.client, code), 200);
-    later(30 * 60_000);
+    letTimePass(30 * 60_000);
     expect(await isLiving(tokens.access_token)).toBe(true);
     expect(await errorOf(await redeem(flow.client, code, { code_verifier: "x", redirect_uri: "x:y" }))).toBe(
       "invalid_grant",

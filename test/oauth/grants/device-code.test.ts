@@ -11,6 +11,7 @@ import { makeProver, type Prover } from "../../support/parties/prover.ts";
 import { appOf, recoveryCodesOf } from "../../support/parties/totp.ts";
 import { makeApp, signInThrough, type TestApp } from "../../support/sign-in.ts";
 import { makeUser, type TestUser } from "../../support/users.ts";
+import { failureOf } from "../support/answers.ts";
 
 const OAUTH = `${ORIGIN}/oauth2/v1`;
 const GRANT = "urn:ietf:params:oauth:grant-type:device_code";
@@ -49,8 +50,6 @@ const poll = (device: Device, app = tool): Promise<Response> =>
     form: { grant_type: GRANT, client_id: app.clientId, device_code: device.device_code },
     ...(app.clientSecret === "" ? {} : { headers: { authorization: basic(app) } }),
   });
-const failureOf = async (response: Response): Promise<string> =>
-  `${response.status} ${(await response.json<{ error: string }>()).error}`;
 /** Types the code. Returns the page after all redirects within the platform. */
 async function type(from: Browser, userCode: string): Promise<Visit> {
   const page = await from.get(`${OAUTH}/device`);

@@ -13,6 +13,7 @@ import { makeProver } from "../../support/parties/prover.ts";
 import { makeApp } from "../../support/sign-in.ts";
 import { forge, prepare } from "../tokens/forged.ts";
 import { makeUser, type TestUser } from "../../support/users.ts";
+import { failureOf } from "../support/answers.ts";
 
 const GRANT = "urn:ietf:params:oauth:grant-type:token-exchange";
 const ACCESS_TOKEN = "urn:ietf:params:oauth:token-type:access_token";
@@ -86,8 +87,6 @@ const exchange = (by: Service, token: string, more: Record<string, string> = {})
     form: { grant_type: GRANT, subject_token: token, subject_token_type: ACCESS_TOKEN, ...more },
     headers: { authorization: basic(by.client) },
   });
-const failureOf = async (response: Response): Promise<string> =>
-  `${response.status} ${(await response.json<{ error: string }>()).error}`;
 const infoOf = async (token: string): Promise<number> =>
   (await call(`/oauth2/v1/tokeninfo?access_token=${token}`)).status;
 

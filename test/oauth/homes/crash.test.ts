@@ -22,6 +22,7 @@ import { errorOf, isLiving } from "../support/answers.ts";
 import { codeFor, VERIFIER } from "../support/code.ts";
 import { makePublicFlow, REDIRECT, registration, type Flow } from "../support/flow.ts";
 import { redeem, refresh, signIn, type Tokens } from "../support/token-requests.ts";
+import { grantsOf } from "./support.ts";
 
 /**
  * Refresh grants of a person whose home is not the directory. Each operation crashes at each of its database calls,
@@ -31,8 +32,6 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-const grantsOf = (email: string) =>
-  everywhere.prepare("SELECT count(*) AS n FROM refresh_grant WHERE email = ?").bind(email).first<number>("n");
 const livingOf = (email: string) =>
   everywhere
     .prepare(

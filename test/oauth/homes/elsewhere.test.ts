@@ -11,7 +11,7 @@ import { counting } from "../../support/counting.ts";
 import { databaseThrough } from "../../support/database-through.ts";
 import { isolate } from "../../support/isolate.ts";
 import { call, expectJson } from "../../support/platform/call.ts";
-import { operate, put } from "../../support/platform/operator.ts";
+import { put } from "../../support/platform/operator.ts";
 import { unique } from "../../support/platform/unique.ts";
 import { everywhere, onlyShards, shardDb } from "../../support/shards.ts";
 import { checkElsewhere, sweptAt } from "../../support/sweep.ts";
@@ -20,6 +20,7 @@ import { codeFor } from "../support/code.ts";
 import { makeFlow, makeFlowClient, makePublicFlow, type Flow } from "../support/flow.ts";
 import { redeem, refresh, refreshed, signIn, type Tokens } from "../support/token-requests.ts";
 import { itAtNight } from "../../support/model-runs.ts";
+import { grantsOf, operated } from "./support.ts";
 
 afterEach(() => {
   vi.useRealTimers();
@@ -27,8 +28,6 @@ afterEach(() => {
 
 const grantsIn = (shard: number, email: string): Promise<number | null> =>
   shardDb(shard).prepare("SELECT count(*) AS n FROM refresh_grant WHERE email = ?").bind(email).first<number>("n");
-const grantsOf = (email: string) =>
-  everywhere.prepare("SELECT count(*) AS n FROM refresh_grant WHERE email = ?").bind(email).first<number>("n");
 const anchorsOf = async (email: string, clientId: string) => {
   const anchors = `SELECT (SELECT count(*) FROM user WHERE email = ?1) + (SELECT count(*) FROM client WHERE id = ?2) AS n`;
   let found = 0;
@@ -36,8 +35,6 @@ const anchorsOf = async (email: string, clientId: string) => {
     found += (await db.prepare(anchors).bind(email, clientId).first<number>("n"))!;
   return found;
 };
-const operated = async (path: string, method: string, json?: object): Promise<number> =>
-  (await operate(path, method, json)).status;
 const list = async (token: string): Promise<any[]> =>
   expectJson<any[]>(await call("/oauth2/v1/refreshtokens", { token }), 200);
 const idOf = ({ access_token }: Tokens): string => decodeJwt<{ gid: string }>(access_token).gid;

@@ -10,7 +10,7 @@ import { Browser, landed, toInit, type Visit } from "../../support/browser.ts";
 import { isolate, type Isolate } from "../../support/isolate.ts";
 import { answerAt, requestsTo } from "../../support/outside.ts";
 import { call, expectJson, ORIGIN } from "../../support/platform/call.ts";
-import { operate, OPERATOR, put } from "../../support/platform/operator.ts";
+import { OPERATOR, put } from "../../support/platform/operator.ts";
 import { basic, tokenFor } from "../../support/platform/tokens.ts";
 import { unique } from "../../support/platform/unique.ts";
 import { everywhere, onlyShards, shardDb } from "../../support/shards.ts";
@@ -20,6 +20,7 @@ import { makeUser, type TestUser } from "../../support/users.ts";
 import { isLiving } from "../support/answers.ts";
 import { CHALLENGE, VERIFIER } from "../support/code.ts";
 import type { Tokens } from "../support/token-requests.ts";
+import { operated } from "./support.ts";
 
 /**
  * Whole sign-ins of people whose home is another database than the directory: through the pages, from the form to the
@@ -67,8 +68,6 @@ const sessionOf = (email: string) =>
     .prepare("SELECT id_hash AS hash, sid FROM session WHERE email = ?")
     .bind(email)
     .first<{ hash: string; sid: string }>();
-const operated = async (path: string, method: string, json?: object): Promise<number> =>
-  (await operate(path, method, json)).status;
 const press = async (browser: Browser, name: string) => {
   const { forms } = await browser.get(ACCOUNT);
   const form = forms.find(({ action }) => action.endsWith(`/account/${name}`))!;

@@ -14,7 +14,7 @@ import { setUpApp } from "../../support/parties/totp.ts";
 import { directoryWith } from "../../support/directory.ts";
 import { makeUser, type TestUser } from "../../support/users.ts";
 import { makeUserAndApp } from "../../support/user-and-app.ts";
-import { browserAt, untilDone } from "./mail-platform.ts";
+import { browserAt, linkIn, untilDone } from "./mail-platform.ts";
 
 /** `/forgot` and `/reset`: a forgotten password, from the sign-in page to the new sign-in. */
 const NEW = "a quite different password";
@@ -45,7 +45,6 @@ async function ask(browser: Browser, email = user.email, more: Record<string, st
   return browser.follow(await browser.submit(asked, { email }));
 }
 
-const linkIn = (mail: Mail | undefined): string => /https?:\S+/.exec(mail?.text ?? "no mail")?.[0] ?? "no link";
 const choose = (browser: Browser, page: Visit, password = NEW, repeated = password): Promise<Visit> =>
   browser.submit(page, { new_password: password, repeated_password: repeated });
 

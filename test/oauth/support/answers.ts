@@ -13,6 +13,10 @@ export const isLiving = async (token: string): Promise<boolean> => (await tokenI
 export const failureOf = async (response: Response): Promise<string> =>
   `${response.status} ${(await response.json<{ error: string }>()).error}`;
 
+/** The status and the error that the header of a resource's refusal names. */
+export const refusalOf = (response: Response): string =>
+  `${response.status} ${/error="([^"]+)"/.exec(response.headers.get("www-authenticate") ?? "")?.[1] ?? ""}`;
+
 export async function statusAt(path: string, token: string): Promise<number> {
   const response = await call(path, { token });
   await response.body?.cancel();

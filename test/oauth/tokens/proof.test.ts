@@ -11,6 +11,7 @@ import { unique } from "../../support/platform/unique.ts";
 import { hashOf, makeProver, type Prover } from "../../support/parties/prover.ts";
 import { makeApp } from "../../support/sign-in.ts";
 import type { TestClient } from "../../support/platform/clients.ts";
+import { failureOf, refusalOf } from "../support/answers.ts";
 
 const TOKEN = "/oauth2/v1/token";
 const FILES = "/media/v2/";
@@ -35,10 +36,6 @@ async function boundToken(by: Prover = prover): Promise<string> {
   return answer.access_token;
 }
 const LIST = "/pubsub/v1/topics";
-const codeOf = (response: Response): string =>
-  `${response.status} ${/error="([^"]+)"/.exec(response.headers.get("www-authenticate") ?? "")?.[1] ?? ""}`;
-const errorOf = async (response: Response): Promise<string> =>
-  `${response.status} ${(await response.json<{ error: string }>()).error}`;
 const use = (more: Parameters<Prover["send"]>[1] = {}) => prover.send(LIST, { token: bound, ...more });
 
 describe("A token that was asked for with a proof", () => {
@@ -53,7 +50,7 @@ describe("A token that was asked for with a proof", () => {
       headers: { authorization: basic(client), dpop: await fresh.proofFor("POST", TOKEN) },
     });
     expect(first.headers.get("dpop-nonce")).toMatch(/^\S{20,}$/);
-    expect(await errorOf(first)).toBe("400 use_dpop_nonce");
+    expect(await failureOf(first)).toBe("400 use_dpop_nonce");
     expect((await use()).status).toBe(200);
     expect((await prover.send(`${LIST}?pageSize=1`, { token: bound })).status).toBe(200);
     const shown = await call("/oauth2/v1/introspect", {
@@ -71,13 +68,13 @@ describe("A token that was asked for with a proof", () => {
 
   // shows: oauth/bound-tokens/as-bearer
   it("is refused as Bearer, and a Bearer token is refused as DPoP", async () => {
-    expect(codeOf(await call(LIST, { token: bound }))).toBe("401 invalid_token");
-    expect(codeOf(await call("/oauth2/v1/userinfo", { token: bound }))).toBe("401 invalid_token");
-    expect(codeOf(await call(LIST, { token: bound, headers: { dpop: await prover.proofFor("GET", LIST) } }))).toBe(
+    expect(refusalOf(await call(LIST, { token: bound }))).toBe("401 invalid_token");
+    expect(refusalOf(await call("/oauth2/v1/userinfo", { token: bound }))).toBe("401 invalid_token");
+    expect(refusalOf(await call(LIST, { token: bound, headers: { dpop: await prover.proofFor("GET", LIST) } }))).toBe(
       "401 invalid_token",
     );
     const bearer = await tokenFor(client);
-    expect(codeOf(await prover.send(LIST, { token: bearer }))).toBe("401 invalid_token");
+    expect(refusalOf(await prover.send(LIST, { token: bearer }))).toBe("401 invalid_token");
     expect((await call(LIST, { token: bearer })).status).toBe(200);
   });
 
@@ -105,17 +102,17 @@ describe("A token that was asked for with a proof", () => {
       "an access token": call(LIST, { headers: { authorization: `DPoP ${bound}`, dpop: bound } }),
     };
     for (const [what, response] of Object.entries(wrong))
-      expect(codeOf(await response), what).toBe("401 invalid_dpop_proof");
+      expect(refusalOf(await response), what).toBe("401 invalid_dpop_proof");
     const twice = await prover.proofFor("GET", LIST, { token: bound });
     const headers = { authorization: `DPoP ${bound}`, dpop: `${twice}, ${twice}` };
-    expect(codeOf(await call(LIST, { headers }))).toBe("401 invalid_dpop_proof");
+    expect(refusalOf(await call(LIST, { headers }))).toBe("401 invalid_dpop_proof");
   });
 
   // shows: oauth/bound-tokens/replay
   it("is refused with a proof that was used", async () => {
     const headers = { authorization: `DPoP ${bound}`, dpop: await prover.proofFor("GET", LIST, { token: bound }) };
     expect((await call(LIST, { headers })).status).toBe(200);
-    expect(codeOf(await call(LIST, { headers }))).toBe("401 invalid_dpop_proof");
+    expect(refusalOf(await call(LIST, { headers }))).toBe("401 invalid_dpop_proof");
   });
 
   // shows: oauth/bound-tokens/nonce
@@ -123,7 +120,7 @@ describe("A token that was asked for with a proof", () => {
     await use();
     const { nonce } = prover;
     for (const made of ["", "made-up", `${btoa("9999999999").replaceAll("=", "")}.AAAA`])
-      expect(codeOf(await use({ claims: { nonce: made } }))).toBe("401 use_dpop_nonce");
+      expect(refusalOf(await use({ claims: { nonce: made } }))).toBe("401 use_dpop_nonce");
     const startMs = Date.now();
     vi.useFakeTimers({ now: startMs + 200_000, toFake: ["Date"] });
     const later = await use({ claims: { nonce } });
@@ -131,7 +128,7 @@ describe("A token that was asked for with a proof", () => {
     expect(later.headers.get("dpop-nonce")).not.toBe(nonce);
     expect(later.headers.get("dpop-nonce")).not.toBe(null);
     vi.useFakeTimers({ now: startMs + 301_000, toFake: ["Date"] });
-    expect(codeOf(await use({ claims: { nonce } }))).toBe("401 use_dpop_nonce");
+    expect(refusalOf(await use({ claims: { nonce } }))).toBe("401 use_dpop_nonce");
   });
 
   // shows: oauth/bound-tokens/gateway
@@ -147,7 +144,7 @@ describe("A token that was asked for with a proof", () => {
     });
     await answerJson(`${source}/x`, {});
     const headers = { "plat-proof-key": "made up" };
-    expect(codeOf(await call(`/${name}/v1/x`, { token: bound, headers }))).toBe("401 invalid_token");
+    expect(refusalOf(await call(`/${name}/v1/x`, { token: bound, headers }))).toBe("401 invalid_token");
     expect((await prover.send(`/${name}/v1/x?q=1`, { token: bound, headers })).status).toBe(200);
     expect((await call(`/${name}/v1/x`, { token: await tokenFor(client), headers })).status).toBe(200);
     const [proven, bearer] = await requestsTo(`${source}/x`);
@@ -192,8 +189,8 @@ describe("Codes and refresh tokens", () => {
     const flow = await makePublicFlow();
     const thief = await makeProver();
     const form = await byCode(flow, { proofKey: prover.thumbprint });
-    expect(await errorOf(await redeem(flow, thief, form))).toBe("400 invalid_grant");
-    expect(await errorOf(await redeem(flow, undefined, form))).toBe("400 invalid_grant");
+    expect(await failureOf(await redeem(flow, thief, form))).toBe("400 invalid_grant");
+    expect(await failureOf(await redeem(flow, undefined, form))).toBe("400 invalid_grant");
     await expectJson(await redeem(flow, prover, form), 200);
     const pushed = {
       client_id: flow.client.clientId,
@@ -203,10 +200,10 @@ describe("Codes and refresh tokens", () => {
     };
     const par = "/oauth2/v1/par";
     expect((await prover.send(par, { form: { ...pushed, dpop_jkt: prover.thumbprint } })).status).toBe(201);
-    expect(await errorOf(await prover.send(par, { form: { ...pushed, dpop_jkt: thief.thumbprint } }))).toBe(
+    expect(await failureOf(await prover.send(par, { form: { ...pushed, dpop_jkt: thief.thumbprint } }))).toBe(
       "400 invalid_dpop_proof",
     );
-    expect(await errorOf(await call(par, { form: { ...pushed, dpop_jkt: "short" } }))).toBe("400 invalid_request");
+    expect(await failureOf(await call(par, { form: { ...pushed, dpop_jkt: "short" } }))).toBe("400 invalid_request");
   });
 
   // shows: oauth/bound-tokens/by-registration
@@ -217,7 +214,7 @@ describe("Codes and refresh tokens", () => {
       grantTypes: ["client_credentials", "implicit"],
     });
     const headers = { authorization: basic(app) };
-    expect(await errorOf(await call(TOKEN, { form: GRANT, headers }))).toBe("400 invalid_dpop_proof");
+    expect(await failureOf(await call(TOKEN, { form: GRANT, headers }))).toBe("400 invalid_dpop_proof");
     await expectJson(await prover.send(TOKEN, { form: GRANT, headers }), 200);
     const query = new URLSearchParams({ client_id: app.clientId, response_type: "token" }).toString();
     const answer = await call(`/oauth2/v1/authorize?${query}`);

@@ -2,28 +2,23 @@ import { env, waitUntil } from "cloudflare:workers";
 import { beforeEach, describe, expect, it } from "vitest";
 import { allExpiredSec } from "../../../src/oauth/tokens/access-token.ts";
 import type { Revocable } from "../../../src/oauth/tokens/issued-token.ts";
-import { createKeyRotation } from "../../../src/oauth/tokens/key-rotation.ts";
-import { createKeyStore } from "../../../src/oauth/tokens/keys/key-store.ts";
 import {
   createRevocationCollapseStore,
   type RevocationBound,
 } from "../../../src/oauth/tokens/revocation-collapse-store.ts";
 import { grantFamily, tokenRevocation } from "../../../src/oauth/tokens/revoked-tokens-store.ts";
 import { RevocationTable } from "../../../src/oauth/tokens/revocation-table.ts";
-import { makeKey } from "../../../src/oauth/tokens/keys/signing-key.ts";
 import { accessKey, createTrustStore, endedByKey } from "../../../src/oauth/tokens/trust-store.ts";
 import { createTrust } from "../../../src/oauth/tokens/trust.ts";
 import { systemClock } from "../../../src/platform/runtime/clock.ts";
 import { halfSipHash } from "../../../src/platform/secrets/half-sip-hash.ts";
 import { createIsolate } from "../../../src/platform/copies/isolate.ts";
 import { systemRandom } from "../../../src/platform/runtime/random.ts";
-import { createSealer } from "../../../src/platform/secrets/seal.ts";
+import { rotation } from "./rotation.ts";
+import { sealer } from "../../support/sealer.ts";
 
 const BOUND: RevocationBound = { rows: 40, collapsedFrom: 30, left: 15, gainAtLeast: 5, few: 3 };
 const MAX = Number.MAX_SAFE_INTEGER;
-const sealer = createSealer([{ id: "t", bytes: new Uint8Array(32) }], systemRandom);
-const noAudit = { statement: () => env.DB.prepare("SELECT 1"), note: async () => {} };
-const rotation = createKeyRotation(createKeyStore(env.DB), (alg) => makeKey(alg, sealer), noAudit);
 const bound = createRevocationCollapseStore(env.DB, BOUND);
 const store = createTrustStore(env.DB, bound);
 

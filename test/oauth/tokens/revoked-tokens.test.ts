@@ -13,7 +13,7 @@ import { createTrust } from "../../../src/oauth/tokens/trust.ts";
 import { createIsolate } from "../../../src/platform/copies/isolate.ts";
 import { systemClock } from "../../../src/platform/runtime/clock.ts";
 import { systemRandom } from "../../../src/platform/runtime/random.ts";
-import { createSealer } from "../../../src/platform/secrets/seal.ts";
+import { sealer } from "../../support/sealer.ts";
 
 const BOUND: RevokedTokensBound = { ofPerson: 5, ofClient: 20, few: 2 };
 const store = createTrustStore(env.DB);
@@ -51,7 +51,6 @@ const names = async (): Promise<string[]> =>
   ).results.map(({ name }) => name);
 const tokenRows = () => env.DB.prepare("SELECT count(*) AS n FROM revocation WHERE kind = 'token'").first<number>("n");
 
-const sealer = createSealer([{ id: "t", bytes: new Uint8Array(32) }], systemRandom);
 /** A new isolate's answers. */
 async function checker(): Promise<(token: Token, asOfMs?: number) => boolean> {
   const isolate = createIsolate(systemClock, systemRandom, waitUntil);

@@ -15,6 +15,7 @@ import { tokenFor } from "../../support/platform/tokens.ts";
 import { directoryWith } from "../../support/directory.ts";
 import { itAtNight, runs } from "../../support/model-runs.ts";
 import { quickPauses } from "../../support/quick-pauses.ts";
+import { noAudit } from "./rotation.ts";
 
 const SEC = 1000;
 const MIN = 60 * SEC;
@@ -28,7 +29,6 @@ const named = async (alg: SigningAlg): Promise<NewKey> => {
   const kid = `k${++made}`;
   return { kid, alg, publicJwk: { kid, kty: "none" }, sealedPrivateJwk: "" };
 };
-const noAudit = { statement: () => env.DB.prepare("SELECT 1"), note: async () => {} };
 const rotation: KeyRotation = createKeyRotation(store, named, noAudit);
 const published = async (nowMs: number, alg = "ES256"): Promise<readonly KeyTimes[]> =>
   (await store.published(nowMs)).filter((key) => key.alg === alg);

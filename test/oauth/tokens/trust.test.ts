@@ -4,12 +4,7 @@ import { VirtualTime, virtualIsolate } from "../../../tools/bench/herd/virtual-t
 import { StoreUnavailable } from "../../../src/platform/storage/database.ts";
 import type { Read } from "../../../src/platform/copies/fresh-cache.ts";
 import { MAX_COPY_CHARS, noLocationCache, type LocationCache } from "../../../src/platform/copies/location-cache.ts";
-import { systemRandom } from "../../../src/platform/runtime/random.ts";
-import { createSealer } from "../../../src/platform/secrets/seal.ts";
 import { createDeps } from "../../../src/deps.ts";
-import { createKeyRotation } from "../../../src/oauth/tokens/key-rotation.ts";
-import { createKeyStore } from "../../../src/oauth/tokens/keys/key-store.ts";
-import { makeKey } from "../../../src/oauth/tokens/keys/signing-key.ts";
 import {
   accessKey,
   createTrustStore,
@@ -23,10 +18,9 @@ import type { IssuedToken } from "../../../src/oauth/tokens/issued-token.ts";
 import { ownIsolate } from "../../support/runtime/own-isolate.ts";
 import { OF_ACME } from "./of-acme.ts";
 import { quickPauses } from "../../support/quick-pauses.ts";
+import { rotation } from "./rotation.ts";
+import { sealer } from "../../support/sealer.ts";
 
-const sealer = createSealer([{ id: "t", bytes: new Uint8Array(32) }], systemRandom);
-const noAudit = { statement: () => env.DB.prepare("SELECT 1"), note: async () => {} };
-const rotation = createKeyRotation(createKeyStore(env.DB), (alg) => makeKey(alg, sealer), noAudit);
 /** The copy of a separate isolate. */
 const trustOver = (store: TrustStore = createTrustStore(env.DB)) =>
   createTrust({ store, makeFirstKey: rotation.makeFirst, sealer, isolate: ownIsolate, onFault() {} });

@@ -2,11 +2,7 @@ import { env } from "cloudflare:workers";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { toBase64Url, utf8 } from "../../../src/platform/text/encoding.ts";
 import { randomId, systemRandom } from "../../../src/platform/runtime/random.ts";
-import { createSealer } from "../../../src/platform/secrets/seal.ts";
 import { createTokenVerifier, issueAccessToken, type NewToken } from "../../../src/oauth/tokens/access-token.ts";
-import { createKeyRotation } from "../../../src/oauth/tokens/key-rotation.ts";
-import { createKeyStore } from "../../../src/oauth/tokens/keys/key-store.ts";
-import { makeKey } from "../../../src/oauth/tokens/keys/signing-key.ts";
 import { createProofVerifier } from "../../../src/oauth/tokens/proof.ts";
 import { createTrustStore } from "../../../src/oauth/tokens/trust-store.ts";
 import { createTrust } from "../../../src/oauth/tokens/trust.ts";
@@ -14,10 +10,9 @@ import { MAX_VERIFIED_TOKENS } from "../../../src/oauth/tokens/verified-tokens.t
 import { ownIsolate } from "../../support/runtime/own-isolate.ts";
 import { OF_ACME } from "./of-acme.ts";
 import { HOUR_MS } from "../../../src/platform/runtime/clock.ts";
+import { rotation } from "./rotation.ts";
+import { sealer } from "../../support/sealer.ts";
 
-const sealer = createSealer([{ id: "t", bytes: new Uint8Array(32) }], systemRandom);
-const noAudit = { statement: () => env.DB.prepare("SELECT 1"), note: async () => {} };
-const rotation = createKeyRotation(createKeyStore(env.DB), (alg) => makeKey(alg, sealer), noAudit);
 const ISSUER = { issuer: "https://plinth.test/oauth2/v1", audience: "https://plinth.test" };
 const NOW_MS = Date.now();
 

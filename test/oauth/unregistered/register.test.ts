@@ -12,6 +12,7 @@ import { unique } from "../../support/platform/unique.ts";
 import { makeUser, type TestUser } from "../../support/users.ts";
 import { addressOf, allow, follow, makeService, signedIn, type AgentService } from "./agent.ts";
 import { VERIFIER } from "../support/code.ts";
+import { failureOf } from "../support/answers.ts";
 
 /** Clients that register themselves (RFC 7591), if the deployment allows it. */
 const open = () => isolate({ UNREGISTERED_CLIENTS: "registration" });
@@ -36,8 +37,6 @@ const register = (fields: object, address = unique("2001:db8::"), { fetch } = op
     headers: { "content-type": "application/json", "cf-connecting-ip": address },
     body: JSON.stringify(fields),
   });
-const failureOf = async (response: Response): Promise<string> =>
-  `${response.status} ${(await response.json<{ error: string }>()).error}`;
 
 describe("POST /register", () => {
   // shows: oauth/unregistered-clients/register
