@@ -364,10 +364,10 @@ describe("The cost of consent", () => {
       });
       await at(code(await visit(from, app, VIEW)));
       const [authorize, answer] = await count(() => visit(from, app, VIEW));
-      const [redeemed, tokens] = await count(() => at(code(answer)));
+      const [redeeming, tokens] = await count(() => at(code(answer)));
       const used = { grant_type: "refresh_token", refresh_token: tokens.refresh_token };
       const [refreshed] = await count(() => at(used));
-      return { authorize, code: redeemed, refresh: refreshed };
+      return { authorize, code: redeeming, refresh: refreshed };
     };
     const app = await makeForeign();
     await decide(await visit(browser, app, VIEW));
