@@ -12,7 +12,7 @@ import {
 } from "./callers/auth.ts";
 import { notFound, problem, type Problem } from "./errors/errors.ts";
 import { rightOf, type Operation } from "./callers/rights.ts";
-import type { Route } from "./route.ts";
+import type { AnyCall, Route } from "./route.ts";
 import type { HttpDeps, Service } from "./service.ts";
 import { kindOf, type TokenKind } from "./callers/token-kind.ts";
 
@@ -22,11 +22,10 @@ import { kindOf, type TokenKind } from "./callers/token-kind.ts";
  */
 export async function admit(
   { access, operation }: Route,
-  request: Request,
   service: Service | undefined,
   { verifier, limits, names }: Pick<HttpDeps, "verifier" | "limits" | "names">,
-  { url, nowMs, attributeTo }: { readonly url: URL; readonly nowMs: number; attributeTo(tenant: string): void },
-  meanwhile?: Meanwhile,
+  { request, url, nowMs, attributeTo }: Pick<AnyCall, "request" | "url" | "nowMs" | "attributeTo">,
+  meanwhile: Meanwhile | undefined,
 ): Promise<Result<Principal | undefined, Problem>> {
   if (access.kind === "public") {
     const excess = await limits.anonymous(request, service?.anonymousUse);

@@ -1,14 +1,11 @@
 import { err, ok, type Result } from "../platform/model/result.ts";
-import type { Principal } from "./callers/auth.ts";
 import type { BodyMemory } from "./input/body-memory.ts";
 import { isJson, mediaType, readForm, readJson, readMultipart } from "./input/body.ts";
 import { invalid, problem, type Problem } from "./errors/errors.ts";
 import { readPaging } from "./input/paging.ts";
-import type { Call, JsonOrBytes, Route } from "./route.ts";
+import type { AnyCall, JsonOrBytes, Route } from "./route.ts";
 import { validate } from "./input/validate.ts";
 import { isObject } from "../platform/text/json.ts";
-
-type AnyCall = Call<unknown, unknown, unknown, Principal | undefined>;
 
 /** A call before its input is read. */
 export type Given = Omit<AnyCall, "params" | "query" | "paging" | "body">;

@@ -17,7 +17,7 @@ import { refusedInMaintenance } from "./maintenance.ts";
 import { publicUrlOf, type SeparateHost } from "./origins.ts";
 import { parse } from "./parse.ts";
 import { lengthIn, sizeOf } from "./request-meter.ts";
-import type { Answer, Call, Route } from "./route.ts";
+import type { Answer, AnyCall, Route } from "./route.ts";
 import type { Fallback, HttpDeps, ProblemRenderer, Service } from "./service.ts";
 import { validate } from "./input/validate.ts";
 
@@ -48,7 +48,7 @@ export interface Endpoint {
 
 /** A request before its input is read. */
 type RequestContext = Pick<
-  Call<unknown, unknown, unknown, unknown>,
+  AnyCall,
   "request" | "url" | "publicBase" | "requestId" | "nowMs" | "waitUntil" | "attributeTo" | "waited" | "checkToken"
 >;
 
@@ -63,13 +63,23 @@ interface Outcome {
   readonly setsCrossOrigin?: boolean;
 }
 
+/** A request with its response. */
+interface Answered {
+  readonly service: Service | undefined;
+  readonly context: RequestContext;
+  readonly outcome: Outcome;
+  readonly response: Response;
+  /** The tenant of the token, else the one that the request was attributed to; empty if there is none. */
+  readonly tenant: string;
+}
+
 /**
  * Answers a request, the same way for every service: guard → authenticate → parse → handle. A `Problem` becomes the
  * service's error response, and a thrown error a 500 or 503 whose cause is in the log under the request id.
  */
 export async function answer(deps: PipelineDeps, endpoint: Endpoint, incoming: Incoming): Promise<Response> {
   const { method, headers } = incoming.request;
-  const waitUntil = (work: Promise<unknown>): void => incoming.waitUntil(work);
+  const { waitUntil } = incoming;
   return deps.tracing.root({ name: method, kind: "server", parent: headers, waitUntil }, (span) =>
     answerIn(span, deps, endpoint, incoming),
   );
@@ -124,20 +134,16 @@ async function answerIn(span: Span, deps: PipelineDeps, endpoint: Endpoint, inco
   if (nextNonce !== undefined) response.headers.set("dpop-nonce", nextNonce);
   const crossOrigin = outcome.setsCrossOrigin !== true && (service?.crossOrigin ?? true);
   const finished = await finish(deps, service, context, response, crossOrigin);
-  meterAnswer(deps, service, context, outcome, response, { tenant, waitedMs });
-  describe(span, service, context, outcome, response, tenant);
+  const answered = { service, context, outcome, response, tenant: outcome.principal?.tenant || tenant };
+  meterAnswer(deps, answered, waitedMs);
+  describe(span, answered);
   return finished;
 }
 
 /** Names the route and not the address, which may have a caller's text or a secret. */
-function describe(
-  span: Span,
-  service: Service | undefined,
-  { request: { method }, requestId }: RequestContext,
-  { answer: answered, principal, route }: Outcome,
-  { status }: Response,
-  tenant: string,
-): void {
+function describe(span: Span, { service, context, outcome, response: { status }, tenant }: Answered): void {
+  const { answer: answered, principal, route } = outcome;
+  const { method } = context.request;
   const path = route === undefined ? undefined : `${service?.base ?? ""}${route.path}`;
   if (path !== undefined) span.rename(`${method} ${path}`);
   if (status >= 500) span.fail(isProblem(answered) ? answered.type : String(status));
@@ -146,29 +152,28 @@ function describe(
     "http.route": path,
     "http.response.status_code": status,
     "error.type": isProblem(answered) ? answered.type : undefined,
-    "request.id": requestId,
+    "request.id": context.requestId,
     operation: route?.operation,
     client: principal?.clientId,
-    tenant: principal?.tenant || tenant || undefined,
+    tenant: tenant || undefined,
   });
 }
 
 /** Counts the request in memory. Counts are sent in the background, so they never delay a response. */
 function meterAnswer(
   { clock, meter }: PipelineDeps,
-  service: Service | undefined,
-  { request, nowMs, waitUntil }: RequestContext,
-  { answer: answered, principal, route, isOfFallback }: Outcome,
-  response: Response,
-  { tenant, waitedMs }: { readonly tenant: string; readonly waitedMs: number },
+  { service, context, outcome, response, tenant }: Answered,
+  waitedMs: number,
 ): void {
+  const { request, nowMs, waitUntil } = context;
+  const { answer: answered, principal, route, isOfFallback } = outcome;
   meter.answered({
     service: service?.name ?? (isOfFallback === true ? "gateway" : "platform"),
     operation: route?.operation,
     status: response.status,
     durationMs: Math.max(clock.nowMs() - nowMs - waitedMs, 0),
     waitedMs,
-    tenant: principal?.tenant || tenant,
+    tenant,
     clientId: principal?.clientId ?? "",
     refusal: isProblem(answered) ? answered.type : undefined,
     bytesIn: response.status < 400 ? lengthIn(request.headers) : 0,
@@ -206,7 +211,7 @@ async function dispatch(
   const handled = await problemIfThrown(deps, context, async () => {
     const refused = await service?.guard?.(request);
     if (refused !== undefined) return refused;
-    const caller = await admit(route, request, service, deps, context, lookAhead(route, incoming, context));
+    const caller = await admit(route, service, deps, context, lookAhead(route, incoming, context));
     if (!caller.ok) return caller.error;
     principal = caller.value;
     const memory = createBodyMemory(context.requestId, () => ownerOf(principal, request), deps.clock);

@@ -2,7 +2,7 @@ import { Buffer } from "node:buffer";
 import type { Access } from "./callers/access.ts";
 import type { Principal } from "./callers/auth.ts";
 import type { Problem } from "./errors/errors.ts";
-import type { Page, Paging } from "./input/paging.ts";
+import type { Paging } from "./input/paging.ts";
 import { withSize } from "./request-meter.ts";
 import { RIGHTS, type Operation } from "./callers/rights.ts";
 import type { Schema } from "./input/validate.ts";
@@ -30,7 +30,7 @@ export interface Route {
   readonly changes: boolean;
   /** Look-ups that `handle` needs, begun while revocations of the caller's token are still read. Changes nothing. */
   readonly ahead?: ((asked: Asked<unknown>) => Promise<unknown>) | undefined;
-  readonly handle: (call: Call<unknown, unknown, unknown, Principal | undefined>) => Promise<Answer>;
+  readonly handle: (call: AnyCall) => Promise<Answer>;
 }
 
 /** A request whose token is signed, and may still turn out to be revoked. */
@@ -86,6 +86,8 @@ export interface Call<P, Q, B, W> {
   /** Subtracts the time that the caller asked to wait from the request's duration. */
   waited(ms: number): void;
 }
+
+export type AnyCall = Call<unknown, unknown, unknown, Principal | undefined>;
 
 export type Answer = Response | Problem;
 
@@ -173,5 +175,3 @@ export const jsonText = (status: number, text: string, headers: Record<string, s
 /** A response without a body, and so without a content type. */
 export const empty = (status: number, headers: Record<string, string> = {}): Response =>
   new Response(null, { status, headers });
-
-export type { Page };

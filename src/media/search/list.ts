@@ -8,9 +8,10 @@ import {
   toPage,
   type Paging,
   type RowRange,
+  type Page,
 } from "../../http/input/paging.ts";
 import { invalid, type Problem } from "../../http/errors/errors.ts";
-import { defineRoute, type Page, type Route } from "../../http/route.ts";
+import { defineRoute, type Route } from "../../http/route.ts";
 import { matching } from "../../http/input/validate.ts";
 import { utf8 } from "../../platform/text/encoding.ts";
 import { describeError, type Log } from "../../platform/runtime/log.ts";

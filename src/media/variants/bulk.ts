@@ -1,7 +1,8 @@
 import * as z from "zod/mini";
 import type { Principal } from "../../http/callers/auth.ts";
 import { invalidCursor, pageLinks } from "../../http/input/paging.ts";
-import { defineRoute, empty, json, type Answer, type Call, type Page, type Route } from "../../http/route.ts";
+import type { Page } from "../../http/input/paging.ts";
+import { defineRoute, empty, json, type Answer, type Call, type Route } from "../../http/route.ts";
 import { booleanText, matching } from "../../http/input/validate.ts";
 import { PATTERNS } from "../../platform/model/names.ts";
 import { randomId, type Random } from "../../platform/runtime/random.ts";
