@@ -2,6 +2,7 @@ import { err, ok, type Result } from "../../platform/model/result.ts";
 import { masterKey } from "../blobs/blob-store.ts";
 import type { FileAttributes } from "../metadata/attributes.ts";
 import { ATTRIBUTE_SQL } from "../metadata/index-sql.ts";
+import { isMasterType } from "../model/content-type.ts";
 import { isFileId, shareOf, type FileCaller, type Visibility, type VariantRow } from "../model/file.ts";
 import { jobsOf, sendInLane } from "../lanes/lane-store.ts";
 import type { VariantJob } from "../model/job.ts";
@@ -97,6 +98,10 @@ const ENSURE_OWNER_OF_PENDING = `INSERT INTO owner (client, tenant, visibility) 
   WHERE NOT EXISTS (SELECT 1 FROM owner WHERE client = ?2 AND tenant = ?6 AND visibility = ?3 AND erasure_id IS NULL)
     AND EXISTS (SELECT 1 FROM file WHERE ${OWNED} AND state = 'pending')`;
 
+/** SQL: the owner that a commit gives its file; null if the tenant has no file of this client yet. */
+const NEW_OWNER = `(SELECT id FROM owner AS new WHERE new.client = ?2 AND new.tenant = ?6 AND new.visibility = ?3
+  AND new.erasure_id IS NULL)`;
+
 /** Changes of `state` use RETURNING, because D1's count of changes includes rows that triggers changed. */
 const SQL = {
   tenantOf: `SELECT owner.tenant FROM file JOIN owner ON owner.id = file.owner_id
@@ -119,13 +124,12 @@ const SQL = {
       AND variant.state <> 'removed'
     WHERE file.id = ?1 AND file.state = 'committed' AND owner.erasure_id IS NULL
       AND NOT EXISTS (SELECT 1 FROM tenant WHERE tenant.id = owner.tenant AND tenant.disabled = 1)`,
-  commit: `UPDATE file SET
-    owner_id = (SELECT id FROM owner AS new WHERE new.client = ?2 AND new.tenant = ?6 AND new.visibility = ?3
-      AND new.erasure_id IS NULL),
+  commit: `UPDATE file SET owner_id = ${NEW_OWNER},
     state = 'committed', due_at = CASE WHEN ?13 IS NOT NULL THEN created_at + ${LIMITS.lateUploadMs} END,
     committed_at = ?7, size_bytes = ?8, etag = ?9, file_name = ?10, commit_digest = ?11, metadata = ?12, blob_key = ?14,
     attributes = ?15, unindexed_pairs = ?16, shared_in = ?17
-    WHERE ${OWNED} AND state = 'pending' AND pinned_etag IS ?13 AND owner_user IS ?18 AND content_type = ?19 AND NOT ${overQuota("?6", "?8", "file.reserved_for")} RETURNING id`,
+    WHERE ${OWNED} AND state = 'pending' AND pinned_etag IS ?13 AND owner_user IS ?18 AND content_type = ?19
+      AND ${NEW_OWNER} IS NOT NULL AND NOT ${overQuota("?6", "?8", "file.reserved_for")} RETURNING id`,
   isOverQuota: `SELECT 1 FROM file WHERE file.id = ?3 AND ${overQuota("?1", "?2", "file.reserved_for")}`,
   startVariants: `UPDATE variant SET state = 'pending', due_at = ?2, lane = ?3, waits = 1
     WHERE file_id = ?1 AND state = 'declared'
@@ -188,18 +192,28 @@ export function createFileStore(db: D1Database) {
       const index = [JSON.stringify(attributes), unindexed];
       const seen = [commit.person, commit.contentType];
       const share = commit.isShared ? shareOf(caller.visibility, tenant) : null;
-      const [, over, committed, , sent] = await db.batch([
-        prepared(ENSURE_OWNER_OF_PENDING, ...ownedBy(fileId, caller), tenant),
-        prepared(SQL.isOverQuota, tenant, sizeBytes, fileId),
+      const statements = [
         prepared(SQL.commit, ...ownedBy(fileId, caller), ...values, ...place, ...index, share, ...seen),
-        prepared(SQL.startVariants, fileId, committedAt + LIMITS.variantWaitMs, tenant),
-        sendInLane(db, tenant, committedAt),
         prepared(ATTRIBUTE_SQL.addKeySet, JSON.stringify([fileId])),
         prepared(ATTRIBUTE_SQL.add, JSON.stringify([fileId])),
+      ];
+      if (isMasterType(commit.contentType))
+        statements.push(
+          prepared(SQL.startVariants, fileId, committedAt + LIMITS.variantWaitMs, tenant),
+          sendInLane(db, tenant, committedAt),
+        );
+      const isDone = ([committed]: readonly D1Result[]): boolean => committed?.results.length === 1;
+      const answers = await db.batch(statements);
+      if (isDone(answers)) return { done: ok(undefined), sent: jobsOf(answers[4]) };
+      // The first file in a tenant needs an owner, and a refusal its reason. Every other commit saves both statements.
+      const [, over, ...again] = await db.batch([
+        prepared(ENSURE_OWNER_OF_PENDING, ...ownedBy(fileId, caller), tenant),
+        prepared(SQL.isOverQuota, tenant, sizeBytes, fileId),
+        ...statements,
       ]);
-      const isDone = committed?.results.length === 1;
       const fault = over?.results.length === 1 ? "over_quota" : "not_pending";
-      return { done: isDone ? ok(undefined) : err(fault), sent: jobsOf(sent) };
+      const sent = [...jobsOf(answers[4]), ...jobsOf(again[4])];
+      return { done: isDone(again) ? ok(undefined) : err(fault), sent };
     },
 
     /** Returns false if the caller has no committed file of this id. */

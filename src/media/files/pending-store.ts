@@ -84,13 +84,15 @@ export function createPendingStore(db: D1Database) {
       const place = [client, visibility, reservedFor, LIMITS.pendingFilesPerClient, person ?? null];
       const bytes = file.bytes ?? null;
       const values = [id, contentType, createdAt, ...place, bytes];
-      const statements = [
+      const creation = [prepared(SQL.create, ...values)];
+      if (variants.length > 0) creation.push(prepared(SQL.declareVariants, id, createdAt, JSON.stringify(variants)));
+      if ((await db.batch(creation))[0]?.results.length === 1) return ok(undefined);
+      // The client's first file needs an owner, and a refusal its reason. Every other creation saves both statements.
+      const [, refused, created] = await db.batch<{ refusal?: "away" | "over_quota" | "no_space" | null }>([
         prepared(ENSURE_OWNER, client, "", visibility),
         prepared(SQL.refusal, reservedFor, bytes),
-        prepared(SQL.create, ...values),
-      ];
-      if (variants.length > 0) statements.push(prepared(SQL.declareVariants, id, createdAt, JSON.stringify(variants)));
-      const [, refused, created] = await db.batch<{ refusal?: "away" | "over_quota" | "no_space" | null }>(statements);
+        ...creation,
+      ]);
       if (created?.results.length === 1) return ok(undefined);
       const refusal = refused?.results[0]?.refusal;
       if (refusal === "away") throw new StoreUnavailable("the tenant moves to another shard");

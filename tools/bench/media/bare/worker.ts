@@ -3,8 +3,8 @@
  * trips and the same calls to R2.
  *
  * - In one request: the rows of a creation, the bytes, the rows of a commit.
- * - Create: owner and row in one batch. Upload: checks row and key, puts the bytes only if the key is free, checks the
- *   row again. Commit: the row, the head of the object, and one batch that also writes the metadata index.
+ * - Create: the row; its client's owner first, if there is none. Upload: checks row and key, puts the bytes only if the
+ *   key is free, checks the row again. Commit: the row, the head of the object, and one batch with the metadata index.
  * - Fetch of a file: one statement. Content: the same, then the object of R2; public content comes from the edge cache
  *   and is put there on a miss. List: one statement for owner and term, one that reads the page.
  *
@@ -89,13 +89,12 @@ async function createPending({ request, env, visibility }: Call, contentType: st
   const nowMs = Date.now();
   const id = `${Math.floor(nowMs / 1000).toString(16)}00${crypto.randomUUID().replaceAll("-", "").slice(0, 14)}`;
   const client = clientOf(request);
-  await env.DB.batch([
-    env.DB.prepare(ENSURE_OWNER).bind(client, "", visibility),
-    env.DB.prepare(
-      `INSERT INTO file (id, owner_id, state, content_type, created_at, due_at)
-        SELECT ?4, id, 'pending', ?5, ?6, ?7 ${OWNER}`,
-    ).bind(client, "", visibility, id, contentType, nowMs, nowMs + DAY_MS),
-  ]);
+  const creation = env.DB.prepare(
+    `INSERT INTO file (id, owner_id, state, content_type, created_at, due_at)
+      SELECT ?4, id, 'pending', ?5, ?6, ?7 ${OWNER} RETURNING id`,
+  ).bind(client, "", visibility, id, contentType, nowMs, nowMs + DAY_MS);
+  if ((await creation.all()).results.length === 0)
+    await env.DB.batch([env.DB.prepare(ENSURE_OWNER).bind(client, "", visibility), creation]);
   return id;
 }
 
@@ -134,12 +133,11 @@ async function commitRow(
   const owner = [clientOf(request), url.searchParams.get("tenant") ?? "", visibility];
   const pairs = JSON.stringify([...pairsOf("", JSON.parse(metadata)), ["#type", contentType], ["#keys", "some"]]);
   const ask = (sql: string, ...values: unknown[]) => env.DB.prepare(sql).bind(...owner, ...values);
-  await env.DB.batch([
-    ask(ENSURE_OWNER),
-    env.DB.prepare(`SELECT quota_files, quota_bytes FROM tenant WHERE id = ?1`).bind(owner[1]),
+  const statements = [
     ask(
       `UPDATE file SET owner_id = (SELECT id ${OWNER}), state = 'committed', due_at = NULL, committed_at = ?5,
-        size_bytes = ?6, etag = ?7, metadata = ?8, attributes = ?9 WHERE id = ?4 AND state = 'pending'`,
+        size_bytes = ?6, etag = ?7, metadata = ?8, attributes = ?9
+        WHERE id = ?4 AND state = 'pending' AND (SELECT id ${OWNER}) IS NOT NULL RETURNING id`,
       id,
       Date.now(),
       object.size,
@@ -155,8 +153,9 @@ async function commitRow(
       pairs,
     ),
     ask(`INSERT INTO key_set (owner_id, digest, keys) SELECT id, 'some', '[]' ${OWNER} ON CONFLICT DO NOTHING`),
-    env.DB.prepare(`UPDATE variant SET state = 'pending' WHERE file_id = ?1 AND state = 'declared'`).bind(id),
-  ]);
+  ];
+  const [committed] = await env.DB.batch(statements);
+  if (committed?.results.length === 0) await env.DB.batch([ask(ENSURE_OWNER), ...statements]);
 }
 
 /** The metadata as pairs of path and value. */
