@@ -29,7 +29,7 @@ const SQL = {
   removeFiles: `UPDATE file SET state = 'removed', removed_at = ?2, due_at = ?2
     WHERE id IN (SELECT value ->> 'fileId' FROM json_each(?1) WHERE value ->> 'isToRemove') AND state = 'committed'
     AND ${OWNER_LIVES}`,
-  remakeVariants: `UPDATE variant SET nonce = wanted.newNonce, state = 'pending', due_at = ?2, content_type = NULL,
+  remakeVariants: `UPDATE variant SET nonce = wanted.newNonce, state = 'pending', created_at = ?3, due_at = ?2, content_type = NULL,
     width = NULL, height = NULL, size_bytes = NULL, etag = NULL
     FROM (SELECT value ->> 'fileId' AS fileId, value ->> 'nonce' AS nonce, value ->> 'newNonce' AS newNonce
       FROM json_each(?1) WHERE value ->> 'isToRemake') AS wanted
@@ -56,7 +56,7 @@ export function createRepairStore(db: D1Database, shard = 0) {
       const [ofFiles, ofVariants] = [JSON.stringify(files), JSON.stringify(variants)];
       const [, , removed, remade] = await db.batch<{ seq: number }>([
         prepared(SQL.removeFiles, ofFiles, nowMs),
-        prepared(SQL.remakeVariants, ofVariants, variantsDueAt),
+        prepared(SQL.remakeVariants, ofVariants, variantsDueAt, nowMs),
         prepared(SQL.repairedFiles, ofFiles, sinceMs),
         prepared(SQL.repairedVariants, ofVariants),
       ]);

@@ -1,5 +1,6 @@
 import { fromBase64 } from "../../platform/text/encoding.ts";
 import { PartReader } from "../blobs/part-reader.ts";
+import type { ImageFormat } from "../model/image-transformer.ts";
 import { readGifStructure } from "./gif/structure.ts";
 import { readImageHeader } from "./header.ts";
 
@@ -12,30 +13,38 @@ export type ImagesProbe = ReturnType<typeof createImagesProbe>;
 /** The formats that have an orientation. */
 export type OrientedFormat = "jpeg" | "png";
 
+export const OUTPUT: Readonly<Record<ImageFormat, ImageOutputOptions>> = {
+  jpeg: { format: "image/jpeg" },
+  png: { format: "image/png" },
+  gif: { format: "image/gif", anim: true },
+};
+
 export function createImagesProbe(images: ImagesBinding) {
   /** Results are stored as values, because a promise is bound to the request that created it. */
   const applied = new Map<OrientedFormat, boolean>();
   let keepsFrames: boolean | undefined;
 
   const probeOrientation = async (format: OrientedFormat): Promise<boolean | undefined> => {
-    const made = await attempt(() => images.input(streamOf(SIDEWAYS[format])).output({ format: "image/png" }));
+    const made = await attempt(() => images.input(streamOf(SIDEWAYS[format])).output(OUTPUT[format]));
     const outcome = made === undefined ? undefined : readImageHeader(made);
     if (outcome?.kind !== "header") return undefined;
     const answer = outcome.header.height > outcome.header.width;
     applied.set(format, answer);
     return answer;
   };
-  const isUp = async (): Promise<boolean> => (await probeOrientation("jpeg")) !== undefined;
+  const makeGif = () => attempt(() => images.input(streamOf(TWO_FRAMES)).output(OUTPUT.gif));
+  const isUp = async (format: ImageFormat): Promise<boolean> =>
+    (await (format === "gif" ? makeGif() : probeOrientation(format))) !== undefined;
   const probeAnimation = async (): Promise<boolean | undefined> => {
-    const made = await attempt(() => images.input(streamOf(TWO_FRAMES)).output({ format: "image/gif", anim: true }));
+    const made = await makeGif();
     // Error texts vary. A good image shows whether only gifs fail or everything does.
-    if (made === undefined && !(await isUp())) return undefined;
+    if (made === undefined && !(await isUp("jpeg"))) return undefined;
     keepsFrames = made !== undefined && readGifStructure(made, 3)?.frames.length === 2;
     return keepsFrames;
   };
 
   return {
-    /** True if the binding transforms a good image now. */
+    /** True if the binding transforms a good image of this format now. */
     isUp,
     /**
      * True if the binding applies the orientation of this format by itself; then the caller must not turn the image.

@@ -1,8 +1,8 @@
 import { err, ok } from "../../platform/model/result.ts";
-import type { ImageFormat, ImageTransformer, ImageTransformers, TransformRequest } from "../model/image-transformer.ts";
+import type { ImageTransformer, ImageTransformers, TransformRequest } from "../model/image-transformer.ts";
 import { UPRIGHT } from "./exif.ts";
 import { createGifTransformer } from "./gif/transformer.ts";
-import { createImagesProbe, type ImagesProbe } from "./probe.ts";
+import { createImagesProbe, OUTPUT, type ImagesProbe } from "./probe.ts";
 
 /**
  * Transforms with the Images binding, or, for gifs, with our own transformer if the binding does not keep animations.
@@ -18,7 +18,7 @@ export function createTransformer(images: ImagesBinding): ImageTransformers {
       if (keepsAnimations === undefined) return err({ kind: "unavailable" });
       return (keepsAnimations ? binding : own).transform(request);
     },
-    isUp: () => probe.isUp(),
+    isUp: probe.isUp,
   };
 }
 
@@ -32,18 +32,12 @@ function createImagesBinding(images: ImagesBinding, probe: ImagesProbe): ImageTr
       try {
         return ok({ stream: await run(images, request, isUpright), encoder: "images-1" });
       } catch {
-        // Error texts vary. A good image shows whether the image or the binding is at fault.
-        return err((await probe.isUp()) ? { kind: "broken_image" } : { kind: "unavailable" });
+        // Error texts vary. A good image of the format shows whether the image or the binding is at fault.
+        return err((await probe.isUp(format)) ? { kind: "broken_image" } : { kind: "unavailable" });
       }
     },
   };
 }
-
-const OUTPUT: Readonly<Record<ImageFormat, ImageOutputOptions>> = {
-  jpeg: { format: "image/jpeg" },
-  png: { format: "image/png" },
-  gif: { format: "image/gif", anim: true },
-};
 
 async function run(
   images: ImagesBinding,

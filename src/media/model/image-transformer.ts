@@ -13,8 +13,8 @@ export interface ImageTransformer {
 
 /** The transformers of all formats. */
 export interface ImageTransformers extends ImageTransformer {
-  /** True if it makes a good image now. */
-  isUp(): Promise<boolean>;
+  /** True if it makes a good image of this format now. */
+  isUp(format: ImageFormat): Promise<boolean>;
 }
 
 export interface TransformRequest {

@@ -95,6 +95,8 @@ export const LIMITS = {
   copyTimeoutMs: 5 * MINUTE_MS,
   /** A message counts as lost after this time and is sent again. Longer than all its retries together. */
   variantResendMs: 15 * MINUTE_MS,
+  /** An attempt at a variant that has not ended by then has failed: something that it needs does not answer. */
+  attemptMs: 2 * MINUTE_MS,
   /** From its request on, a variant waits so long for an end of an outage. Some deployments never get an image made. */
   variantOutageMs: 7 * DAY_MS,
   /**

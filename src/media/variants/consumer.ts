@@ -22,13 +22,16 @@ interface ConsumerDeps {
   readonly doerOf: (shard: number) => JobDoer;
 }
 
-/** The backoff before each further attempt. */
+/** The backoff before each further attempt. `max_retries` in wrangler.toml is their number. */
 const RETRY_DELAYS_SEC = [5, 10, 20, 40];
 
 /** A step of long work. Returns the fault if another attempt may succeed. */
 export type Step = (id: string, nowMs: number) => Promise<string | undefined>;
 
-/** Does a job, or the work that follows its last attempt. Returns the fault if another attempt may succeed. */
+/**
+ * Does a job, or the work that follows its last attempt. Returns the fault if another attempt may succeed. Throws if
+ * what the job needs does not work.
+ */
 export type JobDoer = (job: MediaJob, isDead: boolean) => Promise<string | undefined>;
 
 export const createJobDoer =
@@ -40,7 +43,8 @@ export const createJobDoer =
 
 /**
  * Consumes the queue and its dead-letter queue. Each message is acknowledged by itself, so one failure does not repeat
- * the others.
+ * the others. A variant whose last attempt fails by an outage stays pending, and the sweep sends its job again, for
+ * `LIMITS.variantOutageMs`: the image is not at fault, and nobody requests it again.
  */
 export async function consumeJobs(deps: ConsumerDeps, batch: MessageBatch, waitUntil: WaitUntil): Promise<void> {
   const isDead = batch.queue.endsWith("-dead");
@@ -72,13 +76,19 @@ export async function consumeJobs(deps: ConsumerDeps, batch: MessageBatch, waitU
     const waitedMs = deps.clock.nowMs() - message.timestamp.getTime();
     if (message.attempts === 1) deps.meter.peak("job_age", by, Math.max(waitedMs, 0));
     let fault: string | undefined;
+    let isOutage = false;
     try {
       fault = await runInSpan(job, message);
     } catch (thrown) {
       fault = describeError(thrown);
+      isOutage = true;
     }
     deps.meter.add("jobs", { ...by, label: isDead ? "dead" : fault === undefined ? "done" : "retried" });
     if (fault === undefined) return message.ack();
+    if (isOutage && !isDead && !("work" in job) && message.attempts > RETRY_DELAYS_SEC.length) {
+      deps.log.error("a variant waits for the end of an outage", { ...job, fault });
+      return message.ack();
+    }
     const level = isDead ? "error" : "warn";
     deps.log[level]("media job failed and will be retried", { ...job, attempt: message.attempts, fault, isDead });
     message.retry({ delaySeconds: RETRY_DELAYS_SEC[message.attempts - 1] ?? RETRY_DELAYS_SEC.at(-1)! });
@@ -92,24 +102,8 @@ async function waitLonger({ deadWork, log, clock }: DoerDeps, job: LongJob): Pro
   return undefined;
 }
 
-/** True if bucket and transformer answer, so that other images can be made. */
-const othersAreMade = async ({ blobs, transformer }: DoerDeps, masterKey: string): Promise<boolean> =>
-  (await blobs.head(masterKey).then(
-    () => true,
-    () => false,
-  )) && transformer.isUp();
-
-/**
- * After the last attempt: marks the variant failed, and deletes its bytes unless it is ready after all. If the bucket
- * or the transformer fails for every image, the variant stays pending, and the sweep sends its job again, for a week.
- */
+/** After the last attempt: marks the variant failed, and deletes its bytes unless it is ready after all. */
 async function giveUp(deps: DoerDeps, { fileId, nonce }: VariantJob): Promise<undefined> {
-  const pending = await deps.variants.findJob(fileId, nonce);
-  const mayWait = pending?.state === "pending" && deps.clock.nowMs() < pending.createdAt + LIMITS.variantOutageMs;
-  if (mayWait && !(await othersAreMade(deps, pending.masterKey))) {
-    deps.log.error("a variant waits for the bucket or the image transformer", { fileId, nonce });
-    return undefined;
-  }
   const reason = "The variant could not be made in several attempts.";
   await deps.queue.send(await deps.variants.markFailed({ fileId, nonce }, reason, deps.clock.nowMs()));
   const row = await deps.variants.findJob(fileId, nonce);

@@ -1,8 +1,9 @@
 import { sha256Hex } from "../../platform/secrets/hash.ts";
 import type { Clock } from "../../platform/runtime/clock.ts";
-import type { Log } from "../../platform/runtime/log.ts";
+import { describeError, type Log } from "../../platform/runtime/log.ts";
 import type { Meter } from "../../platform/ports/metrics.ts";
 import { err, ok, type Result } from "../../platform/model/result.ts";
+import { withTimeout } from "../../platform/runtime/with-timeout.ts";
 import { variantKey, type BlobStore } from "../blobs/blob-store.ts";
 import { PartReader } from "../blobs/part-reader.ts";
 import { watchStream } from "../blobs/watched-stream.ts";
@@ -29,7 +30,7 @@ export interface MakeVariantDeps {
 /** Our choice: a move of a tenant refuses changes for less than a second, or until the cron continues it. */
 const HELD_SEC = 10;
 
-/** After a permanent fault the variant is failed; after a temporary fault the queue repeats the job. */
+/** After a permanent fault the variant is failed; after a temporary one in every attempt, too. */
 type Fault =
   | { readonly kind: "permanent"; readonly reason: string }
   | { readonly kind: "temporary"; readonly fault: string };
@@ -40,10 +41,11 @@ const temporary = (fault: string): Result<never, Fault> => err({ kind: "temporar
 const BROKEN = "The file is not a readable image.";
 
 /**
- * Makes one rendition. Returns the fault if another attempt may succeed. For a late or repeated message the row is no
- * longer pending, and nothing is made. Bytes are written before the row becomes ready. If the row cannot become ready
- * any more, the bytes are deleted. While the tenant changes its shard, a new message takes the place of this one, so
- * that the wait does not count as failed attempts; meanwhile neither the sweep nor a repeated commit sends another.
+ * Makes one rendition. Returns the fault if another attempt may succeed. Throws if it is none of the image: the bucket,
+ * the database or the transformer does not work. For a late or repeated message the row is no longer pending, and
+ * nothing is made. Bytes are written before the row becomes ready. If the row cannot become ready any more, the bytes
+ * are deleted. While the tenant changes its shard, a new message takes the place of this one, so that the wait does not
+ * count as failed attempts; meanwhile neither the sweep nor a repeated commit sends another.
  */
 export async function makeVariant(deps: MakeVariantDeps, job: VariantJob): Promise<string | undefined> {
   const row = await deps.variants.findJob(job.fileId, job.nonce);
@@ -56,9 +58,10 @@ export async function makeVariant(deps: MakeVariantDeps, job: VariantJob): Promi
   if (row.state !== "pending") return undefined;
   if (row.isHeld === 1) return wait(deps, job);
   try {
-    return await makeInto(deps, job, row);
+    return await withTimeout(LIMITS.attemptMs, makeInto(deps, job, row));
   } catch (thrown) {
     if ((await deps.variants.findJob(job.fileId, job.nonce))?.isHeld === 1) return wait(deps, job);
+    if (deps.clock.nowMs() >= row.createdAt + LIMITS.variantOutageMs) return describeError(thrown);
     throw thrown;
   }
 }
@@ -87,12 +90,17 @@ async function makeInto(deps: MakeVariantDeps, job: VariantJob, row: JobRow): Pr
   return undefined;
 }
 
-async function discard(deps: MakeVariantDeps, job: VariantJob, row: JobRow | undefined): Promise<undefined> {
-  await deps.blobs.delete([variantKey(job.fileId, job.nonce)]);
-  // Without a row, its file was removed, or the rendition alone. Its message brings the next one in any case.
-  if (row === undefined || row.state === "pending")
-    await deps.queue.send(await deps.variants.leaveLane(job, deps.clock.nowMs()));
-  return undefined;
+/** A failure is a fault here: a rendition that is gone does not wait for the end of an outage. */
+async function discard(deps: MakeVariantDeps, job: VariantJob, row: JobRow | undefined): Promise<string | undefined> {
+  try {
+    await deps.blobs.delete([variantKey(job.fileId, job.nonce)]);
+    // Without a row, its file was removed, or the rendition alone. Its message brings the next one in any case.
+    if (row === undefined || row.state === "pending")
+      await deps.queue.send(await deps.variants.leaveLane(job, deps.clock.nowMs()));
+    return undefined;
+  } catch (thrown) {
+    return describeError(thrown);
+  }
 }
 
 async function make(deps: MakeVariantDeps, job: VariantJob, row: JobRow): Promise<Result<MadeVariant, Fault>> {
@@ -110,7 +118,11 @@ async function make(deps: MakeVariantDeps, job: VariantJob, row: JobRow): Promis
   const image = await transform(deps, header.value, row, target);
   if (!image.ok) return image;
   const stored = await storeResult(deps, job, { ...target, format }, image.value.stream);
-  if (!stored.ok) return stored;
+  if (!stored.ok) {
+    const { error } = stored;
+    if (error.kind === "temporary" && !(await deps.transformer.isUp(format))) throw new Error(error.fault);
+    return stored;
+  }
   return ok({ ...stored.value, etag: await variantEtag(row, image.value.encoder) });
 }
 
@@ -142,9 +154,11 @@ async function readMasterHeader(
 async function transform(
   deps: MakeVariantDeps,
   header: ImageHeader,
-  { type, masterKey, masterSizeBytes: sizeBytes }: JobRow,
+  row: JobRow,
   target: Dimensions,
+  isRepeat = false,
 ): Promise<Result<TransformedImage, Fault>> {
+  const { type, masterKey, masterSizeBytes: sizeBytes } = row;
   const object = await deps.blobs.get(masterKey);
   if (object === null) return permanent("The bytes of the file are missing.");
   const master = watchStream(object.body);
@@ -155,10 +169,12 @@ async function transform(
     case "refused":
       return permanent(result.error.reason);
     case "unavailable":
-      return temporary("the image transformer does not answer");
+      throw new Error("the image transformer does not answer");
     case "broken_image":
       // If the master was not read completely, its storage is at fault, not the image.
-      return master.brokeOff() ? temporary("the master could not be read to its end") : permanent(BROKEN);
+      if (master.brokeOff()) throw new Error("the master could not be read to its end");
+      // One failure among many images can be the transformer's.
+      return isRepeat ? permanent(BROKEN) : transform(deps, header, row, target, true);
   }
 }
 

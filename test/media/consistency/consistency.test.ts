@@ -1,7 +1,8 @@
 import { env } from "cloudflare:workers";
 import { beforeEach, describe, expect, it } from "vitest";
-import { createRemovedFileStore } from "../../../src/media/erasure/removed-store.ts";
+import { LIMITS } from "../../../src/media/model/limits.ts";
 import { compareKeys } from "../../../src/media/consistency/keyspaces.ts";
+import { createRemovedFileStore } from "../../../src/media/erasure/removed-store.ts";
 import { counting } from "../../support/counting.ts";
 import { clear, fileId, goodFile, goodVariant, makeFile, makeOwner, makeVariant, nonce, put, run } from "./rows.ts";
 import { BY, compare, drain, findingsOf, laterMs, repair, runner, shortly } from "./runner.ts";
@@ -248,10 +249,12 @@ describe("a repair", () => {
     expect(all.messages).toHaveLength(remade.length);
     for (const message of all.messages)
       expect(
-        await env.DB.prepare("SELECT state, due_at > 0 AS due, size_bytes FROM variant WHERE file_id = ? AND nonce = ?")
+        await env.DB.prepare(
+          "SELECT state, due_at - created_at AS due_after, size_bytes FROM variant WHERE file_id = ? AND nonce = ?",
+        )
           .bind(...("nonce" in message ? [message.fileId, message.nonce] : []))
           .first(),
-      ).toEqual({ state: "pending", due: 1, size_bytes: null });
+      ).toEqual({ state: "pending", due_after: LIMITS.variantResendMs, size_bytes: null });
     const removed = await env.DB.prepare(
       "SELECT id, due_at = removed_at AS due FROM file WHERE state = 'removed'",
     ).all();

@@ -491,35 +491,96 @@ describe("messages", () => {
     });
   });
 
-  it("stay pending while the bucket or Images fails for all images; the sweep sends them again", async () => {
-    const file = await stored(app, await encodePng(gradient(50, 50)), { as, query: "?clip=10x10" });
-    const jobs = app.jobs.splice(0);
-    const bucket = new Proxy(env.MEDIA, {
-      get: (target, name) =>
-        name === "head" ? () => Promise.reject(new Error("injected")) : Reflect.get(target, name),
+  /** The last delivery before the dead letters. */
+  const LAST = 5;
+  const broken = () => Promise.reject(new Error("injected"));
+  const without = <T extends object>(binding: T, method: keyof T, instead: unknown): T =>
+    new Proxy(binding, {
+      get(target, name) {
+        const found: unknown = name === method ? instead : Reflect.get(target, name);
+        return typeof found === "function" ? found.bind(target) : found;
+      },
     });
-    for (const down of [{ images: NO_IMAGES }, { bucket }]) {
-      expect(await mediaApp(down).consume({ jobs, dead: true })).toEqual({ acked: 1, retried: 0 });
-      expect(await variantRow(file)).toMatchObject({ state: "pending" });
-    }
-    await app.media.sweep(START_MS + LIMITS.variantResendMs);
-    const again = app.jobs.splice(0).filter((job) => job.fileId === file.id);
-    expect(await app.consume({ jobs: again })).toEqual({ acked: 1, retried: 0 });
-    expect((await listed(file))[0].state).toBe("ready");
+  /** Images that makes every image but pngs. */
+  const noPngs = without(env.IMAGES, "input", (stream: ReadableStream<Uint8Array>) => {
+    const steps: ImageTransform[] = [];
+    const transformer = {
+      transform: (step: ImageTransform) => (steps.push(step), transformer),
+      async output(output: ImageOutputOptions) {
+        if (output.format === "image/png") throw new Error("injected");
+        return steps.reduce((made, step) => made.transform(step), env.IMAGES.input(stream)).output(output);
+      },
+    };
+    return transformer;
+  });
+  /** Images whose results break off. */
+  const cutImages = without(env.IMAGES, "input", () => {
+    const image = () => new ReadableStream({ pull: (controller) => controller.error(new Error("injected")) });
+    const transformer = { transform: () => transformer, output: async () => ({ image }) };
+    return transformer;
   });
 
-  it("fail the variant if an outage is older than a week", async () => {
+  it.each<[string, Partial<Parameters<typeof mediaApp>[0]>]>([
+    ["Images makes nothing", { images: NO_IMAGES }],
+    ["Images makes no pngs, though other formats", { images: noPngs }],
+    ["the results of Images break off", { images: cutImages }],
+    ["the bucket reads nothing", { bucket: without(env.MEDIA, "get", broken) }],
+    ["the bucket writes nothing, though it reads", { bucket: without(env.MEDIA, "put", broken) }],
+    ["the bucket does not answer", { bucket: without(env.MEDIA, "put", () => new Promise(() => {})) }],
+    ["the database does not answer", { db: without(env.DB, "prepare", broken) }],
+  ])("are sent again by the sweep, and fail nothing, while %s", async (_, down) => {
+    const { attemptMs } = LIMITS;
+    Object.assign(LIMITS, { attemptMs: 300 });
+    try {
+      const file = await stored(app, await encodePng(gradient(50, 50)), { as, query: "?clip=10x10" });
+      const jobs = app.jobs.splice(0);
+      expect(await mediaApp(down).consume({ jobs, attempts: LAST - 1 })).toEqual({ acked: 0, retried: 1 });
+      expect(await mediaApp(down).consume({ jobs, attempts: LAST })).toEqual({ acked: 1, retried: 0 });
+      expect(await variantRow(file)).toMatchObject({ state: "pending" });
+      await app.media.sweep(START_MS + LIMITS.variantResendMs);
+      const again = app.jobs.splice(0).filter((job) => job.fileId === file.id);
+      expect(again).toHaveLength(1);
+      Object.assign(LIMITS, { attemptMs });
+      expect(await app.consume({ jobs: again })).toEqual({ acked: 1, retried: 0 });
+      expect((await listed(file))[0].state).toBe("ready");
+    } finally {
+      Object.assign(LIMITS, { attemptMs });
+    }
+  });
+
+  it("become dead letters, which fail the variant, after a week without an image", async () => {
     const file = await stored(app, await encodePng(gradient(50, 50)), { as, query: "?clip=10x10" });
     const jobs = app.jobs.splice(0);
-    for (const [afterMs, state] of [
-      [LIMITS.variantOutageMs - 1, "pending"],
-      [LIMITS.variantOutageMs, "failed"],
+    for (const [afterMs, fate] of [
+      [LIMITS.variantOutageMs - 1, { acked: 1, retried: 0 }],
+      [LIMITS.variantOutageMs, { acked: 0, retried: 1 }],
     ] as const) {
       const later = mediaApp({ images: NO_IMAGES });
       later.clock.nowMs = START_MS + afterMs;
-      await later.consume({ jobs, dead: true });
-      expect(await variantRow(file)).toMatchObject({ state });
+      expect(await later.consume({ jobs, attempts: LAST })).toEqual(fate);
+      expect(await variantRow(file)).toMatchObject({ state: "pending" });
     }
+    await mediaApp({ images: NO_IMAGES }).consume({ jobs, dead: true });
+    expect(await variantRow(file)).toMatchObject({ state: "failed" });
+  });
+
+  it("become dead letters if the bytes of a removed variant cannot be deleted", async () => {
+    const file = await stored(app, await encodePng(gradient(50, 50)), { as, query: "?clip=10x10" });
+    const jobs = app.jobs.splice(0);
+    await everywhere.prepare("UPDATE variant SET state = 'removed' WHERE file_id = ?").bind(file.id).run();
+    const down = mediaApp({ bucket: without(env.MEDIA, "delete", broken) });
+    expect(await down.consume({ jobs, attempts: LAST })).toEqual({ acked: 0, retried: 1 });
+  });
+
+  it("do not blame the image for one failure of Images", async () => {
+    const file = await stored(app, await encodePng(gradient(50, 50)), { as, query: "?clip=10x10" });
+    let calls = 0;
+    const images = without(env.IMAGES, "input", (stream: ReadableStream<Uint8Array>) => {
+      if (calls++ === 0) throw new Error("injected");
+      return env.IMAGES.input(stream);
+    });
+    expect(await mediaApp({ images }).consume({ jobs: app.jobs.splice(0) })).toEqual({ acked: 1, retried: 0 });
+    expect(await variantRow(file)).toMatchObject({ state: "ready" });
   });
 
   it("do not blame the image if the master breaks off while it is read", async () => {
