@@ -35,6 +35,7 @@ import { wireConsole, wireHttp, wireSite } from "./wiring/http.ts";
 import { wireMedia } from "./wiring/media.ts";
 import { wireMoves } from "./wiring/moves.ts";
 import { wireOAuth } from "./wiring/oauth.ts";
+import type { WaitUntil } from "./platform/runtime/wait-until.ts";
 
 export interface Deps {
   readonly http: HttpDeps;
@@ -86,7 +87,7 @@ export function tracingOf(env: Env): Tracing {
  * Wires the services: turns bindings and variables into their dependencies, each in its file of `wiring/`. `waitUntil`
  * is the runtime's, for the request that is running; without it, work ends with its request.
  */
-export function createDeps(env: Env, waitUntil?: (work: Promise<unknown>) => void): Deps {
+export function createDeps(env: Env, waitUntil?: WaitUntil): Deps {
   const base = createBase(env, tracingOf(env), waitUntil);
   const { clock, log, meter, audit, config, dbFor } = base;
   const oauth = wireOAuth(env, base, () => ({ gateway, events, shards }));

@@ -20,6 +20,7 @@ import { lengthIn, sizeOf } from "./request-meter.ts";
 import type { Answer, AnyCall, Route } from "./route.ts";
 import type { Fallback, HttpDeps, ProblemRenderer, Service } from "./service.ts";
 import { validate } from "./input/validate.ts";
+import type { WaitUntil } from "../platform/runtime/wait-until.ts";
 
 const MAX_URL_CHARS = 16 * 1024;
 
@@ -34,7 +35,7 @@ export interface Incoming {
   /** The separate host that it came by, if any. */
   readonly host: SeparateHost | undefined;
   pathParams(): Record<string, string>;
-  waitUntil(work: Promise<unknown>): void;
+  readonly waitUntil: WaitUntil;
 }
 
 /** The handlers at the address of a request. */

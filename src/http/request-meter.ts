@@ -1,6 +1,7 @@
 import type { MeteredService } from "../platform/ports/metrics.ts";
 import type { Operation } from "./callers/rights.ts";
 import type { ProblemType } from "./errors/errors.ts";
+import type { WaitUntil } from "../platform/runtime/wait-until.ts";
 
 /** A request after its response. */
 interface AnsweredRequest {
@@ -25,7 +26,7 @@ interface AnsweredRequest {
 export interface RequestMeter {
   answered(request: AnsweredRequest): void;
   /** Sends the counts in the background, now or when they are due. */
-  flushBeside(waitUntil: (work: Promise<unknown>) => void): void;
+  flushBeside(waitUntil: WaitUntil): void;
 }
 
 const sizes = new WeakMap<Response, number>();

@@ -6,6 +6,7 @@ import type { Paging } from "./input/paging.ts";
 import { withSize } from "./request-meter.ts";
 import { RIGHTS, type Operation } from "./callers/rights.ts";
 import type { Schema } from "./input/validate.ts";
+import type { WaitUntil } from "../platform/runtime/wait-until.ts";
 
 /**
  * A route is data: its input, its access, its handler. pipeline.ts does the same for every route, in this order: access
@@ -75,7 +76,7 @@ export interface Call<P, Q, B, W> {
   /** The requested page; only for a route with `paged: true`. */
   readonly paging: Paging;
   /** Lets work continue after the response; its failure is logged. */
-  waitUntil(work: Promise<unknown>): void;
+  readonly waitUntil: WaitUntil;
   /**
    * Checks the token again during a long request. Returns the refusal if it is not valid any more. Keys and revocations
    * are cached, so this usually needs no I/O.

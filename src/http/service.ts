@@ -11,6 +11,7 @@ import type { Limits, AnonymousUse } from "./callers/limits.ts";
 import type { SeparateHost, Origins } from "./origins.ts";
 import type { RequestMeter } from "./request-meter.ts";
 import type { Route } from "./route.ts";
+import type { WaitUntil } from "../platform/runtime/wait-until.ts";
 
 /** Dependencies of the pipeline. */
 export interface HttpDeps extends Origins {
@@ -77,7 +78,7 @@ export interface FallbackCall {
   readonly requestId: string;
   readonly nowMs: number;
   /** Lets work continue after the response; its failure is logged. */
-  waitUntil(work: Promise<unknown>): void;
+  readonly waitUntil: WaitUntil;
   /** Reports the caller, for the log and the response's headers. */
   onIdentified(caller: Principal): void;
 }

@@ -45,7 +45,6 @@
  * link, because until the link ends its holder can still write bytes to `incoming/`.
  */
 import type { Route } from "../http/route.ts";
-import type { WaitUntil } from "../platform/ports/metrics.ts";
 import { inParallel } from "../platform/runtime/parallel.ts";
 import { SHARDS_AT_ONCE, type Shard } from "../platform/storage/shards.ts";
 import { isTenantObject, ofShards, type OfShards } from "../platform/storage/tenant-objects.ts";
@@ -85,6 +84,7 @@ import { createOwnerChanges, type OwnerChanges } from "./shards/owner-changes.ts
 import { look } from "./shards/look.ts";
 import { finishMoves, firstPlace } from "./shards/relocation.ts";
 import { consumeJobs } from "./variants/consumer.ts";
+import type { WaitUntil } from "../platform/runtime/wait-until.ts";
 
 export interface Media {
   readonly routes: readonly Route[];

@@ -21,6 +21,7 @@ import type { OwnObjects } from "../shards/service.ts";
 import { createSealer } from "../platform/secrets/seal.ts";
 import { noTracing, type Tracing } from "../platform/ports/tracing.ts";
 import { traceObjects } from "../traced-env.ts";
+import type { WaitUntil } from "../platform/runtime/wait-until.ts";
 
 /**
  * The dependencies that all services share: configuration, clock, random numbers, log, sealer, cached copies, meter,
@@ -29,7 +30,7 @@ import { traceObjects } from "../traced-env.ts";
 export type Base = ReturnType<typeof createBase>;
 
 /** `waitUntil` is the runtime's, for the current request. Without it, background work ends with its request. */
-export function createBase(env: Env, tracing: Tracing, waitUntil?: (work: Promise<unknown>) => void) {
+export function createBase(env: Env, tracing: Tracing, waitUntil?: WaitUntil) {
   const config = readConfig(env as unknown as Record<string, unknown>);
   const names = createNames(config.platform);
   const builtIn = createBuiltIn(names);

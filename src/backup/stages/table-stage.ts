@@ -5,6 +5,7 @@ import { LIMITS } from "../model/limits.ts";
 import { tableSection, type Part } from "../model/part.ts";
 import type { Stage, StepResult } from "../model/stage.ts";
 import type { PlacedTable } from "../model/tables.ts";
+import { mapInParallel } from "../../platform/runtime/parallel.ts";
 
 export interface TablePlace {
   readonly at: number;
@@ -91,20 +92,8 @@ export async function writeParts(store: PartStore, section: string, lines: reado
   const split = splitLines(lines, LIMITS.rowsPerPart);
   const whole =
     split.rest.length > 0 && (atEnd || split.parts.length === 0) ? [...split.parts, split.rest] : split.parts;
-  const written: { readonly part: Part; readonly isNew: boolean }[] = [];
-  for (let at = 0; at < whole.length; at += LIMITS.parallel) {
-    const some = whole.slice(at, at + LIMITS.parallel);
-    written.push(
-      ...(await Promise.all(
-        some.map((part) =>
-          store.put(
-            section,
-            part.map(({ text }) => text),
-          ),
-        ),
-      )),
-    );
-  }
+  const texts = whole.map((part) => part.map(({ text }) => text));
+  const written = await mapInParallel(texts, LIMITS.parallel, (part) => store.put(section, part));
   const taken = whole.flat();
   return {
     parts: written.map(({ part }) => part),

@@ -6,6 +6,7 @@ import { WAIT } from "../model/limits.ts";
 import type { TopicId } from "../model/topic.ts";
 import { consumerOf, type ConsumePorts } from "./stub.ts";
 import type { LockOutcome } from "./types.ts";
+import type { WaitUntil } from "../../platform/runtime/wait-until.ts";
 
 interface Ends {
   /** Called if the client left before it had everything. Undefined: the caller need not know. */
@@ -25,11 +26,7 @@ interface Ends {
  * later, or its proxy took the bytes, the lock stays until it expires. A large batch for a client that did not wait is
  * sent here too, since its memory is reserved until the last byte is sent.
  */
-export async function handOver(
-  response: Response,
-  waitUntil: (work: Promise<unknown>) => void,
-  { onLeft, onEnd }: Ends,
-): Promise<Response> {
+export async function handOver(response: Response, waitUntil: WaitUntil, { onLeft, onEnd }: Ends): Promise<Response> {
   const bytes = new Uint8Array(await response.arrayBuffer());
   const { readable, writable } = new FixedLengthStream(bytes.byteLength);
   const send = async (): Promise<void> => {

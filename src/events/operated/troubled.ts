@@ -31,8 +31,7 @@ const isStopped = ({ state, halt }: PushRecord): boolean =>
   state === "disabled" || state === "failed" || halt !== undefined;
 
 async function troubleOf(ports: SubscriptionPorts, record: PushRecord): Promise<readonly Troubled[]> {
-  const topic = { ...topicOf(record), incarnation: record.incarnation };
-  const status = await pushStatusOf(ports, { topic, record });
+  const status = await pushStatusOf(ports, { topic: topicOf(record), record });
   if (status === undefined) return [];
   const { lag, deadLetters, pausedUntilMs, isFailing = false } = status;
   return [

@@ -9,6 +9,7 @@ import type { NewEvent } from "../log/segments.ts";
 import type { Failure } from "../model/failure.ts";
 import { PUBLISH } from "../model/limits.ts";
 import type { TopicId } from "../model/topic.ts";
+import { isObject } from "../../platform/text/json.ts";
 
 /** An event to be stored: parsed, and with its tenant. */
 export interface NamedEvent {
@@ -63,10 +64,7 @@ function tooLarge(payload: string, metadata: PublishedEvent["metadata"], at: str
 
 /** Accepts any keys, including `__proto__`, which zod's own record would drop. */
 const stringMap = z
-  .custom<Record<string, string>>(
-    (value) => typeof value === "object" && value !== null && !Array.isArray(value),
-    "must be an object whose values are all strings",
-  )
+  .custom<Record<string, string>>(isObject, "must be an object whose values are all strings")
   .check((context) => {
     for (const [key, value] of Object.entries(context.value))
       if (typeof value !== "string")

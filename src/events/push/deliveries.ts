@@ -152,7 +152,7 @@ export class Deliveries {
     const fresh = this.#fresh.get(before.eventId);
     if (fresh === undefined) return this.#table.record(before, attempt, after, text, nowMs);
     if (after.state !== "delivered") {
-      this.#table.addTried(fresh.eventId, fresh.place, attempt, after, text, nowMs);
+      this.#table.addTried(fresh, attempt, after, text, nowMs);
       this.#fresh.delete(fresh.eventId);
       return;
     }
@@ -184,7 +184,7 @@ export class Deliveries {
     if (packed !== undefined)
       this.#state.inTransaction(() => {
         this.#packs.remove(packed.eventId);
-        this.#table.addTried(packed.eventId, packed.place, packed.attempt, DELIVERED, null, packed.atMs);
+        this.#table.addTried(packed, packed.attempt, DELIVERED, null, packed.atMs);
       });
     this.#table.restart(delivery, text, nowMs);
   }

@@ -39,35 +39,25 @@ export class DeliveryTable {
 
   /** Adds a delivery without an attempt. */
   add(eventId: string, place: number, dueAtMs: number): void {
-    this.#insert(eventId, place, "pending", dueAtMs, NOT_TRIED, "[]", null);
+    this.#insert({ eventId, place }, { state: "pending", atMs: dueAtMs, ...NOT_TRIED }, [], null);
   }
 
   /** Adds a delivery with its first attempt. */
-  addTried(
-    eventId: string,
-    place: number,
-    attempt: Attempt,
-    after: AfterAttempt,
-    text: string | null,
-    nowMs: number,
-  ): void {
-    const isPending = after.state === "pending";
-    const progress = { step: isPending ? after.step : 0, tries: 1, attemptCount: 1 };
-    const attempts = JSON.stringify([toStored(attempt)]);
-    const kept = after.state === "delivered" ? null : text;
-    this.#insert(eventId, place, after.state, isPending ? after.dueAtMs : nowMs, progress, attempts, kept);
+  addTried(event: PlacedEvent, attempt: Attempt, after: AfterAttempt, text: string | null, nowMs: number): void {
+    const { state } = after;
+    const schedule = state === "pending" ? { atMs: after.dueAtMs, step: after.step } : { atMs: nowMs, step: 0 };
+    const kept = state === "delivered" ? null : text;
+    this.#insert(event, { state, ...schedule, tries: 1, attemptCount: 1 }, [attempt], kept);
   }
 
   #insert(
-    eventId: string,
-    place: number,
-    state: DeliveryState,
-    atMs: number,
-    { step, tries, attemptCount }: Progress & { readonly attemptCount: number },
-    attempts: string,
+    { eventId, place }: PlacedEvent,
+    { state, atMs, step, tries, attemptCount }: Standing,
+    attempts: readonly Attempt[],
     text: string | null,
   ): void {
-    const values = [place, eventId, state, atMs, step, tries, attemptCount, attempts, text];
+    const stored = JSON.stringify(attempts.map(toStored));
+    const values = [place, eventId, state, atMs, step, tries, attemptCount, stored, text];
     if (this.#sql.exec(DELIVERY_SQL.add, ...values).toArray().length > 0) this.#counted(state, 1);
   }
 
@@ -218,6 +208,17 @@ export class DeliveryTable {
 }
 
 export const NOT_TRIED = { step: 0, tries: 0, attemptCount: 0 } as const;
+
+interface PlacedEvent {
+  readonly eventId: string;
+  readonly place: number;
+}
+
+interface Standing extends Progress {
+  readonly state: DeliveryState;
+  readonly atMs: number;
+  readonly attemptCount: number;
+}
 
 export interface PlacedDelivery {
   readonly place: number;

@@ -17,6 +17,7 @@ import { stateBy, type PushMaking, type PushRecord } from "../push/record/record
 import { pushOf } from "../push/stub.ts";
 import type { OpenOutcome, PushPorts, PushStatus } from "../push/types.ts";
 import type { NewSubscription } from "./body.ts";
+import type { WaitUntil } from "../../platform/runtime/wait-until.ts";
 
 /**
  * Push subscriptions: a record in D1 with the configuration, and an object that delivers
@@ -43,7 +44,7 @@ export interface Change {
   readonly by: ChangedBy;
   readonly nowMs: number;
   /** Lets work continue after the response. A failure is logged. */
-  waitUntil(work: Promise<unknown>): void;
+  readonly waitUntil: WaitUntil;
 }
 
 export interface CreatedSubscription {

@@ -6,6 +6,7 @@ import { changePassword } from "../push/record/credentials.ts";
 import type { PushRecord } from "../push/record/record.ts";
 import { pushOf } from "../push/stub.ts";
 import { topicOf, type SubscriptionPorts } from "./subscriptions.ts";
+import { inParallel } from "../../platform/runtime/parallel.ts";
 
 /**
  * Wakes some active subscriptions, different ones at each run, so that an object whose alarm was lost continues. This
@@ -43,16 +44,13 @@ async function forEach(
   run: (record: PushRecord) => Promise<unknown>,
 ): Promise<readonly unknown[]> {
   const failures: unknown[] = [];
-  const waiting = records.values();
-  const lane = async (): Promise<void> => {
-    for (const record of waiting)
-      try {
-        await run(record);
-      } catch (thrown) {
-        failures.push(thrown);
-        log.error(failure, { push: record.id, error: describeError(thrown) });
-      }
-  };
-  await Promise.all(Array.from({ length: SUBSCRIPTION.wokenAtOnce }, lane));
+  await inParallel(records, SUBSCRIPTION.wokenAtOnce, async (record) => {
+    try {
+      await run(record);
+    } catch (thrown) {
+      failures.push(thrown);
+      log.error(failure, { push: record.id, error: describeError(thrown) });
+    }
+  });
   return failures;
 }

@@ -15,6 +15,7 @@ import { BY_PLATFORM } from "../push/record/audit.ts";
 import type { PushStore } from "../push/record/push-store.ts";
 import type { PushSubscriptionObject } from "../push/push-subscription.do.ts";
 import { endSubscriptionsOf } from "../subscriptions/end.ts";
+import { inParallel } from "../../platform/runtime/parallel.ts";
 
 export interface DeletePorts {
   readonly store: TopicStore;
@@ -79,7 +80,7 @@ async function clearConsumers(
 ): Promise<boolean> {
   const names: readonly string[] = await register.consumers(DELETE.consumersAStep);
   calls.left -= names.length + 2;
-  await inGroups(names, (name) => consumerOf(ports.consumers, topic, name).destroy());
+  await inParallel(names, DELETE.atOnce, (name) => consumerOf(ports.consumers, topic, name).destroy());
   if (names.length > 0) await register.forgetConsumers(names);
   return names.length > 0;
 }
@@ -93,16 +94,11 @@ async function clearSubscribers(ports: DeletePorts, logs: readonly TopicLogStub[
     const names: readonly string[] = await log.subscribers(DELETE.subscribersAStep);
     calls.left -= names.length + 2;
     if (names.length === 0) continue;
-    await inGroups(names, (name) => ports.pushSubscriptions.getByName(name).destroy());
+    await inParallel(names, DELETE.atOnce, (name) => ports.pushSubscriptions.getByName(name).destroy());
     await log.removeSubscribers(names);
     return true;
   }
   return false;
-}
-
-async function inGroups(names: readonly string[], remove: (name: string) => Promise<void>): Promise<void> {
-  for (let at = 0; at < names.length; at += DELETE.atOnce)
-    await Promise.all(names.slice(at, at + DELETE.atOnce).map(remove));
 }
 
 /**

@@ -3,6 +3,7 @@ import type { Clock } from "../../platform/runtime/clock.ts";
 import { describeError, type Log } from "../../platform/runtime/log.ts";
 import { LIMITS } from "../model/limits.ts";
 import type { VariantName } from "../model/sizes.ts";
+import type { WaitUntil } from "../../platform/runtime/wait-until.ts";
 
 /**
  * Copies of public content in the cache of the data centre where the Worker runs. A copy saves the reads of D1 and R2;
@@ -23,7 +24,7 @@ export interface EdgeCache {
     address: ContentAddress,
     about: AboutContent,
     body: ReadableStream<Uint8Array>,
-    waitUntil: (work: Promise<unknown>) => void,
+    waitUntil: WaitUntil,
   ): ReadableStream<Uint8Array>;
   /** Makes the copies of a file and all its variants stale. */
   invalidateFile(fileId: string): Promise<void>;

@@ -17,6 +17,7 @@ import { LIMITS } from "../model/limits.ts";
 import type { PendingFile, PinnedUpload, Uploads } from "../model/uploads.ts";
 import type { CommitFault, OwnedFile, FileStore } from "./file-store.ts";
 import { filePath, type Links } from "./links.ts";
+import type { WaitUntil } from "../../platform/runtime/wait-until.ts";
 
 export interface CommitDeps extends AccessDeps {
   readonly files: FileStore;
@@ -55,7 +56,7 @@ export async function commitAs(
   principal: Principal,
   visibility: Visibility,
   request: CommitRequest,
-  waitUntil: (work: Promise<unknown>) => void,
+  waitUntil: WaitUntil,
 ): Promise<Result<void, MediaFailure>> {
   const { fileId, nowMs } = request;
   const left: Left = { pinnedEtags: new Set(), jobs: [] };

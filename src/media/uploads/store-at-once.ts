@@ -13,6 +13,7 @@ import { toProblem, type MediaFailure } from "../model/failure.ts";
 import { LIMITS } from "../model/limits.ts";
 import type { MasterUpload } from "../blobs/blob-store.ts";
 import { announcedBody, fixedUpload, storeFirst, type UploadDeps } from "./worker.ts";
+import { isObject } from "../../platform/text/json.ts";
 
 /**
  * `POST P` with the bytes does the three steps of an upload in one request:
@@ -114,9 +115,8 @@ async function metadataOf(part: File | string): Promise<Result<string, Problem>>
   const body = new Request("https://form.invalid", { method: "POST", body: part, headers: JSON_TYPE });
   const read = await readJson(body, LIMITS.metadataMaxBytes);
   if (!read.ok) return read;
-  const value = read.value?.value;
-  return typeof value === "object" && value !== null && !Array.isArray(value)
-    ? ok(read.value!.text)
+  return isObject(read.value?.value)
+    ? ok(read.value.text)
     : err(invalid("invalid_field", "metadata", "metadata must be a JSON object."));
 }
 

@@ -1,6 +1,6 @@
 import type { Clock } from "../../platform/runtime/clock.ts";
 import { describeError, type Log } from "../../platform/runtime/log.ts";
-import type { Meter, WaitUntil } from "../../platform/ports/metrics.ts";
+import type { Meter } from "../../platform/ports/metrics.ts";
 import type { Tracing } from "../../platform/ports/tracing.ts";
 import { variantKey } from "../blobs/blob-store.ts";
 import { inParallel } from "../../platform/runtime/parallel.ts";
@@ -8,6 +8,7 @@ import type { DeadWorkStore } from "../dead/dead-work-store.ts";
 import { parseJob, type LongJob, type LongWork, type MediaJob, type VariantJob } from "../model/job.ts";
 import { LIMITS } from "../model/limits.ts";
 import { makeVariant, type MakeVariantDeps } from "./make.ts";
+import type { WaitUntil } from "../../platform/runtime/wait-until.ts";
 
 interface DoerDeps extends MakeVariantDeps {
   readonly deadWork: DeadWorkStore;

@@ -3,6 +3,7 @@ import { fromUtf8, joinBytes } from "../../platform/text/encoding.ts";
 import { ok, type Result } from "../../platform/model/result.ts";
 import type { Tracing } from "../../platform/ports/tracing.ts";
 import { faulty, unreachable, type FederationFailure } from "../model/provider-failure.ts";
+import { isObject } from "../../platform/text/json.ts";
 
 /** Our choice. A provider that exceeds these counts as one that does not respond. */
 export const FETCH_LIMITS: FetchLimits = { timeoutMs: 5_000, maxBytes: 256 * 1024 };
@@ -107,7 +108,7 @@ async function readAtMost(response: Response, maxBytes: number): Promise<Uint8Ar
 function parseObject(text: string | undefined): JsonObject | undefined {
   try {
     const value: unknown = JSON.parse(text ?? "");
-    return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as JsonObject) : undefined;
+    return isObject(value) ? value : undefined;
   } catch {
     return undefined;
   }

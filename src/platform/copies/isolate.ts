@@ -1,6 +1,7 @@
 import { Attempts } from "./attempts.ts";
 import type { Clock } from "../runtime/clock.ts";
 import { chance, type Random } from "../runtime/random.ts";
+import type { WaitUntil } from "../runtime/wait-until.ts";
 
 /** Time, randomness and lifetime of an isolate, for work that one request starts and others use. */
 export interface Isolate extends Clock {
@@ -16,7 +17,7 @@ export interface Isolate extends Clock {
 }
 
 /** `waitUntil`: the runtime's, for the request that is running now. */
-export const createIsolate = (clock: Clock, random: Random, waitUntil: (work: Promise<unknown>) => void): Isolate =>
+export const createIsolate = (clock: Clock, random: Random, waitUntil: WaitUntil): Isolate =>
   withDatabase({
     nowMs: () => clock.nowMs(),
     chance: () => chance(random),

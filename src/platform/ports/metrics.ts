@@ -1,3 +1,5 @@
+import type { WaitUntil } from "../runtime/wait-until.ts";
+
 /**
  * Every metric of the platform, and the port by which code counts. Adding is a step in memory: no await, no I/O.
  *
@@ -96,8 +98,6 @@ interface MeteredBy {
   /** Absent or empty if none is known. */
   readonly tenant?: string | undefined;
 }
-
-export type WaitUntil = (work: Promise<unknown>) => void;
 
 /** The port by which code counts. Counts are sent after a later response, and lost if the isolate ends before. */
 export interface Meter {

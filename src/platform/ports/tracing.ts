@@ -1,3 +1,5 @@
+import type { WaitUntil } from "../runtime/wait-until.ts";
+
 /**
  * The port by which code makes spans, and passes a caller's trace on (W3C Trace Context). Without an endpoint for spans
  * it only passes traces on.
@@ -28,7 +30,7 @@ interface RootOptions {
   /** True if the caller or the cause was sampled, so that this root is too. */
   readonly isSampled?: boolean;
   /** Lets the spans be sent in the background. */
-  waitUntil(work: Promise<unknown>): void;
+  readonly waitUntil: WaitUntil;
 }
 
 /** `server`: answers a call. `client`: makes a call. `consumer`: handles a message. `internal`: started by a timer. */

@@ -8,6 +8,7 @@ import type { AuditLog } from "../../audit/audit-log.ts";
 import { actorOf } from "../../../platform/ports/audit.ts";
 import { identifier } from "../../model/fields.ts";
 import { PATTERNS } from "../../../platform/model/names.ts";
+import type { WaitUntil } from "../../../platform/runtime/wait-until.ts";
 
 interface ChangedBy {
   readonly actor: string;
@@ -17,7 +18,7 @@ interface ChangedBy {
 interface Change {
   readonly by: ChangedBy;
   readonly nowMs: number;
-  waitUntil(work: Promise<unknown>): void;
+  readonly waitUntil: WaitUntil;
 }
 
 /** The port to the events service: push subscriptions of all clients. What has `by` writes an audit row. */
