@@ -158,11 +158,14 @@ async function again(use: Use, code: StoredCode): Promise<Redeemed> {
   const { deps, request, caller, place, by } = use;
   const { nowMs } = request.call;
   if (by === "browser" || code.redemption === undefined) return replayed(use, code);
-  const refreshToken = await answerOf(deps, code.redemption, by.deviceCode, place.hash, request.proofKey, nowMs);
-  if (refreshToken === undefined) return replayed(use, code);
-  const reauthorized = await reauthorize(deps, caller, code, request, nowMs);
+  const answer = await answerOf(deps, code.redemption, by.deviceCode, place.hash, request.proofKey, nowMs);
+  if (answer === undefined) return replayed(use, code);
+  // By the grant, which may have been made void since.
+  const authorization = answer === "none" ? code.authorization : answer.authorization;
+  const authorized = { email: code.email, user: () => code.user(), authorization };
+  const reauthorized = await reauthorize(deps, caller, authorized, request, nowMs);
   if (!reauthorized.ok) return reauthorized;
-  return outcome(use, code, reauthorized.value, refreshToken === "none" ? undefined : refreshToken);
+  return outcome(use, code, reauthorized.value, answer === "none" ? undefined : answer.token);
 }
 
 async function replayed({ deps, request, caller, place }: Use, code: StoredCode): Promise<Redeemed> {

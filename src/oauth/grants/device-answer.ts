@@ -2,6 +2,7 @@ import { createSealer, type Sealer } from "../../platform/secrets/seal.ts";
 import { randomId, type Random } from "../../platform/runtime/random.ts";
 import { fromBase64Url } from "../../platform/text/encoding.ts";
 import type { HeldToken } from "../homes/held-token.ts";
+import type { Authorization } from "../model/authorization.ts";
 import type { RefreshGrants } from "./refresh-grants.ts";
 import { GRACE_MS } from "./refresh-rotation.ts";
 
@@ -27,7 +28,10 @@ export async function attemptOf(
   return [randomId(random), nowMs, sealed].join(" ");
 }
 
-/** The refresh token of the attempt, `none` if it got none; undefined if the tokens are not given again. */
+/**
+ * The refresh token of the attempt, with what its grant allows now; `none` if the attempt got none. Undefined if the
+ * tokens are not given again.
+ */
 export async function answerOf(
   deps: { readonly refreshGrants: RefreshGrants; readonly random: Random },
   attempt: string,
@@ -35,14 +39,16 @@ export async function answerOf(
   codeHash: string,
   proofKey: string | undefined,
   nowMs: number,
-): Promise<HeldToken | "none" | undefined> {
+): Promise<{ readonly token: HeldToken; readonly authorization: Authorization } | "none" | undefined> {
   const [, atMs = "", sealed = ""] = attempt.split(" ");
   if (atMs === "" || nowMs - Number(atMs) > GRACE_MS) return undefined;
   const text = await sealerOf(deviceCode, deps.random)?.open(sealed, sealContext(codeHash, proofKey));
   if (text === undefined || text === "") return text === "" ? "none" : undefined;
   const token = await deps.refreshGrants.tokens.read(text);
   const found = await deps.refreshGrants.find(token);
-  return found === undefined || found.usedAtMs !== undefined || found.successorUsed ? undefined : token;
+  // A client with a secret uses its token without replacing it.
+  if (found === undefined || found.usedAtMs !== undefined || found.grantUsed) return undefined;
+  return { token, authorization: found.grant.authorization };
 }
 
 function sealerOf(deviceCode: string, random: Random): Sealer | undefined {

@@ -22,6 +22,8 @@ export interface StoredRefreshToken {
   readonly sealedSuccessor: string | undefined;
   /** The successor was used, perhaps so long ago that it is deleted. */
   readonly successorUsed: boolean;
+  /** The client has used a token of the grant since this one was made. */
+  readonly grantUsed: boolean;
 }
 
 export interface FoundRefreshToken extends StoredRefreshToken {
@@ -58,7 +60,8 @@ const FIND = `
   SELECT refresh_grant.id, refresh_grant.client AS clientId, refresh_grant.email, refresh_grant.authorization,
     token.created_at AS createdAtMs, token.used_at AS usedAtMs, token.sealed_successor AS sealedSuccessor,
     token.successor_hash IS NOT NULL AND (successor.token_hash IS NULL OR successor.used_at IS NOT NULL)
-      AS successorUsed
+      AS successorUsed,
+    refresh_grant.last_used_at > token.created_at AS grantUsed
   FROM refresh_token AS token JOIN refresh_grant ON refresh_grant.id = token.grant_id
     LEFT JOIN refresh_token AS successor ON successor.token_hash = token.successor_hash
   WHERE token.token_hash = ?1`;
@@ -106,6 +109,7 @@ interface TokenRow extends Pick<RefreshGrant, "id" | "clientId" | "email">, Pick
   readonly usedAtMs: number | null;
   readonly sealedSuccessor: string | null;
   readonly successorUsed: number;
+  readonly grantUsed: number;
 }
 
 export type RefreshStore = ReturnType<typeof createRefreshStore>;
@@ -205,12 +209,13 @@ export const createRefreshStore = (
 
 function toStoredToken(row: TokenRow | undefined): StoredRefreshToken | undefined {
   if (row === undefined) return undefined;
-  const { createdAtMs, usedAtMs, sealedSuccessor, successorUsed, authorization, ...grant } = row;
+  const { createdAtMs, usedAtMs, sealedSuccessor, successorUsed, grantUsed, authorization, ...grant } = row;
   return {
     grant: { ...grant, authorization: JSON.parse(authorization) as Authorization },
     createdAtMs,
     usedAtMs: usedAtMs ?? undefined,
     sealedSuccessor: sealedSuccessor ?? undefined,
     successorUsed: successorUsed === 1,
+    grantUsed: grantUsed === 1,
   };
 }

@@ -1,5 +1,6 @@
 import { decodeJwt } from "jose";
 import { afterEach, beforeAll, describe, expect, it, vi } from "vitest";
+import { createRefreshStore } from "../../../src/oauth/grants/refresh-store.ts";
 import { Browser, toInit, type Visit } from "../../support/browser.ts";
 import { atEachCall } from "../../support/each-call.ts";
 import { isolate } from "../../support/isolate.ts";
@@ -9,6 +10,7 @@ import { makeTenant } from "../../support/platform/tenants.ts";
 import { basic } from "../../support/platform/tokens.ts";
 import { makeProver, type Prover } from "../../support/parties/prover.ts";
 import { appOf, recoveryCodesOf } from "../../support/parties/totp.ts";
+import { shardDb } from "../../support/shards.ts";
 import { makeApp, signInThrough, type TestApp } from "../../support/sign-in.ts";
 import { makeUser, type TestUser } from "../../support/users.ts";
 import { failureOf } from "../support/answers.ts";
@@ -39,16 +41,17 @@ interface Device {
   readonly verification_uri_complete: string;
 }
 
+const proofOf = (app: TestApp) => (app.clientSecret === "" ? {} : { headers: { authorization: basic(app) } });
 async function begin(form: Record<string, string> = {}, app = tool): Promise<Device> {
   const sent = { client_id: app.clientId, scope: "openid plat.media_view", ...form };
-  const answer = await expectJson(await call("/oauth2/v1/device_authorization", { form: sent }), 200);
+  const answer = await expectJson(await call("/oauth2/v1/device_authorization", { form: sent, ...proofOf(app) }), 200);
   expect(answer).toMatchObject({ expires_in: 600, interval: 5 });
   return answer as Device;
 }
 const poll = (device: Device, app = tool): Promise<Response> =>
   call("/oauth2/v1/token", {
     form: { grant_type: GRANT, client_id: app.clientId, device_code: device.device_code },
-    ...(app.clientSecret === "" ? {} : { headers: { authorization: basic(app) } }),
+    ...proofOf(app),
   });
 /** Types the code. Returns the page after all redirects within the platform. */
 async function type(from: Browser, userCode: string): Promise<Visit> {
@@ -127,6 +130,27 @@ describe("The device grant", () => {
     later(31);
     expect(await failureOf(await poll(device))).toBe("400 invalid_grant");
     expect(await failureOf(await refreshed(refresh_token))).toBe("400 invalid_grant");
+  });
+
+  // shows: oauth/devices/tokens-again
+  it.each([0, 1])("ends them after a client with a secret used the refresh token: in shard %i", async (home) => {
+    const app = await makeApp({ tenant, redirectUris: [], grantTypes: [GRANT, "refresh_token"] });
+    const device = await allowed(home, app);
+    const { refresh_token } = await expectJson<Tokens>(await poll(device, app), 200);
+    await expectJson(await poll(device, app), 200);
+    const form = { grant_type: "refresh_token", refresh_token };
+    await expectJson(await call("/oauth2/v1/token", { form, ...proofOf(app) }), 200);
+    expect(await failureOf(await poll(device, app))).toBe("400 invalid_grant");
+  });
+
+  it("does not give them again while their grant is being revoked in another shard than the first", async () => {
+    const device = await allowed(1);
+    const { access_token } = await expectJson<Tokens>(await poll(device), 200);
+    const grant = decodeJwt(access_token)["gid"] as string;
+    // The first step of a revocation, before its row in the directory (refresh-grants.ts).
+    const users = { find: async () => undefined, findBeside: () => Promise.reject(new Error("not the directory")) };
+    await createRefreshStore(shardDb(1), users, false).makeVoid([grant]);
+    expect(await failureOf(await poll(device))).toBe("400 invalid_grant");
   });
 
   it.each([0, 1])("gives them again by the key of the first poll only: in shard %i", async (home) => {
