@@ -12,7 +12,7 @@ import { attributesOf, hasTooManyPairs } from "../metadata/attributes.ts";
 import { withCaller, mayActForTenant, type AccessDeps } from "../model/access.ts";
 import { toProblem, type MediaFailure } from "../model/failure.ts";
 import { SHARING, type Visibility, type FileCaller } from "../model/file.ts";
-import type { JobQueue, VariantJob } from "../model/job.ts";
+import type { JobQueue, SendTaken, VariantJob } from "../model/job.ts";
 import { LIMITS } from "../model/limits.ts";
 import type { PendingFile, PinnedUpload, Uploads } from "../model/uploads.ts";
 import type { CommitFault, OwnedFile, FileStore } from "./file-store.ts";
@@ -59,10 +59,10 @@ export async function commitAs(
   waitUntil: WaitUntil,
 ): Promise<Result<void, MediaFailure>> {
   const { fileId, nowMs } = request;
-  const left: Left = { pinnedEtags: new Set(), jobs: [] };
+  const left: Left = { pinnedEtags: new Set(), send: (jobs) => waitUntil(deps.queue.send(jobs)) };
   const committed = await withCaller(deps, { principal, visibility, fileId, nowMs }, "own", (caller) =>
     commit(deps, caller, request, left),
-  ).finally(() => waitUntil(deps.queue.send(left.jobs)));
+  );
   waitUntil(deps.uploads.clear(fileId, [...left.pinnedEtags]));
   return committed;
 }
@@ -71,8 +71,7 @@ export async function commitAs(
 interface Left {
   /** ETags of the uploads that it saw pinned. */
   readonly pinnedEtags: Set<string>;
-  /** The variants to make now. */
-  readonly jobs: VariantJob[];
+  readonly send: SendTaken;
 }
 
 /** Returns the tenant that the request names, or else the token's. A token that names a tenant may name no other. */
@@ -103,7 +102,7 @@ async function commit(
 ): Promise<Result<void, MediaFailure>> {
   if (hasTooManyPairs(metadata)) return err({ kind: "too_many_attributes" });
   const digest = await sha256Hex(JSON.stringify([tenant, metadata, ...(isShared ? ["shared"] : [])]));
-  const write = async (
+  const write = (
     upload: PinnedUpload,
     contentType: string,
     person: string | null,
@@ -113,9 +112,7 @@ async function commit(
     const file = { pinnedEtag, key, sizeBytes, etag, fileName, contentType, person };
     const given = { tenant, isShared, committedAt: nowMs, digest, metadata, attributes };
     // The write may be repeated, because it changes the row only while the file is pending.
-    const { done, sent } = await retryOnce(() => deps.files.commit(fileId, caller, { ...file, ...given }));
-    left.jobs.push(...sent);
-    return done;
+    return retryOnce(() => deps.files.commit(fileId, caller, { ...file, ...given }, left.send));
   };
   // The fast path: the upload's metadata equals the row of nearly every file, so the row need not be read first.
   const fixed = await deps.uploads.fixed(fileId).catch(() => undefined);
@@ -129,7 +126,7 @@ async function commit(
     const file = await deps.files.findOwned(fileId, caller);
     if (file?.state !== "pending") {
       const repeated = answerRepeat(file, digest);
-      if (repeated.ok) left.jobs.push(...(await deps.variants.sendOnceMore(fileId, nowMs)));
+      if (repeated.ok) left.send(await deps.variants.sendOnceMore(fileId, nowMs));
       return repeated;
     }
     if (failure !== undefined && (failure.kind !== "upload_changed" || round > LIMITS.commitRounds))

@@ -5,7 +5,7 @@ import { ATTRIBUTE_SQL } from "../metadata/index-sql.ts";
 import { isMasterType } from "../model/content-type.ts";
 import { isFileId, shareOf, type FileCaller, type Visibility, type VariantRow } from "../model/file.ts";
 import { jobsOf, sendInLane } from "../lanes/lane-store.ts";
-import type { VariantJob } from "../model/job.ts";
+import type { SendTaken } from "../model/job.ts";
 import { LIMITS } from "../model/limits.ts";
 import type { VariantName } from "../model/sizes.ts";
 import { overQuota } from "./usage-store.ts";
@@ -177,14 +177,15 @@ export function createFileStore(db: D1Database) {
     },
 
     /**
-     * Commits a pending file, if its row is unchanged and the quota allows. `sent`: the variants to make now, of this
-     * file or of others that wait, even after a fault.
+     * Commits a pending file, if its row is unchanged and the quota allows. `send` gets the variants to make now, of
+     * this file or of others that wait, even after a fault.
      */
     async commit(
       fileId: string,
       caller: FileCaller,
       commit: Commit,
-    ): Promise<{ readonly done: Result<void, CommitFault>; readonly sent: readonly VariantJob[] }> {
+      send: SendTaken,
+    ): Promise<Result<void, CommitFault>> {
       const { tenant, committedAt, sizeBytes, etag, fileName, digest, metadata, pinnedEtag, key } = commit;
       const values = [tenant, committedAt, sizeBytes, etag, fileName ?? null, digest, metadata];
       const place = [pinnedEtag, key === masterKey(fileId) ? null : key];
@@ -202,18 +203,19 @@ export function createFileStore(db: D1Database) {
           prepared(SQL.startVariants, fileId, committedAt + LIMITS.variantWaitMs, tenant),
           sendInLane(db, tenant, committedAt),
         );
-      const isDone = ([committed]: readonly D1Result[]): boolean => committed?.results.length === 1;
-      const answers = await db.batch(statements);
-      if (isDone(answers)) return { done: ok(undefined), sent: jobsOf(answers[4]) };
+      const isDone = ([committed, , , , sent]: readonly D1Result[]): boolean => {
+        send(jobsOf(sent));
+        return committed?.results.length === 1;
+      };
+      if (isDone(await db.batch(statements))) return ok(undefined);
       // The first file in a tenant needs an owner, and a refusal its reason. Every other commit saves both statements.
       const [, over, ...again] = await db.batch([
         prepared(ENSURE_OWNER_OF_PENDING, ...ownedBy(fileId, caller), tenant),
         prepared(SQL.isOverQuota, tenant, sizeBytes, fileId),
         ...statements,
       ]);
-      const fault = over?.results.length === 1 ? "over_quota" : "not_pending";
-      const sent = [...jobsOf(answers[4]), ...jobsOf(again[4])];
-      return { done: isDone(again) ? ok(undefined) : err(fault), sent };
+      if (isDone(again)) return ok(undefined);
+      return err(over?.results.length === 1 ? "over_quota" : "not_pending");
     },
 
     /** Returns false if the caller has no committed file of this id. */

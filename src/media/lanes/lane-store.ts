@@ -24,7 +24,8 @@ import { LIMITS } from "../model/limits.ts";
  * - Rows of an older release, and of repairs, have no lane: their messages are sent, and nobody counts them. If that
  *   release runs again, its sweep sends what has waited for `LIMITS.variantWaitMs`. The sweep of this one postpones it.
  * - A batch may fill the lane although its change is refused. So whoever runs such a batch sends what it returns in any
- *   case. A commit that is repeated sends its variants once more, and no more than once.
+ *   case, and at once if something follows that may fail (`SendTaken`). A commit that is repeated sends its variants
+ *   once more, and no more than once.
  */
 export type LaneStore = ReturnType<typeof createLaneStore>;
 

@@ -18,6 +18,9 @@ export interface VariantJob {
   readonly nonce: string;
 }
 
+/** Sends renditions that a batch has taken from a lane, at once: what follows the batch may fail. */
+export type SendTaken = (jobs: readonly VariantJob[]) => void;
+
 /** Does the next step of long work. The row of the work has the progress. */
 export interface LongJob {
   readonly work: LongWork;

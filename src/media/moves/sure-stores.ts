@@ -1,8 +1,6 @@
 import { StoreUnavailable } from "../../platform/storage/database.ts";
 import type { Erasure, ErasureStore } from "../erasure/erasure-store.ts";
 import type { Usage, UsageStore } from "../files/usage-store.ts";
-import type { FileCaller } from "../model/file.ts";
-import type { VariantJob } from "../model/job.ts";
 import type { OperatedStore } from "../operated/operated-store.ts";
 import type { FilterStore } from "../search/filter-store.ts";
 import type { ListingStore } from "../search/listing-store.ts";
@@ -46,24 +44,10 @@ export function sureFilters(store: FilterStore, moved: MovedStore, isOne: boolea
 
 export function sureBulk(store: BulkVariantStore, moved: MovedStore, isOne: boolean): BulkVariantStore {
   const sure = sureOf(moved, isOne);
-  /** Returns what each try has taken from the lane, though the last one alone is the answer. */
-  const sending = async <T extends { readonly sent: readonly VariantJob[] }>(
-    { tenant }: FileCaller,
-    isEmpty: (answer: T) => boolean,
-    change: () => Promise<T>,
-  ): Promise<T> => {
-    const sent: VariantJob[] = [];
-    const answer = await sure(tenant, isEmpty, async () => {
-      const tried = await change();
-      sent.push(...tried.sent);
-      return tried;
-    });
-    return { ...answer, sent };
-  };
   return {
     add: (caller, ...given) =>
-      sending(
-        caller,
+      sure(
+        caller.tenant,
         ({ started }) => started.length === 0,
         () => store.add(caller, ...given),
       ),
@@ -74,9 +58,9 @@ export function sureBulk(store: BulkVariantStore, moved: MovedStore, isOne: bool
         () => store.countMissing(caller, ...given),
       ),
     remove: (caller, ...given) =>
-      sending(
-        caller,
-        ({ removed }) => removed.length === 0,
+      sure(
+        caller.tenant,
+        (removed) => removed.length === 0,
         () => store.remove(caller, ...given),
       ),
     count: (caller, ...given) =>

@@ -1,6 +1,6 @@
 import { jobsOf, sendInLane } from "../lanes/lane-store.ts";
 import type { FileCaller } from "../model/file.ts";
-import type { VariantJob } from "../model/job.ts";
+import type { SendTaken, VariantJob } from "../model/job.ts";
 import { LIMITS } from "../model/limits.ts";
 import type { VariantName } from "../model/sizes.ts";
 
@@ -44,22 +44,24 @@ export function createBulkVariantStore(db: D1Database) {
     db.prepare(sql).bind(caller.client, caller.tenant, caller.visibility, ...values);
   return {
     /**
-     * Adds variants. It replaces failed variants, and leaves other existing ones as they are. `sent`: the renditions of
-     * the tenant to make now.
+     * Adds variants. It replaces failed variants, and leaves other existing ones as they are. `send` gets the
+     * renditions of the tenant to make now.
      */
     async add(
       caller: FileCaller,
       wanted: readonly WantedVariant[],
       nowMs: number,
       maxPerFile: number,
-    ): Promise<Readonly<Record<"started" | "sent" | "replaced", readonly VariantJob[]>>> {
+      send: SendTaken,
+    ): Promise<Readonly<Record<"started" | "replaced", readonly VariantJob[]>>> {
       const values = [JSON.stringify(wanted), maxPerFile, nowMs];
       const [replaced, started, sent] = await db.batch([
         prepared(BULK_SQL.removeFailed, caller, ...values),
         prepared(BULK_SQL.add, caller, ...values, nowMs + LIMITS.variantWaitMs),
         sendInLane(db, caller.tenant, nowMs),
       ]);
-      return { started: jobsOf(started), sent: jobsOf(sent), replaced: jobsOf(replaced) };
+      send(jobsOf(sent));
+      return { started: jobsOf(started), replaced: jobsOf(replaced) };
     },
 
     /** Counts the variants that `add` would start. */
@@ -73,19 +75,21 @@ export function createBulkVariantStore(db: D1Database) {
       return countOf(prepared(BULK_SQL.countMissing, caller, JSON.stringify(wanted), maxPerFile));
     },
 
-    /** Any state → removed. */
+    /** Any state → removed. Returns what it removed. `send`: as in `add`. */
     async remove(
       caller: FileCaller,
       fileIds: readonly string[],
       names: readonly VariantName[],
       nowMs: number,
-    ): Promise<Readonly<Record<"removed" | "sent", readonly VariantJob[]>>> {
+      send: SendTaken,
+    ): Promise<readonly VariantJob[]> {
       const values = [JSON.stringify(fileIds), JSON.stringify(names), nowMs];
       const [removed, sent] = await db.batch([
         prepared(BULK_SQL.remove, caller, ...values),
         sendInLane(db, caller.tenant, nowMs),
       ]);
-      return { removed: jobsOf(removed), sent: jobsOf(sent) };
+      send(jobsOf(sent));
+      return jobsOf(removed);
     },
 
     /** Counts the variants that `remove` would remove. */

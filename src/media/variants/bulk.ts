@@ -13,7 +13,7 @@ import { callerOf } from "../model/access.ts";
 import { isMasterType, MASTER_TYPES } from "../model/content-type.ts";
 import { toProblem, type MediaFailure } from "../model/failure.ts";
 import type { Visibility, FileCaller } from "../model/file.ts";
-import type { JobQueue } from "../model/job.ts";
+import type { JobQueue, SendTaken } from "../model/job.ts";
 import { LIMITS } from "../model/limits.ts";
 import type { VariantName } from "../model/sizes.ts";
 import { namedVariants, variantParameters } from "../model/variant-query.ts";
@@ -50,6 +50,11 @@ interface PageWork {
   readonly names: readonly VariantName[];
 }
 
+const sendOf =
+  ({ queue }: BulkDeps, { waitUntil }: BulkCall): SendTaken =>
+  (jobs) =>
+    waitUntil(queue.send(jobs));
+
 /** `POST B`: adds variants to one page of images; `Link` has the next page. */
 export const createBulkVariants = (deps: BulkDeps, visibility: Visibility): Route =>
   defineRoute({
@@ -66,8 +71,14 @@ export const createBulkVariants = (deps: BulkDeps, visibility: Visibility): Rout
           const wanted = fileIds.flatMap((fileId) =>
             names.map((name) => ({ fileId, ...name, nonce: randomId(deps.random) })),
           );
-          const { started, sent, replaced } = await deps.bulk.add(caller, wanted, call.nowMs, LIMITS.variantsPerFile);
-          call.waitUntil(deps.queue.send(sent));
+          const { variantsPerFile } = LIMITS;
+          const { started, replaced } = await deps.bulk.add(
+            caller,
+            wanted,
+            call.nowMs,
+            variantsPerFile,
+            sendOf(deps, call),
+          );
           call.waitUntil(purgeVariants(deps, replaced));
           return started.length;
         },
@@ -89,12 +100,11 @@ export const deleteBulkVariants = (deps: BulkDeps, visibility: Visibility): Rout
       answerPage(deps, visibility, call, 204, {
         count: ({ caller, fileIds, names }) => deps.bulk.count(caller, fileIds, names),
         run: async ({ caller, fileIds, names }) => {
-          const { removed, sent } = await deps.bulk.remove(caller, fileIds, names, call.nowMs);
+          const removed = await deps.bulk.remove(caller, fileIds, names, call.nowMs, sendOf(deps, call));
           if (visibility === "public") {
             const changed = [...new Set(removed.map(({ fileId }) => fileId))];
             await inParallel(changed, LIMITS.parallelLists, (fileId) => deps.edge.invalidateFile(fileId));
           }
-          call.waitUntil(deps.queue.send(sent));
           call.waitUntil(purgeVariants(deps, removed));
           return removed.length;
         },

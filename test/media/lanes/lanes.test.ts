@@ -1,7 +1,7 @@
 import { env } from "cloudflare:workers";
 import { afterEach, describe, expect, it } from "vitest";
 import { LIMITS } from "../../../src/media/model/limits.ts";
-import { shardsOf } from "../../../src/platform/storage/shards.ts";
+import { shardsOf, type Shards } from "../../../src/platform/storage/shards.ts";
 import { aroundMethods, counting } from "../../support/counting.ts";
 import { encodePng, gradient } from "../../support/images.ts";
 import { expectJson } from "../../support/platform/call.ts";
@@ -59,6 +59,20 @@ async function lane({ tenant }: Caller): Promise<readonly [waiting: number, sent
 async function sweep(app: MediaApp, afterMs = 0): Promise<void> {
   app.clock.nowMs += afterMs;
   await app.media.sweep(app.clock.nowMs);
+}
+
+/** The databases, in which every batch fails that follows one that took variants from a lane. */
+function failingOnceTaken(): Shards {
+  let isDown = false;
+  return shardsOf(env).map(({ number, db }) => {
+    const batch = async (statements: D1PreparedStatement[]) => {
+      if (isDown) throw new Error("injected");
+      const answers = await db.batch<{ nonce?: string }>(statements);
+      isDown = answers.some(({ results }) => results.some(({ nonce }) => nonce !== undefined));
+      return answers;
+    };
+    return { number, db: { prepare: (sql: string) => db.prepare(sql), batch } as unknown as D1Database };
+  }) as unknown as Shards;
 }
 
 const times = (count: number, state: string): string[] => Array.from({ length: count }, () => state);
@@ -307,6 +321,21 @@ describe("nothing is lost", () => {
     expect(await statesOf(app, as, file)).toEqual(times(3, "ready"));
   });
 
+  it("with a commit whose second batch fails, after the first was refused and took them", async () => {
+    narrow(2);
+    const app = mediaApp();
+    const as = someone();
+    const gone = await store(app, as, clips(2));
+    app.clock.nowMs += 1;
+    const file = await store(app, as, clips(3));
+    await ask(app, as, gone.path, "DELETE");
+    app.jobs.splice(0);
+    const failing = mediaApp({ shards: failingOnceTaken() });
+    expect((await failing.call(`${file.commitLink}?shared=tenant`, { as, method: "POST" })).status).toBe(500);
+    await failing.settle();
+    expect([failing.jobs.length, await lane(as)]).toEqual([2, [1, 2]]);
+  });
+
   it("of an older release, whose variants are in no lane and whose sweep sends what waited for long", async () => {
     narrow(2);
     const app = mediaApp();
@@ -370,31 +399,36 @@ describe("a tenant that moves", () => {
     expect(await here.first("n")).toBe(7);
   });
 
-  it("sends what a bulk request that changes nothing has taken in its new place", async () => {
-    narrow(2);
-    const as = someone();
-    await placeTenants({ [as.tenant]: 1 });
-    const app = mediaApp({ placement: keptPlacement(), objects: testObjects });
-    const moving = new MovingTenants(app.media, shardsOf(env), app.clock, testObjects);
-    await moving.begin(as.tenant, 2, app.clock.nowMs);
-    for (let calls = 1; (await moving.underWay()).length > 0; calls++) await moving.run(calls);
-    for (const method of ["POST", "DELETE"]) {
-      const gone = await store(app, as, clips(2));
-      app.clock.nowMs += 1;
-      const file = await store(app, as, clips(3));
-      await ask(app, as, gone.path, "DELETE");
-      app.jobs.splice(0);
-      await ask(
-        app,
-        as,
-        `/media/v2/bulk/variants?tenant=${as.tenant}&clip=${method === "POST" ? "1x1" : "9x9"}`,
-        method,
-      );
-      expect([app.jobs.length, await lane(as)]).toEqual([2, [1, 2]]);
-      await deliver(app);
-      expect(await statesOf(app, as, file)).toEqual(times(3, "ready"));
-    }
-  });
+  it.each(["", ", though its second look fails"])(
+    "sends what a bulk request that changes nothing has taken in its new place%s",
+    async (how) => {
+      narrow(2);
+      const as = someone();
+      await placeTenants({ [as.tenant]: 1 });
+      const app = mediaApp({ placement: keptPlacement(), objects: testObjects });
+      const moving = new MovingTenants(app.media, shardsOf(env), app.clock, testObjects);
+      await moving.begin(as.tenant, 2, app.clock.nowMs);
+      for (let calls = 1; (await moving.underWay()).length > 0; calls++) await moving.run(calls);
+      for (const method of ["POST", "DELETE"]) {
+        const gone = await store(app, as, clips(2));
+        app.clock.nowMs += 1;
+        const file = await store(app, as, clips(3));
+        await ask(app, as, gone.path, "DELETE");
+        app.jobs.splice(0);
+        const fails = how !== "";
+        const asked = fails
+          ? mediaApp({ placement: keptPlacement(), objects: testObjects, shards: failingOnceTaken() })
+          : app;
+        const path = `/media/v2/bulk/variants?tenant=${as.tenant}&clip=${method === "POST" ? "1x1" : "9x9"}`;
+        expect((await asked.call(path, { as, method })).status >= 500).toBe(fails);
+        await asked.settle();
+        expect([asked.jobs.length, await lane(as)]).toEqual([2, [1, 2]]);
+        if (fails) app.jobs.push(...asked.jobs);
+        await deliver(app);
+        expect(await statesOf(app, as, file)).toEqual(times(3, "ready"));
+      }
+    },
+  );
 });
 
 describe("the turns of a tenant", () => {
