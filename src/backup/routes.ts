@@ -4,7 +4,7 @@ import { pageOf, type RowRange, invalidCursor, pageLinks } from "../http/input/p
 import { defineRoute, json, optionalJsonBody, type Answer, type Call, type Route } from "../http/route.ts";
 import { matching } from "../http/input/validate.ts";
 import type { Principal } from "../http/callers/auth.ts";
-import { actorOf } from "../platform/ports/audit.ts";
+import { actorOf, rowBy } from "../platform/ports/audit.ts";
 import { randomId } from "../platform/runtime/random.ts";
 import { BACKUP_ID, backupId, createManifestStore, type Manifest } from "./bucket/manifest-store.ts";
 import type { JobKind, JobOptions, JobRecord } from "./model/job.ts";
@@ -55,10 +55,8 @@ export function backupRoutes(
     return json(202, toJob(record), { location: addressOf(call.url) });
   }
 
-  function note({ nowMs: atMs, requestId, principal, waitUntil }: Operated, action: string, backup: string): void {
-    const what = { actor: actorOf(principal), action, subject: `backups/${backup}`, known: true, reason: "" } as const;
-    waitUntil(audit.note({ atMs, requestId, ...what, outcome: "done" }));
-  }
+  const note = (call: Operated, action: string, backup: string): void =>
+    call.waitUntil(audit.note({ ...rowBy(call, action, `backups/${backup}`), known: true }));
 
   const tenantMoves = ({ tenant, state }: MovingTenant) =>
     conflict(

@@ -2,13 +2,7 @@ import * as z from "zod/mini";
 import { conflict, type Problem } from "../http/errors/errors.ts";
 import { json, type Answer } from "../http/route.ts";
 import { matching } from "../http/input/validate.ts";
-import { actorOf, type AuditTrail } from "../platform/ports/audit.ts";
-
-interface OperatorCall {
-  readonly nowMs: number;
-  readonly requestId: string;
-  readonly principal: { readonly user: string; readonly clientId: string };
-}
+import { type AuditTrail, type OperatorCall, rowBy } from "../platform/ports/audit.ts";
 
 /** A time in ms, or the bookmark that an earlier restore of an object returned. */
 export const restoreTo = z.union([
@@ -24,11 +18,14 @@ export const noPast = (why: string): Problem => conflict("no_past", "", `The obj
 /** Answers an operator's restore of an object, and writes its row of the audit log. */
 export async function answerAudited(
   audit: Pick<AuditTrail, "statement">,
-  { nowMs, requestId, principal }: OperatorCall,
-  done: { readonly action: "restore" | "reopen"; readonly subject: string; readonly reason: string },
+  call: OperatorCall,
+  {
+    action,
+    subject,
+    reason,
+  }: { readonly action: "restore" | "reopen"; readonly subject: string; readonly reason: string },
   answer: object,
 ): Promise<Answer> {
-  const record = { atMs: nowMs, requestId, actor: actorOf(principal), ...done, outcome: "done" } as const;
-  await audit.statement("always", record).run();
+  await audit.statement("always", rowBy(call, action, subject, reason)).run();
   return json(200, answer);
 }

@@ -14,7 +14,7 @@ import * as z from "zod/mini";
 import { conflict, invalid } from "../http/errors/errors.ts";
 import type { Principal } from "../http/callers/auth.ts";
 import { defineRoute, json, jsonBody, type Call, type Route } from "../http/route.ts";
-import { actorOf, type AuditTrail } from "../platform/ports/audit.ts";
+import { type AuditTrail, rowBy } from "../platform/ports/audit.ts";
 import type { Log } from "../platform/runtime/log.ts";
 import { randomId, type Random } from "../platform/runtime/random.ts";
 import { checkRoutes, type EventsCheck } from "./check-routes.ts";
@@ -66,11 +66,11 @@ export function createRestore(deps: RestoreDeps): Restore {
         summary: "Say that the database was restored to a time: every isolate begins anew, and repairs hold",
         operation: "markRestored",
         body: jsonBody(newPoint),
-        async handle({ body, nowMs, requestId, principal }) {
+        async handle(call) {
+          const { body, nowMs } = call;
           if (body.restoredTo > nowMs) return inFuture();
-          const record = { atMs: nowMs, requestId, actor: actorOf(principal), subject: "restore-point" } as const;
           const reason = `to ${new Date(body.restoredTo).toISOString()}`;
-          const row = audit.statement("always", { ...record, action: "restore", outcome: "done", reason });
+          const row = audit.statement("always", rowBy(call, "restore", "restore-point", reason));
           const marked = await store.mark(randomId(random), body.restoredTo, nowMs, row);
           await deps.copyTenants(nowMs);
           return json(200, toJson(marked));
@@ -81,9 +81,8 @@ export function createRestore(deps: RestoreDeps): Restore {
         path: `${PATH}/hold`,
         summary: "Release what repairs hold since the last restore",
         operation: "releaseHold",
-        async handle({ nowMs, requestId, principal }) {
-          const record = { atMs: nowMs, requestId, actor: actorOf(principal), subject: "restore-point" } as const;
-          const row = audit.statement("if changed", { ...record, action: "release", outcome: "done", reason: "" });
+        async handle(call) {
+          const row = audit.statement("if changed", rowBy(call, "release", "restore-point"));
           return json(200, toJson(await store.release(row)));
         },
       }),

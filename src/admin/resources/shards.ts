@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
 import { conflict, invalid, noSuch } from "../../http/errors/errors.ts";
 import { defineRoute, json, jsonBody, type Route } from "../../http/route.ts";
-import { actorOf, type AuditTrail } from "../../platform/ports/audit.ts";
+import { type AuditTrail, rowBy } from "../../platform/ports/audit.ts";
 import { LOCATION_HINTS, MOST_SHARDS, type LocationHint } from "../../platform/storage/object-shards.ts";
 import { isTenantObject } from "../../platform/storage/tenant-objects.ts";
 import { tenantId } from "../model/fields.ts";
@@ -77,18 +77,12 @@ export const shardRoutes = (
     operation: "moveTenant",
     params,
     body: jsonBody(target),
-    async handle({ params: { id }, body: { shard, near }, principal, requestId, nowMs, waitUntil }) {
+    async handle(call) {
+      const { nowMs, waitUntil } = call;
+      const { id } = call.params;
+      const { shard, near } = call.body;
       const where = shard === "own" ? "an object of its own" : `shard ${shard}`;
-      const row = () =>
-        audit.statement("if changed", {
-          atMs: nowMs,
-          requestId,
-          actor: actorOf(principal),
-          action: "move",
-          subject: `tenants/${id}`,
-          outcome: "done",
-          reason: `to ${where}`,
-        });
+      const row = () => audit.statement("if changed", rowBy(call, "move", `tenants/${id}`, `to ${where}`));
       const begun = await moves.begin(id, shard === "own" ? { near } : shard, nowMs, row);
       switch (begun.kind) {
         case "no_tenant":

@@ -24,6 +24,28 @@ export const OPERATOR_PERSON = "operator ";
 export const actorOf = ({ user, clientId }: { readonly user: string; readonly clientId: string }): string =>
   user === "" ? clientId : `${OPERATOR_PERSON}${user}`;
 
+/** A call of the operator service, as far as the audit log shows it. */
+export interface OperatorCall {
+  readonly nowMs: number;
+  readonly requestId: string;
+  readonly principal: { readonly user: string; readonly clientId: string };
+}
+
+export const madeBy = ({ nowMs, requestId, principal }: OperatorCall) => ({
+  atMs: nowMs,
+  requestId,
+  actor: actorOf(principal),
+});
+
+/** The row of an operator's change. */
+export const rowBy = (call: OperatorCall, action: string, subject: string, reason = ""): AuditRecord => ({
+  ...madeBy(call),
+  action,
+  subject,
+  outcome: "done",
+  reason,
+});
+
 export interface AuditTrail {
   /** A row in the caller's transaction. `if changed`: only if the statement before it changed a row. */
   statement(when: "always" | "if changed", record: AuditRecord): D1PreparedStatement;

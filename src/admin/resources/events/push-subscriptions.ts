@@ -5,7 +5,7 @@ import { defineRoute, empty, json, type Answer, type Route } from "../../../http
 import type { Principal } from "../../../http/callers/auth.ts";
 import { matching } from "../../../http/input/validate.ts";
 import type { AuditLog } from "../../audit/audit-log.ts";
-import { actorOf } from "../../../platform/ports/audit.ts";
+import { actorOf, madeBy } from "../../../platform/ports/audit.ts";
 import { identifier } from "../../model/fields.ts";
 import { PATTERNS } from "../../../platform/model/names.ts";
 import type { WaitUntil } from "../../../platform/runtime/wait-until.ts";
@@ -137,10 +137,11 @@ export const pushSubscriptionRoutes = (subscriptions: PushSubscriptions, audit: 
     summary: "Show what became of an event, and what each attempt sent and heard",
     operation: "readPushDelivery",
     params: z.extend(params, { eventId: z.string() }),
-    handle({ params: { subscriptionId, eventId }, nowMs, requestId, principal, waitUntil }) {
+    handle(call) {
+      const { subscriptionId, eventId } = call.params;
       const subject = `push-subscriptions/${subscriptionId}/deliveries`;
-      waitUntil(audit.listed({ atMs: nowMs, requestId, actor: actorOf(principal), subject }));
-      return subscriptions.delivery(subscriptionId, eventId, nowMs);
+      call.waitUntil(audit.listed({ ...madeBy(call), subject }));
+      return subscriptions.delivery(subscriptionId, eventId, call.nowMs);
     },
   }),
   defineRoute({

@@ -4,7 +4,7 @@ import { invalid, isProblem, noSuch, type Problem } from "../../../http/errors/e
 import { defineRoute, jsonBody, type Answer, type Route } from "../../../http/route.ts";
 import { matching } from "../../../http/input/validate.ts";
 import type { Names } from "../../../platform/model/names.ts";
-import { actorOf, type AuditTrail } from "../../../platform/ports/audit.ts";
+import { type AuditRecord, type AuditTrail, rowBy } from "../../../platform/ports/audit.ts";
 import { tenantId } from "../../model/fields.ts";
 import { builtInRefusal } from "../../model/rules.ts";
 import { onTopic, ONE, params, type OperatedTopics, type Place, type TopicId } from "./topics.ts";
@@ -60,8 +60,7 @@ export function topicChangeRoutes(topics: OperatedTopics, deps: Deps): readonly 
           if (refused !== undefined) return refused;
           const key = call.request.headers.get("idempotency-key");
           const answer = await topics.publish(topic, { owner, body: call.body, key }, call.nowMs);
-          const done = { action: "publish", subject: `${subjectOf(topic)}/events`, reason: "" };
-          return recorded(answer, call, done, audit);
+          return recorded(answer, rowBy(call, "publish", `${subjectOf(topic)}/events`), audit);
         }),
     }),
     defineRoute({
@@ -96,7 +95,7 @@ export function topicChangeRoutes(topics: OperatedTopics, deps: Deps): readonly 
           if (refused !== undefined) return refused;
           const answer = await topics.move(topic, consumerId, call.body.to, call.nowMs);
           const subject = `${subjectOf(topic)}/consumers/${client}`;
-          return recorded(answer, call, { action: "move cursor", subject, reason: reasonOf(call.body.to) }, audit);
+          return recorded(answer, rowBy(call, "move cursor", subject, reasonOf(call.body.to)), audit);
         }),
     }),
   ];
@@ -117,21 +116,8 @@ async function refuseForeign(
   return beyondOrganization(by, what);
 }
 
-interface Caller {
-  readonly nowMs: number;
-  readonly requestId: string;
-  readonly principal: Principal;
-}
-
 /** Writes the audit row of a change, unless the change failed. */
-async function recorded(
-  answer: Answer,
-  { nowMs: atMs, requestId, principal }: Caller,
-  done: { readonly action: string; readonly subject: string; readonly reason: string },
-  audit: Deps["audit"],
-): Promise<Answer> {
-  if (isProblem(answer)) return answer;
-  const record = { atMs, requestId, actor: actorOf(principal), outcome: "done", ...done } as const;
-  await audit.statement("always", record).run();
+async function recorded(answer: Answer, record: AuditRecord, audit: Deps["audit"]): Promise<Answer> {
+  if (!isProblem(answer)) await audit.statement("always", record).run();
   return answer;
 }

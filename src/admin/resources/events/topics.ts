@@ -7,7 +7,7 @@ import { matching } from "../../../http/input/validate.ts";
 import type { Names } from "../../../platform/model/names.ts";
 import { PATTERNS } from "../../../platform/model/names.ts";
 import type { AuditLog } from "../../audit/audit-log.ts";
-import { actorOf } from "../../../platform/ports/audit.ts";
+import { madeBy } from "../../../platform/ports/audit.ts";
 import { identifier, tenantId } from "../../model/fields.ts";
 import {
   holds,
@@ -114,10 +114,9 @@ export function topicRoutes(topics: OperatedTopics, deps: Deps): readonly Route[
       query: lookQuery,
       handle: (call) =>
         onTopic(call, deps, "see", (topic) => {
-          const { nowMs, requestId, principal } = call;
           const subject = `topics/${topic.owner}/${topic.eventType}/events`;
-          call.waitUntil(deps.audit.listed({ atMs: nowMs, requestId, actor: actorOf(principal), subject }));
-          return topics.look(topic, call.query, nowMs);
+          call.waitUntil(deps.audit.listed({ ...madeBy(call), subject }));
+          return topics.look(topic, call.query, call.nowMs);
         }),
     }),
   ];

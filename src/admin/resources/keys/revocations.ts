@@ -2,7 +2,7 @@ import * as z from "zod/mini";
 import { noSuch, problem, type Problem } from "../../../http/errors/errors.ts";
 import { defineRoute, empty, type Route } from "../../../http/route.ts";
 import type { Schema } from "../../../http/input/validate.ts";
-import { actorOf, type AuditRecord } from "../../../platform/ports/audit.ts";
+import { type AuditRecord, rowBy } from "../../../platform/ports/audit.ts";
 import type { BuiltIn } from "../../../platform/model/built-in.ts";
 import type { Names } from "../../../platform/model/names.ts";
 import { SESSION_ID, SESSION_ID_RULE } from "../../../platform/model/session-id.ts";
@@ -95,11 +95,9 @@ export const revocationRoutes = (deps: Deps): readonly Route[] =>
         const refuse = async () => counted && refuseManyEnded(counted, deps.oauth);
         const refused = await refuse();
         if (refused !== undefined) return refused;
-        const { nowMs, requestId, principal } = call;
-        const made = { atMs: nowMs, requestId, actor: actorOf(principal), subject: `${collection}/${id}` };
         try {
-          const record = { ...made, action: "revoke", outcome: "done", reason: "" } as const;
-          return (await revokeAll(kind, id, nowMs, record, deps.oauth, counted)) ?? empty(204);
+          const record = rowBy(call, "revoke", `${collection}/${id}`);
+          return (await revokeAll(kind, id, call.nowMs, record, deps.oauth, counted)) ?? empty(204);
         } catch (thrown) {
           const cause = await refuse();
           if (cause !== undefined) return cause;

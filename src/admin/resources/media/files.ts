@@ -4,7 +4,7 @@ import { isProblem, noSuch, type Problem } from "../../../http/errors/errors.ts"
 import { defineRoute, json, type Answer, type Call, type Route } from "../../../http/route.ts";
 import { RIGHTS, type Operation } from "../../../http/callers/rights.ts";
 import { matching } from "../../../http/input/validate.ts";
-import { actorOf, type AuditTrail } from "../../../platform/ports/audit.ts";
+import { type AuditTrail, madeBy, rowBy } from "../../../platform/ports/audit.ts";
 import type { Names } from "../../../platform/model/names.ts";
 import { PATTERNS } from "../../../platform/model/names.ts";
 import type { AuditLog } from "../../audit/audit-log.ts";
@@ -110,15 +110,11 @@ export function fileRoutes(files: OperatedFiles, deps: Deps): readonly Route[] {
     return results.map(({ id }) => id);
   }
 
-  const noteLook = ({ nowMs: atMs, requestId, principal, waitUntil }: AnyCall, subject: string): void =>
-    waitUntil(audit.listed({ atMs, requestId, actor: actorOf(principal), subject }));
+  const noteLook = (call: AnyCall, subject: string): void => call.waitUntil(audit.listed({ ...madeBy(call), subject }));
 
   async function recorded(answer: Answer, call: AnyCall, action: string, subject: string): Promise<Answer> {
     if (isProblem(answer) || (call.query as { readonly dryRun?: boolean } | undefined)?.dryRun === true) return answer;
-    const { nowMs: atMs, requestId, principal } = call;
-    const reason = erasureOf(answer);
-    const record = { atMs, requestId, actor: actorOf(principal), outcome: "done", action, subject, reason } as const;
-    await audit.statement("always", record).run();
+    await audit.statement("always", rowBy(call, action, subject, erasureOf(answer))).run();
     return answer;
   }
 

@@ -1,6 +1,6 @@
 import { problem } from "../../../http/errors/errors.ts";
 import { defineRoute, json, jsonBody, type Route } from "../../../http/route.ts";
-import { actorOf, type AuditTrail } from "../../../platform/ports/audit.ts";
+import { type AuditTrail, rowBy } from "../../../platform/ports/audit.ts";
 import { sha256Hex } from "../../../platform/secrets/hash.ts";
 import { randomSecret, type Random } from "../../../platform/runtime/random.ts";
 import { ADD_USER, INVITATION_LIMITS, schema, statements } from "./invitations.ts";
@@ -40,16 +40,17 @@ export const invitationLinkRoute = ({ db, random, audit, oauth }: Deps): Route =
     operation: "makeInvitationLink",
     params: paramsOf("organization"),
     body: jsonBody(schema),
-    async handle({ params, body: { roles, name = "", language = "" }, nowMs, requestId, principal, url }) {
-      const { id, email } = params;
+    async handle(call) {
+      const { nowMs, url } = call;
+      const { id, email } = call.params;
+      const { roles, name = "", language = "" } = call.body;
       const given = JSON.stringify(roles);
       const refused = await refuseFaults(db.prepare(sql.faults).bind(id, given));
       if (refused !== undefined) return refused;
       const token = randomSecret(random);
       const expiresAt = nowMs + LIFE_MS;
       const hash = await sha256Hex(token);
-      const subject = `organizations/${id}/invitations/${email}`;
-      const done = { action: "make invitation link", subject, outcome: "done", reason: "" } as const;
+      const record = rowBy(call, "make invitation link", `organizations/${id}/invitations/${email}`);
       const fewOpen = { sql: sql.fewOpen, values: [id, email] };
       const written = await db
         .batch([
@@ -57,7 +58,7 @@ export const invitationLinkRoute = ({ db, random, audit, oauth }: Deps): Route =
           db.prepare(ADD_USER).bind(email, name === "" ? email : name, nowMs),
           db.prepare(sql.upsert).bind(id, email, given, name, language, hash, nowMs, expiresAt),
           db.prepare(sql.byHand).bind(id, email),
-          audit.statement("always", { atMs: nowMs, requestId, actor: actorOf(principal), ...done }),
+          audit.statement("always", record),
         ])
         .catch(async (thrown: unknown) => {
           if (await holds(db, fewOpen)) throw thrown;

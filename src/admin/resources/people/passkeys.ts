@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
 import { noSuch } from "../../../http/errors/errors.ts";
 import { defineRoute, empty, json, type Route } from "../../../http/route.ts";
-import { actorOf, type AuditTrail } from "../../../platform/ports/audit.ts";
+import { type AuditTrail, rowBy } from "../../../platform/ports/audit.ts";
 import { email } from "../../model/fields.ts";
 import type { OAuthPort } from "../../model/ports.ts";
 import { hasUser } from "../shared/refusals.ts";
@@ -47,15 +47,9 @@ export const passkeyRoutes = ({ db, audit, oauth }: Deps): readonly Route[] => [
     params: z.object({ email, passkey }),
     produces: "any",
     handle: async (call) => {
-      const { params, nowMs: atMs, requestId, principal } = call;
-      const about = {
-        action: "remove passkey",
-        subject: `users/${params.email}`,
-        outcome: "done",
-        reason: "",
-      } as const;
-      const record = audit.statement("if changed", { atMs, requestId, actor: actorOf(principal), ...about });
-      const done = await db.batch([...oauth.passkeyRemoval(params.email, params.passkey, atMs), record]);
+      const { params } = call;
+      const record = audit.statement("if changed", rowBy(call, "remove passkey", `users/${params.email}`));
+      const done = await db.batch([...oauth.passkeyRemoval(params.email, params.passkey, call.nowMs), record]);
       if (done.at(-1)?.meta.changes === 0) return noSuch("passkey");
       oauth.tellByOperator(call, "passkeyRemoved", params.email);
       return empty(204);

@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
 import { noSuch } from "../../../http/errors/errors.ts";
 import { defineRoute, empty, type Route } from "../../../http/route.ts";
-import { actorOf, type AuditTrail } from "../../../platform/ports/audit.ts";
+import { type AuditTrail, rowBy } from "../../../platform/ports/audit.ts";
 import type { CommonPasswords } from "../../../platform/secrets/common-passwords.ts";
 import type { Names } from "../../../platform/model/names.ts";
 import { hashPassword, PASSWORD_CHARS, verifyPassword } from "../../../platform/secrets/password-hash.ts";
@@ -66,11 +66,9 @@ const UPSERT = `
     name = excluded.name, password_hash = coalesce(excluded.password_hash, password_hash),
     signed_out_at = iif(signed_out_at = created_at, created_at - 1, signed_out_at),
     disabled = coalesce(?4, disabled), picture = coalesce(?6, picture), locale = coalesce(?7, locale)`;
-const SELECT = `
-  SELECT email, name, picture, locale, password_hash IS NOT NULL AS has_password,
-    email_verified_at IS NOT NULL AS email_verified, second_factor_at, disabled, created_at FROM user WHERE email = ?1`;
 const COLUMNS = `email, name, picture, locale, password_hash IS NOT NULL AS has_password,
     email_verified_at IS NOT NULL AS email_verified, second_factor_at, disabled, created_at`;
+const SELECT = `SELECT ${COLUMNS} FROM user WHERE email = ?1`;
 const PAGE = `
   SELECT ${COLUMNS}, email AS page_key FROM user
   WHERE email > ?1 ORDER BY email LIMIT ?2 OFFSET ?3`;
@@ -189,11 +187,11 @@ export const userUnlockRoute = ({ db, audit, oauth }: AccountDeps): Route =>
     operation: "unlockUser",
     params,
     produces: "any",
-    handle: async ({ params: { email: address }, nowMs: atMs, requestId, principal }) => {
+    handle: async (call) => {
+      const address = call.params.email;
       if (!(await hasUser(db, address))) return noSuch("user");
       await oauth.unlock(address);
-      const done = { action: "unlock", subject: `users/${address}`, outcome: "done", reason: "" } as const;
-      await audit.statement("always", { atMs, requestId, actor: actorOf(principal), ...done }).run();
+      await audit.statement("always", rowBy(call, "unlock", `users/${address}`)).run();
       return empty(204);
     },
   });
@@ -208,15 +206,8 @@ export const secondFactorRoute = ({ db, audit, oauth }: AccountDeps): Route =>
     params,
     produces: "any",
     handle: async (call) => {
-      const { nowMs: atMs, requestId, principal } = call;
       const address = call.params.email;
-      const about = {
-        action: "remove second factor",
-        subject: `users/${address}`,
-        outcome: "done",
-        reason: "",
-      } as const;
-      const record = audit.statement("if changed", { atMs, requestId, actor: actorOf(principal), ...about });
+      const record = audit.statement("if changed", rowBy(call, "remove second factor", `users/${address}`));
       const done = await db.batch([...oauth.secondFactorRemoval(address), record]);
       if (done.at(-1)?.meta.changes === 0) return noSuch("second factor");
       oauth.tellByOperator(call, "factorOff", address);

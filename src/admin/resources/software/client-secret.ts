@@ -3,7 +3,7 @@ import { conflict, noSuch } from "../../../http/errors/errors.ts";
 import { defineRoute, json, type Route } from "../../../http/route.ts";
 import { sha256Hex } from "../../../platform/secrets/hash.ts";
 import { randomSecret, type Random } from "../../../platform/runtime/random.ts";
-import { actorOf } from "../../../platform/ports/audit.ts";
+import { rowBy } from "../../../platform/ports/audit.ts";
 import { identifier } from "../../model/fields.ts";
 import { guard, holds, ownsClient, tenantOperator } from "../shared/within-organization.ts";
 import { builtInRefusal } from "../../model/rules.ts";
@@ -36,29 +36,24 @@ export const clientSecretRoute = (deps: Deps): Route =>
     summary: "Give the client a new secret; the old one works for 24 h",
     operation: "makeClientSecret",
     params: z.object({ clientId: identifier }),
-    handle: async ({ params: { clientId }, nowMs, requestId, principal }) => {
+    handle: async (call) => {
+      const { clientId } = call.params;
+      const { nowMs } = call;
       const { db } = deps;
-      const by = tenantOperator(principal, deps.names, "run");
+      const by = tenantOperator(call.principal, deps.names, "run");
       const condition = by && ownsClient(clientId, by.organization);
       if (condition !== undefined && !(await holds(db, condition))) return noSuch("client");
       if (isBuiltIn(clientId, deps)) return builtInRefusal("client", clientId);
       const clientSecret = randomSecret(deps.random);
       const toSignWith = await deps.oauth.sealClientSecret(clientId, clientSecret);
       const expiresAt = nowMs + OVERLAP_MS;
+      const reason = `the one before works until ${new Date(expiresAt).toISOString()}`;
+      const record = rowBy(call, "rotate secret", `clients/${clientId}`, reason);
       const rotation = [
         db.prepare(DROP_EXPIRING).bind(clientId),
         db.prepare(EXPIRE_CURRENT).bind(clientId, expiresAt),
         db.prepare(ADD).bind(clientId, await sha256Hex(clientSecret), nowMs, toSignWith.digest, toSignWith.sealed),
-        deps.audit.statement("if changed", {
-          atMs: nowMs,
-          requestId,
-          actor: actorOf(principal),
-          action: "rotate secret",
-          subject: `clients/${clientId}`,
-          outcome: "done",
-          reason: `the one before works until ${new Date(expiresAt).toISOString()}`,
-          changed: ["clientSecret"],
-        }),
+        deps.audit.statement("if changed", { ...record, changed: ["clientSecret"] }),
         ...(condition === undefined ? [] : [guard(db, condition)]),
       ];
       try {

@@ -2,7 +2,7 @@ import * as z from "zod/mini";
 import { noSuch } from "../../../http/errors/errors.ts";
 import { pageOf, invalidCursor, pageLinks, type RowRange } from "../../../http/input/paging.ts";
 import { defineRoute, json, type Route } from "../../../http/route.ts";
-import { actorOf, type AuditTrail } from "../../../platform/ports/audit.ts";
+import { type AuditTrail, rowBy } from "../../../platform/ports/audit.ts";
 import { identifier } from "../../model/fields.ts";
 
 interface Deps {
@@ -74,11 +74,11 @@ export const logoutDeliveryRoutes = ({ db, audit, oauth }: Deps): readonly Route
       summary: "Send the logout tokens again that a client never got, and those of a silent endpoint at once",
       operation: "redeliverLogouts",
       params,
-      handle: async ({ params: { clientId }, nowMs: atMs, requestId, principal }) => {
+      handle: async (call) => {
+        const { clientId } = call.params;
         const client = await find(clientId);
         if (client === null) return noSuch("client");
-        const what = { action: "redeliver logouts", subject: `clients/${clientId}`, outcome: "done" } as const;
-        const record = { atMs, requestId, actor: actorOf(principal), ...what, reason: "those that it never got" };
+        const record = rowBy(call, "redeliver logouts", `clients/${clientId}`, "those that it never got");
         const row = audit.statement("always", record);
         return json(200, { redelivered: await oauth.redeliverLogouts(clientId, client.address, row) });
       },

@@ -2,7 +2,7 @@ import * as z from "zod/mini";
 import { noSuch } from "../../../http/errors/errors.ts";
 import { pageOf, invalidCursor, pageLinks, type RowRange } from "../../../http/input/paging.ts";
 import { defineRoute, empty, json, type Route } from "../../../http/route.ts";
-import { actorOf } from "../../../platform/ports/audit.ts";
+import { rowBy } from "../../../platform/ports/audit.ts";
 import { clientIdentifier } from "../../model/fields.ts";
 import type { OAuthPort } from "../../model/ports.ts";
 import { revokeAll } from "../keys/revocations.ts";
@@ -65,17 +65,12 @@ export const unregisteredClientRoutes = ({ db, oauth, recordsChanged }: Deps): r
     operation: "removeUnregisteredClient",
     params: z.object({ clientId: clientIdentifier }),
     produces: "any",
-    handle: async ({ params: { clientId }, nowMs, requestId, principal }) => {
+    handle: async (call) => {
+      const { clientId } = call.params;
       if ((await db.prepare(EXISTS).bind(clientId).first()) === null) return noSuch("unregistered client");
-      const about = {
-        action: "remove",
-        subject: `unregistered-clients/${clientId}`,
-        outcome: "done",
-        reason: "",
-      } as const;
-      const record = { atMs: nowMs, requestId, actor: actorOf(principal), ...about };
+      const record = rowBy(call, "remove", `unregistered-clients/${clientId}`);
       try {
-        const unfinished = await revokeAll("client", clientId, nowMs, record, oauth);
+        const unfinished = await revokeAll("client", clientId, call.nowMs, record, oauth);
         if (unfinished !== undefined) return unfinished;
         await db.batch([db.prepare(REMOVE_CLIENT).bind(clientId), db.prepare(REMOVE).bind(clientId)]);
         return empty(204);
