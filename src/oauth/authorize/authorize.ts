@@ -50,7 +50,7 @@ export async function readRequest(
   const refuse = (refusal: PageRefusal) =>
     err(refusedPage(deps, call, "authorize", { ...refusal, uiLocales: parameters.get("ui_locales") }));
   const opened = await openPushed(deps, readAuthorizationParameters(parameters, deps.names), call);
-  if (!opened.ok) return refuse({ detail: opened.error, reason: opened.error, clientId: "" });
+  if (!opened.ok) return refuse({ ...opened.error, reason: opened.error.detail, clientId: "" });
   const draft = await parseRequest(deps, opened.value, call);
   if (!draft.ok) return refuse(draft.error);
   const checked = await checkRequest(deps, draft.value, call);

@@ -122,6 +122,15 @@ describe("A pushed request", () => {
     expect(codeOf(answer)).not.toBe("");
   });
 
+  it("tells whoever sends the last form again to begin at the application", async () => {
+    const stranger = new Browser();
+    const page = await bring(web, await referenceOf(web), {}, stranger);
+    const credentials = { email: ada.email, password: ada.password };
+    expect(codeOf(await stranger.submit(page, credentials))).not.toBe("");
+    const again = await stranger.submit(page, credentials);
+    expect([again.status, again.html]).toEqual([400, expect.stringContaining("<h1>This sign-in is over</h1>")]);
+  });
+
   // shows: oauth/pushed-authorization-requests/bound
   it("is of its client, and lives for 90 s until a browser comes, then for a quarter of an hour", async () => {
     const requestUri = await referenceOf(web);
@@ -136,7 +145,8 @@ describe("A pushed request", () => {
     vi.useRealTimers();
     const slow = await bring(web, await referenceOf(web), {}, new Browser());
     vi.useFakeTimers({ now: Date.now() + 16 * 60_000, toFake: ["Date"] });
-    expect((await new Browser().submit(slow, { email: ada.email, password: ada.password })).status).toBe(400);
+    const over = await new Browser().submit(slow, { email: ada.email, password: ada.password });
+    expect([over.status, over.html]).toEqual([400, expect.stringContaining("<h1>This sign-in is over</h1>")]);
   });
 
   // shows: oauth/pushed-authorization-requests/parameters

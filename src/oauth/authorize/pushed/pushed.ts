@@ -60,21 +60,24 @@ export async function keepPushed(
   return pushedRequests.add({ requestHash: hash, clientId, sealed, expiresAtMs, most }, nowMs);
 }
 
-/** The parameters behind the reference, or those that were sent if there is none. The error says what is wrong. */
+/**
+ * The parameters behind the reference, or those that were sent if there is none. The error says what is wrong. `over`:
+ * the person took too long, or sent the last form again, so the person can begin again.
+ */
 export async function openPushed(
   deps: PushedDeps & Pick<SessionDeps, "sessions">,
   sent: AuthorizationParameters,
   call: AnyCall,
-): Promise<Result<AuthorizationParameters, string>> {
+): Promise<Result<AuthorizationParameters, { readonly kind: "request" | "over"; readonly detail: string }>> {
   const requestUri = sent.get("request_uri");
   if (requestUri?.startsWith(PREFIX) !== true) return ok(sent);
   const clientId = sent.get("client_id");
   if (clientId === undefined || sent.repeated.some((name) => name === "client_id" || name === "request_uri"))
-    return err("request_uri needs one client_id.");
+    return err({ kind: "request", detail: "request_uri needs one client_id." });
   const hash = await sha256Hex(requestUri.slice(PREFIX.length));
   const sealed = await deps.pushedRequests.begin(hash, clientId, call.nowMs, call.nowMs + BEGUN_LIFETIME_MS);
   const text = sealed === undefined ? undefined : await deps.sealer.open(sealed, sealContext(hash));
-  if (text === undefined) return err("request_uri is unknown, was used, or has expired.");
+  if (text === undefined) return err({ kind: "over", detail: "request_uri is unknown, was used, or has expired." });
   const pushed = readAuthorizationParameters(new URLSearchParams(text), deps.names);
   return ok(join(deps.names, { sent, pushed, hash, prompt: await readContinued(deps, sent, hash, call) }));
 }
