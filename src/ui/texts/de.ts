@@ -189,7 +189,7 @@ export const de: Texts = {
     kept: "Ich habe sie aufbewahrt",
     section: "Anmeldung in zwei Schritten",
     off: "Ausgeschaltet. Mit einer Authenticator-App meldet sich niemand mit Ihrem Passwort allein an.",
-    on: "Eingeschaltet. Sie haben noch {left} Wiederherstellungscodes.",
+    on: "Eingeschaltet. Sie haben noch {left} Wiederherstellungscodes. Wenn Sie sie nicht finden oder nie gesehen haben, erzeugen Sie neue.",
     change: "Code Ihrer App, für eine Änderung",
     renew: "Neue Wiederherstellungscodes erzeugen",
     remove: "Ausschalten",

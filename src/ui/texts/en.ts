@@ -181,7 +181,7 @@ export const en: Texts = {
     kept: "I have kept them",
     section: "Two-step sign-in",
     off: "Off. With an authenticator app, nobody signs in by your password alone.",
-    on: "On. You have {left} recovery codes left.",
+    on: "On. You have {left} recovery codes left. If you cannot find them, or never saw them, make new ones.",
     change: "Code of your app, for a change",
     renew: "Make new recovery codes",
     remove: "Turn off",

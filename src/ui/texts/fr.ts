@@ -190,7 +190,7 @@ export const fr: Texts = {
     kept: "Je les ai conservés",
     section: "Connexion en deux étapes",
     off: "Désactivée. Avec une application d’authentification, personne ne se connecte avec votre seul mot de passe.",
-    on: "Activée. Il vous reste {left} codes de secours.",
+    on: "Activée. Il vous reste {left} codes de secours. Si vous ne les trouvez pas, ou ne les avez jamais vus, créez-en de nouveaux.",
     change: "Code de votre application, pour une modification",
     renew: "Créer de nouveaux codes de secours",
     remove: "Désactiver",

@@ -344,7 +344,7 @@ describe("The account page", () => {
     expect((await enter(app.code(), "not hers, surely")).html).toContain("The password is wrong.");
     expect(await env.DB.prepare("SELECT 1 FROM totp WHERE email = ?").bind(user.email).first()).toBeNull();
     expect(recoveryCodesOf(await enter(app.code(), user.password)).length).toBe(10);
-    expect((await browser.get(ACCOUNT)).html).toContain("recovery codes left");
+    expect((await browser.get(ACCOUNT)).html).toContain("or never saw them, make new ones");
     const key = /class="key">([A-Z2-7 ]+)</.exec(page.html)?.[1]?.replaceAll(" ", "") ?? "none";
     const stored = JSON.stringify(
       (await env.DB.prepare("SELECT * FROM totp WHERE email = ?").bind(user.email).all()).results,
