@@ -72,6 +72,8 @@ interface Answered {
   readonly response: Response;
   /** The tenant of the token, else the one that the request was attributed to; empty if there is none. */
   readonly tenant: string;
+  /** The same of the client. */
+  readonly clientId: string;
 }
 
 /**
@@ -101,8 +103,8 @@ async function answerIn(span: Span, deps: PipelineDeps, endpoint: Endpoint, inco
         deps.log.error("work after the answer failed", { requestId, error: describeError(thrown) }),
       ),
     );
-  let tenant = "";
-  const attributeTo = (named: string): void => void (tenant = named);
+  let attributed = { tenant: "", clientId: "" };
+  const attributeTo = (tenant: string, clientId = ""): void => void (attributed = { tenant, clientId });
   let waitedMs = 0;
   const waited = (ms: number): void => void (waitedMs += ms);
   const checkToken = async (): Promise<Problem | undefined> => {
@@ -135,15 +137,17 @@ async function answerIn(span: Span, deps: PipelineDeps, endpoint: Endpoint, inco
   if (nextNonce !== undefined) response.headers.set("dpop-nonce", nextNonce);
   const crossOrigin = outcome.setsCrossOrigin !== true && (service?.crossOrigin ?? true);
   const finished = await finish(deps, service, context, response, crossOrigin);
-  const answered = { service, context, outcome, response, tenant: outcome.principal?.tenant || tenant };
+  const tenant = outcome.principal?.tenant || attributed.tenant;
+  const clientId = outcome.principal?.clientId || attributed.clientId;
+  const answered = { service, context, outcome, response, tenant, clientId };
   meterAnswer(deps, answered, waitedMs);
   describe(span, answered);
   return finished;
 }
 
 /** Names the route and not the address, which may have a caller's text or a secret. */
-function describe(span: Span, { service, context, outcome, response: { status }, tenant }: Answered): void {
-  const { answer: answered, principal, route } = outcome;
+function describe(span: Span, { service, context, outcome, response: { status }, tenant, clientId }: Answered): void {
+  const { answer: answered, route } = outcome;
   const { method } = context.request;
   const path = route === undefined ? undefined : `${service?.base ?? ""}${route.path}`;
   if (path !== undefined) span.rename(`${method} ${path}`);
@@ -155,7 +159,7 @@ function describe(span: Span, { service, context, outcome, response: { status },
     "error.type": isProblem(answered) ? answered.type : undefined,
     "request.id": context.requestId,
     operation: route?.operation,
-    client: principal?.clientId,
+    client: clientId || undefined,
     tenant: tenant || undefined,
   });
 }

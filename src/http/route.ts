@@ -82,8 +82,8 @@ export interface Call<P, Q, B, W> {
    * are cached, so this usually needs no I/O.
    */
   checkToken(): Promise<Problem | undefined>;
-  /** Counts the request for this tenant if no token names one. */
-  attributeTo(tenant: string): void;
+  /** Counts the request for this tenant, and names the client in its span, if no token does. */
+  attributeTo(tenant: string, clientId?: string): void;
   /** Subtracts the time that the caller asked to wait from the request's duration. */
   waited(ms: number): void;
 }

@@ -110,6 +110,15 @@ describe("spans of a request", () => {
     expect(query.map(({ attributes }) => attributes["db.query.text"]).join()).toContain("FROM topic");
   });
 
+  it("name the client and the tenant of a token that was asked for", async () => {
+    const { own, open, spans } = traced();
+    await open();
+    const client = await makeClient();
+    expect((await own.token(client)).status).toBe(200);
+    const root = (await spans()).find(({ name }) => name === "POST /oauth2/v1/token");
+    expect(root?.attributes).toMatchObject({ client: client.clientId, tenant: client.tenant });
+  });
+
   it("include calls of objects, and say what failed", async () => {
     const { own, open, spans } = traced();
     await open();

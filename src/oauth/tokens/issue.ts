@@ -112,7 +112,7 @@ export async function issueTokens(
   if (trust.wantsRefresh(call.nowMs)) call.waitUntil(trust.ensure(call.nowMs, "recent"));
   const { clientId, tenant, user } = granted;
   deps.meter.add("tokens_issued", { service: "oauth", tenant, label: grant });
-  call.attributeTo(tenant);
+  call.attributeTo(tenant, clientId);
   // A log line for each token would cost more than the token. A caller that names its session wants to find it.
   log[callerSessionId === undefined ? "debug" : "info"]("token issued", {
     requestId: call.requestId,
@@ -139,7 +139,7 @@ export async function issueIdTokenAlone(
   const of = { sessionId, grantId: grantId ?? randomId(deps.random) };
   const { clientId, tenant, user } = granted;
   deps.meter.add("tokens_issued", { service: "oauth", tenant, label: grant });
-  call.attributeTo(tenant);
+  call.attributeTo(tenant, clientId);
   deps.log.info("ID token issued", { requestId: call.requestId, clientId, tenant, user, ...of, callerSessionId });
   return makeIdToken(deps, { granted, idToken, hint, of, accessToken: undefined }, call);
 }
