@@ -43,6 +43,7 @@ export async function main(argv: readonly string[], io: Io, about: About): Promi
   const program = createProgram(
     {
       line,
+      columns: io.columns,
       about,
       async run(command, { named, rest }, options) {
         changes = command.changes === true;

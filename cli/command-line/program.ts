@@ -1,10 +1,20 @@
-import { pluralOf } from "../terminal/values.ts";
-import { Argument as ProgramArgument, Command as Program, CommanderError, Option as ProgramOption } from "commander";
+import {
+  Argument as ProgramArgument,
+  Command as Program,
+  CommanderError,
+  Help,
+  Option as ProgramOption,
+} from "commander";
 import { inWordsOf, type About } from "../terminal/about.ts";
+import { nearest } from "../terminal/nearest.ts";
 import { UsageError } from "../terminal/usage-error.ts";
+import { pluralOf } from "../terminal/values.ts";
 import type { Arg, Command, Given, Option } from "./command.ts";
 
+/** Lines of help are as wide as the terminal, but at most so wide. */
 const LINE_WIDTH = 100;
+/** With less room beside its term, a description is below it. */
+const NARROWEST_HELP = 24;
 const GLOBAL_HEADING = "Options of every command:";
 
 export const GLOBAL_OPTIONS: readonly Option[] = [
@@ -40,6 +50,8 @@ const SYNONYMS: Readonly<Record<string, string>> = {
 interface Ports {
   /** The words of the line. */
   readonly line: readonly string[];
+  /** The width of the terminal, if there is one. */
+  readonly columns: number | undefined;
   readonly about: About;
   run(command: Command, args: GivenArguments, options: Given): Promise<void>;
   /** Takes the help text, whether it was asked for or replaces a missing command. */
@@ -57,10 +69,11 @@ interface GivenArguments {
  * that is not understood.
  */
 export function createProgram(
-  { line, about, run, printHelp }: Ports,
+  { line, columns = LINE_WIDTH, about, run, printHelp }: Ports,
   commands: readonly Command[],
   summaries: Readonly<Record<string, string>>,
 ): Program {
+  const width = Math.min(columns, LINE_WIDTH);
   const program = new Program(about.name)
     .description("Works with a platform: its topics and files, who exists on it, and who may do what.")
     .usage("<resource> <verb> [arguments] [options]")
@@ -73,10 +86,16 @@ export function createProgram(
       writeOut: printHelp,
       writeErr: printHelp,
       outputError: () => {},
-      getOutHelpWidth: () => LINE_WIDTH,
-      getErrHelpWidth: () => LINE_WIDTH,
+      getOutHelpWidth: () => width,
+      getErrHelpWidth: () => width,
     })
     .configureHelp({
+      minWidthToWrap: NARROWEST_HELP,
+      formatItem(term, termWidth, description, helper) {
+        if (description === "" || width - termWidth - 4 >= NARROWEST_HELP)
+          return Help.prototype.formatItem.call(helper, term, termWidth, description, helper);
+        return `  ${term}\n${helper.boxWrap(description, width - 6).replaceAll(/^/gm, "      ")}`;
+      },
       commandUsage: (command) => `${pathOf(command).join(" ")} ${command.usage()}`,
       subcommandTerm: (command) =>
         [...pathOf(command).slice(1), ...command.registeredArguments.map(shownArgument)].join(" "),
@@ -86,9 +105,9 @@ export function createProgram(
     about.root === undefined
       ? ""
       : " In scripts, call `npm run -s plat -- …`: without -s, npm prints two lines of its own first.";
+  const addParagraphs = paragraphsOf(about, width);
   addParagraphs(
     program,
-    about,
     [`Exit codes: 0 done, 1 refused or failed, 2 not understood, 130 stopped; apply has 3 too.${ofNpm}`],
     ["login", "init", "topic tail orderPlaced", "client set --help", "user show ada@demo.example --json"],
   );
@@ -100,7 +119,7 @@ export function createProgram(
     added.description(command.summary).usage(usageOf(command));
     for (const arg of command.args) added.argument(declared(arg), arg.help);
     addOptions(added, command.options, line);
-    addParagraphs(added, about, command.notes ?? [], command.examples);
+    addParagraphs(added, command.notes ?? [], command.examples);
     added.action(() => {
       const named = command.args.flatMap(({ name }, index) => {
         const text = added.args[index];
@@ -175,13 +194,15 @@ function addOptions(program: Program, options: readonly Option[], line: readonly
   }
 }
 
-function addParagraphs(program: Program, about: About, notes: readonly string[], examples: readonly string[]): void {
-  const shown = examples.map(
-    (text) => `  ${/npm run|\$\(/.test(text) ? inWordsOf(about, text) : `${about.name} ${text}`}`,
-  );
-  const wrapped = notes.map((note) => program.createHelp().boxWrap(inWordsOf(about, note), LINE_WIDTH));
-  program.addHelpText("after", `\n${[...wrapped, `Examples:\n${shown.join("\n")}`].join("\n\n")}`);
-}
+const paragraphsOf =
+  (about: About, width: number) =>
+  (program: Program, notes: readonly string[], examples: readonly string[]): void => {
+    const shown = examples.map(
+      (text) => `  ${/npm run|\$\(/.test(text) ? inWordsOf(about, text) : `${about.name} ${text}`}`,
+    );
+    const wrapped = notes.map((note) => program.createHelp().boxWrap(inWordsOf(about, note), width));
+    program.addHelpText("after", `\n${[...wrapped, `Examples:\n${shown.join("\n")}`].join("\n\n")}`);
+  };
 
 function givenOf(options: Readonly<Record<string, readonly string[] | boolean>>): Given {
   const values = (flag: string): readonly string[] => {
@@ -214,9 +235,17 @@ export function toUsageError({ code, message }: CommanderError, near: Program): 
     if (near.options.some((option) => option.long === flag)) return new UsageError(`${flag} takes no value.`);
     return new UsageError(sentence(message.replace(given, flag)));
   }
-  const synonym = code === "commander.unknownCommand" ? SYNONYMS[given] : undefined;
-  const isThere = near.commands.some((one) => one.name() === synonym);
-  return new UsageError(sentence(isThere ? `unknown command '${given}' (Did you mean ${synonym}?)` : message));
+  const meant = code === "commander.unknownCommand" ? commandLike(given, near) : undefined;
+  return new UsageError(
+    sentence(meant === undefined ? message : `unknown command '${given}' (Did you mean ${meant}?)`),
+  );
+}
+
+/** A command that may be meant: that of a synonym, else one with a similar name or with this beginning, as `org`. */
+function commandLike(given: string, near: Program): string | undefined {
+  const names = near.commands.map((one) => one.name());
+  const synonym = SYNONYMS[given];
+  return synonym !== undefined && names.includes(synonym) ? synonym : nearest(given, names);
 }
 
 /** Turns `error: unknown command 'lst'\n(Did you mean list?)` into one sentence. */

@@ -19,8 +19,8 @@ const COLUMNS: readonly Column<AuditRow>[] = [
   "actor",
   "action",
   "subject",
-  "reason",
   { field: "requestId", title: "REQUEST", kind: "whole" },
+  { field: "reason", kind: "list" },
 ];
 
 export const auditCommand: Command = {

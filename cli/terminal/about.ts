@@ -7,5 +7,6 @@ export interface About {
   readonly root: string | undefined;
 }
 
-/** Replaces `npm run plat --` in an example or advice by the name of this program. */
-export const inWordsOf = ({ name }: About, text: string): string => text.replaceAll(/npm run (?:-s )?plat --/g, name);
+/** Replaces `npm run plat --` and `npm run -s plat --` in an example or advice if this program has another name. */
+export const inWordsOf = ({ name }: About, text: string): string =>
+  name.startsWith("npm run") ? text : text.replaceAll(/npm run (?:-s )?plat --/g, name);

@@ -18,25 +18,36 @@ export interface Table {
 
 /**
  * Renders a table in parts, so that a long list needs no memory. Columns grow when a later part needs it. In a
- * terminal, the widest columns are shortened until a row fits.
+ * terminal, the widest columns are shortened until a row fits. If it is too narrow for that, a row takes a line for each
+ * of its cells: a table that shortens names and times is of no use.
  */
 export function createTable(
   given: readonly Column[],
   terminal: number | undefined,
   bold: (text: string) => string,
 ): Table {
-  const columns = given.map(titled);
+  // Lists come last: in a pipe, where nothing is shortened, the cells before them are in columns.
+  const isList = ({ kind }: Titled): number => (kind === "list" ? 1 : 0);
+  const columns = given.map(titled).toSorted((one, other) => isList(one) - isList(other));
   const titles = columns.map(({ title }) => title);
   const natural = titles.map(widthOf);
-  let isBegun = false;
+  const titleWidth = Math.max(...natural);
+  let begun: "table" | "blocks" | undefined;
+  const block = (row: readonly string[]): string[] =>
+    row.flatMap((cell, index) =>
+      cell === "" ? [] : [`${bold(padded(titles[index] ?? "", titleWidth))}${GAP}${cell}`],
+    );
   return {
     lines(rows) {
       const cells = rows.map((row) => columns.map((column) => cellOf(column, row)));
       for (const [index, width] of natural.entries())
         natural[index] = Math.max(width, ...cells.map((row) => widthOf(row[index] ?? "")));
       const widths = fit(natural, columns, terminal);
-      const head = isBegun ? [] : [bold(line(titles, widths, terminal))];
-      isBegun = true;
+      const isFirst = begun === undefined;
+      begun ??= terminal !== undefined && totalOf(widths) > terminal ? "blocks" : "table";
+      if (begun === "blocks")
+        return cells.flatMap((row, index) => [...(isFirst && index === 0 ? [] : [""]), ...block(row)]);
+      const head = isFirst ? [bold(line(titles, widths, terminal))] : [];
       return [...head, ...cells.map((row) => line(row, widths, terminal))];
     },
   };
@@ -48,29 +59,28 @@ function cellOf({ field, kind }: Titled, row: Body): string {
   return formatValue(kind === "time" ? "at" : field, value);
 }
 
-/** Chooses the widths. The first column and times identify a row, so they are shortened last; `whole` columns never. */
+/** Chooses the widths. The first column and times identify a row, so they are never shortened, nor are `whole` ones. */
 function fit(natural: readonly number[], columns: readonly Titled[], terminal: number | undefined): number[] {
   const widths = [...natural];
   if (terminal === undefined) return widths;
-  const total = (): number => widths.reduce((sum, width) => sum + width, GAP.length * (widths.length - 1));
-  const isLast = (index: number): boolean => index === 0 || columns[index]?.kind === "time";
-  const isWhole = (index: number): boolean => columns[index]?.kind === "whole";
-  const rounds = [(index: number) => !isLast(index) && !isWhole(index), (index: number) => !isWhole(index)];
-  for (const among of rounds.map((mayBeCut) => widths.map((_, index) => mayBeCut(index)))) {
-    while (total() > terminal) {
-      const widest = Math.max(...widths.filter((_, index) => among[index] === true));
-      if (widest <= NARROWEST) break;
-      widths[widths.findIndex((width, index) => among[index] === true && width === widest)] = widest - 1;
-    }
+  const mayBeCut = columns.map(({ kind }, index) => index > 0 && kind !== "time" && kind !== "whole");
+  while (totalOf(widths) > terminal) {
+    const widest = Math.max(...widths.filter((_, index) => mayBeCut[index] === true));
+    if (widest <= NARROWEST) break;
+    widths[widths.findIndex((width, index) => mayBeCut[index] === true && width === widest)] = widest - 1;
   }
   return widths;
 }
 
+const totalOf = (widths: readonly number[]): number =>
+  widths.reduce((sum, width) => sum + width, GAP.length * (widths.length - 1));
+
+const padded = (text: string, width: number): string => text + " ".repeat(Math.max(0, width - widthOf(text)));
+
 function line(cells: readonly string[], widths: readonly number[], terminal: number | undefined): string {
   const shown = cells.map((cell, index) => {
     const width = widths[index] ?? 0;
-    const text = terminal === undefined ? cell : cut(cell, width);
-    return text + " ".repeat(Math.max(0, width - widthOf(text)));
+    return padded(terminal === undefined ? cell : cut(cell, width), width);
   });
   return shown.join(GAP).trimEnd();
 }

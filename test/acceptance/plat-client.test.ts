@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { text as readAll } from "node:stream/consumers";
 import { setTimeout as pause } from "node:timers/promises";
 import { afterAll, afterEach, describe, expect, test, vi } from "vitest";
-import { PLAT } from "../../scripts/lib/about-plat.ts";
+import { PLAT, PLINTH } from "../../scripts/lib/about-plat.ts";
 import { ROOT } from "../../scripts/lib/root.ts";
 import { readSettings } from "../../scripts/lib/local/settings.ts";
 import { ok, type RequestOpts } from "@oazapfts/runtime";
@@ -898,10 +898,33 @@ describe("help", () => {
     expect(await plat({}, ["tenant"])).toMatchObject({ code: 2, out: "", err: expect.stringContaining("tenant list") });
   });
 
+  test("fits a narrow terminal, and has at most 100 columns", async () => {
+    const widest = async (columns: number, ...line: string[]): Promise<number> =>
+      Math.max(
+        ...(await plat({}, [...line, "--help"], { columns })).out
+          .replace(/^Usage:.*|Examples:[^]*/g, "")
+          .split("\n")
+          .map(widthOf),
+      );
+    for (const line of [[], ["tenant"], ["tenant", "set"], ["platform", "restore-object"]]) {
+      expect(await widest(60, ...line), line.join(" ")).toBeLessThanOrEqual(60);
+      expect(await widest(80, ...line), line.join(" ")).toBeLessThanOrEqual(80);
+      expect(await widest(200, ...line), line.join(" ")).toBeLessThanOrEqual(100);
+    }
+  });
+
+  test("an example that stores a secret keeps npm's own lines out of the file", async () => {
+    const { out } = await plat({}, ["client", "new-secret", "--help"]);
+    expect(out).toContain("npm run -s plat -- client new-secret acme.shop > shop.secret");
+    const as = await plat({}, ["client", "new-secret", "--help"], {}, PLINTH);
+    expect(as.out).toContain("plinth client new-secret acme.shop > shop.secret");
+  });
+
   test("has valid examples", async () => {
     let found: readonly string[] = [];
     const ports = {
       line: [],
+      columns: undefined,
       about: PLAT,
       run: async ({ words }: { words: readonly string[] }) => void (found = words),
       printHelp: () => {},
@@ -919,6 +942,7 @@ describe("help", () => {
 
   test.each([
     ["tennant list", "Unknown command 'tennant' (Did you mean tenant?)"],
+    ["org list", "Unknown command 'org' (Did you mean organization?)"],
     ["role put editor", "Unknown command 'put' (Did you mean set?)"],
     ["tenants lst", "Unknown command 'lst' (Did you mean list?)"],
     ["client frobnicate", "Unknown command 'frobnicate'."],
@@ -980,12 +1004,37 @@ describe("the output", () => {
     expect(columnsOf({ isTTY: false, columns: 0 })).toBeUndefined();
   });
 
-  test("a table leaves whole what is copied from it, however narrow the terminal", () => {
+  test("a table leaves whole what is copied from it and what names a row, however narrow the terminal", () => {
     const id = "0123456789abcdef0123456789abcdef";
     const kept = [...columns, { field: "request", title: "REQUEST", kind: "whole" as const }];
-    const [, row] = createTable(kept, 50, (text) => text).lines([{ ...rows[0], request: id }]);
+    const [, row] = createTable(kept, 70, (text) => text).lines([{ ...rows[0], request: id }]);
     expect(row).toContain(id);
     expect(row).toContain("…");
+    const narrow = createTable(kept, 50, (text) => text);
+    const block = [
+      "ID       one",
+      "TEXT     a long text that does not fit",
+      "AT       1970-01-01T00:00:00Z",
+      `REQUEST  ${id}`,
+    ];
+    expect(
+      narrow.lines([
+        { ...rows[0], request: id },
+        { id: "b", text: "", at: 0 },
+      ]),
+    ).toEqual([...block, "", "ID       b", "AT       1970-01-01T00:00:00Z"]);
+    expect(narrow.lines([{ ...rows[0], request: id }])).toEqual(["", ...block]);
+  });
+
+  test("a long list widens no other column of a pipe", () => {
+    const long = [{ field: "id", title: "ID" }, { field: "scopes", kind: "list" as const }, "name"];
+    const table = createTable(long, undefined, (text) => text);
+    expect(
+      table.lines([
+        { id: "a", scopes: ["x".repeat(40)], name: "A" },
+        { id: "b", scopes: [], name: "B" },
+      ]),
+    ).toEqual(["ID  NAME  SCOPES", `a   A     ${"x".repeat(40)}`, "b   B"]);
   });
 
   test("a later part of a table widens its columns and repeats no titles", () => {
