@@ -47,7 +47,7 @@ export async function eraseTenant(
     if (cut.length > 0) await open(operator, plan, say);
     const eraseAll = async (): Promise<Gone> => {
       let found = NOTHING;
-      for (const { client, own } of cut) found = plus(found, await eraseClientData(own, client.name, tenant.id, say));
+      for (const { client, own } of cut) found = plus(found, await eraseOwn(own, client, say));
       gone = plus(gone, found);
       return found;
     };
@@ -55,7 +55,7 @@ export async function eraseTenant(
     // Deletes what arrived by tokens that were not yet revoked everywhere.
     while ((await ok(api.getTenantUsage(tenant.id, {}, opts))).files > 0)
       if ((await eraseAll()).files === 0) throw await ofOthers(operator, plan);
-    for (const { client, own } of cut) gone = plus(gone, await removeClient(operator, own, client, tenant.id, say));
+    for (const { client, own } of cut) gone = plus(gone, await removeClient(operator, own, client, say));
     await removeRecords(operator, tenant.id);
   } catch (error) {
     if (tenant.disabled && cut.length > 0) await closeAgain(forever, tenant, say);
@@ -96,6 +96,20 @@ async function cutOff(operator: OperatorClient, client: api.Client): Promise<Adm
   return operator.as({ id: clientId, secret: clientSecret, scope });
 }
 
+/** Deletes what the client owns in its tenant. */
+async function eraseOwn(own: AdminClient, { clientId, name, tenant }: api.Client, say: Saying): Promise<Gone> {
+  try {
+    return await eraseClientData(own, name, tenant, say);
+  } catch (error) {
+    // The secret was this command's alone, so somebody has replaced it.
+    if (!isRefusedAs(error, 401)) throw error;
+    throw new UserError(
+      `The client ${clean(clientId)} has another secret since, or is gone: somebody else erases ${clean(tenant)} too. ` +
+        "Wait until that has ended. Then repeat this command, if the tenant is still there.",
+    );
+  }
+}
+
 async function open({ opts }: AdminClient, { tenant, subscriptions }: Plan, say: Saying): Promise<void> {
   if (!subscriptions.includes(PLATFORM_PACKAGE)) {
     await ok(api.putSubscription(tenant.id, PLATFORM_PACKAGE, {}, opts));
@@ -133,13 +147,8 @@ const bodyOf = ({ organization, name, quota, plan }: api.Tenant, disabled: boole
 });
 
 /** Deletes the client. New files or topics, from tokens that were not yet revoked everywhere, are deleted first. */
-async function removeClient(
-  operator: AdminClient,
-  own: AdminClient,
-  { clientId, name }: api.Client,
-  tenant: string,
-  say: Saying,
-): Promise<Gone> {
+async function removeClient(operator: AdminClient, own: AdminClient, client: api.Client, say: Saying): Promise<Gone> {
+  const { clientId } = client;
   for (let gone = NOTHING; ;) {
     try {
       await api.deleteClient(clientId, operator.opts);
@@ -147,7 +156,7 @@ async function removeClient(
     } catch (error) {
       if (isGone(error)) return gone;
       if (!isRefusedAs(error, 409)) throw error;
-      const found = await eraseClientData(own, name, tenant, say);
+      const found = await eraseOwn(own, client, say);
       if (found.topics + found.files === 0) throw keptElsewhere(clientId, error);
       gone = plus(gone, found);
     }

@@ -298,6 +298,28 @@ describe("plat tenant erase", () => {
     expect((await run("tenant show fifth")).code).toBe(1);
   });
 
+  test("says that a second run has taken its clients over", async () => {
+    await done("organization set eighth --name Eighth");
+    await done("tenant set eighth --organization eighth --name Eighth");
+    await done("tenant subscribe eighth platform");
+    await makeClient("eighth.app", "eighth", ["pubsub_publish"]);
+    let isTaken = false;
+    const proxy = await startMeddling(platform.url, async (method, path) => {
+      if (isTaken || method !== "GET" || !path.includes("/pubsub/v1/topics")) return undefined;
+      isTaken = true;
+      const secret = { stdin: "b".repeat(40) };
+      await plat(env, ["client", "set", "eighth.app", "--client-secret-file", "-"], secret);
+      return undefined;
+    });
+    const variables = { ...NAMES, PLINTH_URL: `${proxy.url}/base` };
+    const { code, err } = await plat(variables, ["tenant", "erase", "eighth", "--yes"], { wait: async () => {} });
+    proxy.close();
+    expect(code).toBe(1);
+    expect(err).toContain("somebody else erases eighth too. Wait until that has ended.");
+    expect(err).not.toContain("does not take this secret");
+    await done("tenant erase eighth --yes");
+  });
+
   test("disables the tenant again at Ctrl-C, lets the call under way end, and continues later", async () => {
     await done("organization set sixth --name Sixth");
     await done("tenant set sixth --organization sixth --name Sixth");
