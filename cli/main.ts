@@ -3,7 +3,7 @@ import { candidatesFor } from "./completion/candidates.ts";
 import { ASK } from "./completion/command.ts";
 import { createAdminClient, type OperatorClient } from "./client/admin-client.ts";
 import { inWordsOf, type About } from "./terminal/about.ts";
-import { readEnvFile } from "./client/env-file.ts";
+import { ENV_FILE, isEnvPipe, readEnvFile } from "./client/env-file.ts";
 import { findSecret, findTarget, noOperator } from "./client/target.ts";
 import type { Given, Invocation } from "./command-line/command.ts";
 import { createSessionStore } from "./session/store.ts";
@@ -82,6 +82,7 @@ function invocationOf(options: Given, io: Io, about: About): Omit<Invocation, "a
   const input = new Input(io);
   let client: Promise<OperatorClient> | undefined;
   const { root } = about;
+  if (isEnvPipe(io.cwd)) io.err(`${ENV_FILE} is a pipe, which is not read: set its variables in the environment.\n`);
   const target = findTarget(options.value("url"), io.env, root, readEnvFile(io.cwd));
   /** Connects with the operator's secret, else as the person who signed in for an organization. */
   const connect = async (): Promise<OperatorClient> => {

@@ -1,4 +1,13 @@
-import { appendFileSync, existsSync, writeFileSync } from "node:fs";
+import {
+  appendFileSync,
+  closeSync,
+  constants,
+  existsSync,
+  ftruncateSync,
+  openSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { parseEnv } from "node:util";
 import { ENV_FILE, readTextIfThere } from "../client/env-file.ts";
@@ -11,9 +20,13 @@ export function findConflicts(folder: string, values: Values): string[] {
   return Object.keys(values).filter((name) => found[name] !== undefined && found[name] !== values[name]);
 }
 
+/** True if values can be written: `.env` is a file, or there is none. */
+export const mayBeWritten = (folder: string): boolean =>
+  statSync(join(folder, ENV_FILE), { throwIfNoEntry: false })?.isFile() ?? true;
+
 /**
  * Sets the values, wherever the file has them, and leaves everything else in it as it is. Only its owner can read a new
- * file.
+ * file. It is not emptied first: if the disk is full, what was in it stays.
  */
 export function writeEnvFile(folder: string, values: Values): void {
   const file = join(folder, ENV_FILE);
@@ -24,7 +37,13 @@ export function writeEnvFile(folder: string, values: Values): void {
     if (text.search(known) >= 0) text = text.replaceAll(known, () => line);
     else text += `${text === "" || text.endsWith("\n") ? "" : "\n"}${line}\n`;
   }
-  writeFileSync(file, text, { mode: 0o600 });
+  const opened = openSync(file, constants.O_WRONLY | constants.O_CREAT, 0o600);
+  try {
+    writeFileSync(opened, text);
+    ftruncateSync(opened, Buffer.byteLength(text));
+  } finally {
+    closeSync(opened);
+  }
 }
 
 /** Keeps `.env` out of version control. Returns true if this call added it to `.gitignore`. */

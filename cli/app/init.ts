@@ -12,7 +12,7 @@ import { printRecord, sayDone, YES_OPTION } from "../command-line/print.ts";
 import { UsageError } from "../terminal/usage-error.ts";
 import { clean } from "../terminal/values.ts";
 import { readEnvFile } from "../client/env-file.ts";
-import { findConflicts, ignoreEnvFile, writeEnvFile, type Values } from "./dot-env.ts";
+import { findConflicts, ignoreEnvFile, mayBeWritten, writeEnvFile, type Values } from "./dot-env.ts";
 import { detectFramework, KINDS, type Framework, type Kind } from "./framework.ts";
 import { runInstall, shownInstall } from "./install.ts";
 import { snippetFor, type Snippet } from "./snippets.ts";
@@ -49,6 +49,8 @@ export const initCommand: Command = {
   changes: true,
   async run(invocation) {
     const { io, options, target, about } = invocation;
+    if (!mayBeWritten(io.cwd))
+      throw new UserError(`${ENV_FILE} is no file, so it cannot be written. Nothing was made.`);
     const framework = detectFramework(io.cwd);
     if (framework !== undefined) io.err(`This is a folder of ${framework.title}.\n`);
     const kind = await chooseKind(invocation, framework);

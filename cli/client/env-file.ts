@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { parseEnv } from "node:util";
 
@@ -12,12 +12,11 @@ export function readEnvFile(folder: string): Readonly<Record<string, string>> {
   );
 }
 
-/** Empty without a file. A folder is none: `.env` may be an environment of Python. */
+/** Empty without a file. A folder is none: `.env` may be an environment of Python. Nor is a pipe, which may never end. */
 export function readTextIfThere(file: string): string {
-  try {
-    return readFileSync(file, "utf8");
-  } catch (error) {
-    if (["ENOENT", "EISDIR"].includes((error as NodeJS.ErrnoException).code ?? "")) return "";
-    throw error;
-  }
+  return statSync(file, { throwIfNoEntry: false })?.isFile() === true ? readFileSync(file, "utf8") : "";
 }
+
+/** A pipe, as managers of secrets make one: it is neither read nor written. */
+export const isEnvPipe = (folder: string): boolean =>
+  statSync(join(folder, ENV_FILE), { throwIfNoEntry: false })?.isFIFO() === true;

@@ -9,9 +9,12 @@ import { findConflicts, writeEnvFile } from "../../cli/app/dot-env.ts";
 import { detectFramework } from "../../cli/app/framework.ts";
 import { npmInstall, runInstall, shownInstall } from "../../cli/app/install.ts";
 import { snippetFor } from "../../cli/app/snippets.ts";
+import { ROOT } from "../../scripts/lib/root.ts";
+import { plat } from "./support/plat-command.ts";
 
 /** The parts of `init` that need no platform; test/acceptance/browser/command-line.ts runs the whole. */
 const hasPython = spawnSync("python3", ["--version"]).status === 0;
+const DOT_ENV = join(ROOT, "cli/app/dot-env.ts");
 const PARSE = "import ast, sys; ast.parse(sys.argv[1])";
 
 describe("init", () => {
@@ -84,5 +87,25 @@ describe("init", () => {
     writeFileSync(join(cwd, ".env"), "PLINTH_URL=a\nOTHER=x\nPLINTH_URL=b\n");
     writeEnvFile(cwd, { PLINTH_URL: "c" });
     expect(parseEnv(readFileSync(join(cwd, ".env"), "utf8"))).toEqual({ PLINTH_URL: "c", OTHER: "x" });
+  });
+
+  test("keeps .env as it was if the disk is full", () => {
+    const cwd = mkdtempSync(join(folder, "app-"));
+    writeFileSync(join(cwd, ".env"), "OTHER=x\n");
+    const write = `import(${JSON.stringify(DOT_ENV)}).then((it) => it.writeEnvFile(${JSON.stringify(cwd)}, { PLINTH_URL: "a" }))`;
+    // The limit ends the program, as a full disk ends the write.
+    expect(spawnSync("sh", ["-c", 'ulimit -f 0; "$0" -e "$1"', process.execPath, write]).status).not.toBe(0);
+    expect(readFileSync(join(cwd, ".env"), "utf8")).toBe("OTHER=x\n");
+  });
+
+  test("a pipe as .env holds nobody up", async () => {
+    const cwd = mkdtempSync(join(folder, "app-"));
+    spawnSync("mkfifo", [join(cwd, ".env")]);
+    const env = { OPERATOR_CLIENT_SECRET: "any", PLINTH_CONFIG_DIR: cwd };
+    const unknown = await plat(env, ["topic", "list", "--url", "http://127.0.0.1:1"], { cwd });
+    expect(unknown).toMatchObject({ code: 2, err: expect.stringContaining(".env is a pipe, which is not read") });
+    // It says so before it makes a client: nothing listens there.
+    const refused = await plat(env, ["init", "--url", "http://127.0.0.1:1"], { cwd });
+    expect(refused).toMatchObject({ code: 1, err: expect.stringContaining(".env is no file") });
   });
 });
