@@ -4,7 +4,7 @@ import { defineRoute, json, jsonBody, type Route } from "../http/route.ts";
 import { matching } from "../http/input/validate.ts";
 import type { AuditTrail } from "../platform/ports/audit.ts";
 import type { PrepareOutcome, RestoreTo } from "../platform/storage/object-restore.ts";
-import { answerAudited, maintenanceOff, noPast, restoreTo } from "./past.ts";
+import { answerAudited, maintenanceOff, noPast, restoreTo, undoneBy } from "./past.ts";
 import { fromBase64Url, fromUtf8, toBase64Url, utf8 } from "../platform/text/encoding.ts";
 import { PATTERNS } from "../platform/model/names.ts";
 
@@ -85,7 +85,7 @@ export const checkRoutes = (
       if (restored === undefined) return noSuch("topic or shard");
       if (restored.kind === "impossible") return noPast(restored.why);
       const { undo } = restored;
-      const reason = `${JSON.stringify({ object, to })}, undo ${undo}`;
+      const reason = `${JSON.stringify({ object, to })}${undoneBy(undo)}`;
       return answerAudited(
         audit,
         call,

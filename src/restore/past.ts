@@ -15,6 +15,9 @@ export const maintenanceOff = (why: string): Problem =>
 
 export const noPast = (why: string): Problem => conflict("no_past", "", `The object cannot be restored: ${why}`);
 
+/** The end of the reason in the row of a restore: a later restore finds the row of its bookmark by it. */
+export const undoneBy = (undo: string): string => `, undo ${undo}`;
+
 /** Answers an operator's restore of an object, and writes its row of the audit log. */
 export async function answerAudited(
   audit: Pick<AuditTrail, "statement">,

@@ -1,3 +1,5 @@
+import { undoneBy } from "./past.ts";
+
 /** The last restore of the database: a table with one row. */
 export interface RestorePoint {
   readonly generation: string;
@@ -17,6 +19,10 @@ const MARK = `UPDATE restore_point SET generation = ?1, restored_to = ?2, marked
 const RELEASE = `UPDATE restore_point SET held = 0 WHERE id = 1 AND held = 1`;
 const REPLAYED = `UPDATE restore_point SET replayed_name = ?2, replayed_lines = ?3 WHERE id = 1 AND generation = ?1`;
 const HELD_FROM = `SELECT restored_to AS heldFrom FROM restore_point WHERE id = 1 AND held = 1`;
+/** Our choice: the most rows that are read for the row of a bookmark, as for a page of the log. */
+const NEWEST_ROWS = 50_000;
+const RESTORED_AT = `SELECT at FROM audit_entry WHERE seq > (SELECT max(seq) FROM audit_entry) - ${NEWEST_ROWS}
+  AND subject = ?1 AND action = 'restore' AND substr(reason, -length(?2)) = ?2 ORDER BY seq DESC LIMIT 1`;
 
 export type RestorePointStore = ReturnType<typeof createRestorePointStore>;
 
@@ -44,6 +50,9 @@ export function createRestorePointStore(db: D1Database) {
     /** Stores the position of the replay, unless another restore was marked meanwhile. */
     replayed: async ({ generation }: RestorePoint, name: string, lines: number): Promise<void> =>
       void (await db.prepare(REPLAYED).bind(generation, name, lines).run()),
+    /** When the restore of this subject began that answered with this bookmark; undefined: no recent row tells. */
+    restoredAt: async (subject: string, undo: string): Promise<number | undefined> =>
+      (await db.prepare(RESTORED_AT).bind(subject, undoneBy(undo)).first<number>("at")) ?? undefined,
     /** The time from which on repairs keep objects of the bucket; undefined: there is no hold. */
     heldFrom: async (): Promise<number | undefined> =>
       (await db.prepare(HELD_FROM).first<number>("heldFrom")) ?? undefined,

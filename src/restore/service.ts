@@ -52,7 +52,7 @@ export function createRestore(deps: RestoreDeps): Restore {
   return {
     routes: [
       ...checkRoutes(deps.events, audit, deps.isMaintained),
-      ...shardRoutes(deps.restoreShard, audit, deps.isMaintained),
+      ...shardRoutes(deps.restoreShard, audit, store, deps.isMaintained),
       defineRoute({
         method: "GET",
         path: PATH,

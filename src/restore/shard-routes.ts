@@ -4,15 +4,24 @@ import { matching } from "../http/input/validate.ts";
 import { defineRoute, jsonBody, type Route } from "../http/route.ts";
 import type { AuditTrail } from "../platform/ports/audit.ts";
 import type { PrepareOutcome, RestoreTo } from "../platform/storage/object-restore.ts";
-import { answerAudited, maintenanceOff, noPast, restoreTo } from "./past.ts";
+import type { RestorePointStore } from "./restore-point-store.ts";
+import { answerAudited, maintenanceOff, noPast, restoreTo, undoneBy } from "./past.ts";
 
-/** Port to the shards. Undefined: there is no such object. */
-export type RestoreShard = (shard: number, to: RestoreTo) => Promise<PrepareOutcome | undefined>;
+/**
+ * Port to the shards. `lostSinceMs`: what was stored after this time will be lost; undefined: that is not known. An
+ * answer of undefined: there is no such object.
+ */
+export type RestoreShard = (
+  shard: number,
+  to: RestoreTo,
+  lostSinceMs: number | undefined,
+) => Promise<PrepareOutcome | undefined>;
 
 /** Restores a shard that is an object, or a tenant object. Cloudflare's tools can restore only D1 databases. */
 export const shardRoutes = (
   restoreShard: RestoreShard,
   audit: Pick<AuditTrail, "statement">,
+  store: Pick<RestorePointStore, "restoredAt">,
   isMaintained: boolean,
 ): readonly Route[] => [
   defineRoute({
@@ -23,15 +32,17 @@ export const shardRoutes = (
     params: z.object({ shard: matching(/^[0-9]{1,6}$/, "must be the number of a shard") }),
     body: jsonBody(z.strictObject({ to: restoreTo })),
     async handle(call) {
-      const { shard } = call.params;
+      const shard = Number(call.params.shard);
       const { to } = call.body;
       if (!isMaintained) return maintenanceOff("what is stored meanwhile would be lost");
-      const restored = await restoreShard(Number(shard), to);
+      const subject = `shards/${shard}`;
+      const lostSinceMs = "timeMs" in to ? to.timeMs : await store.restoredAt(subject, to.bookmark);
+      const restored = await restoreShard(shard, to, lostSinceMs);
       if (restored === undefined) return noSuch("shard that is an object");
       if (restored.kind === "impossible") return noPast(restored.why);
       const { undo } = restored;
-      const reason = `${JSON.stringify(to)}, undo ${undo}`;
-      return answerAudited(audit, call, { action: "restore", subject: `shards/${shard}`, reason }, { undo });
+      const reason = `${JSON.stringify(to)}${undoneBy(undo)}`;
+      return answerAudited(audit, call, { action: "restore", subject, reason }, { undo });
     },
   }),
 ];

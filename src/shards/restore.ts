@@ -5,8 +5,8 @@ import { shardObjectName, type ObjectNamespace } from "../platform/storage/shard
 
 /**
  * Restores a shard that is a Durable Object, or a tenant object, to an earlier time. `exists`: a tenant has the tenant
- * object of this number. `movedSince`: a tenant that moved to or from it after a time. Undefined: there is no such
- * object.
+ * object of this number. `movedSince`: a tenant that moved to or from it after a time. `lostSinceMs`: what was stored
+ * after this time will be lost; undefined: that is not known. An answer of undefined: there is no such object.
  */
 export const createRestoreShard =
   (
@@ -15,9 +15,9 @@ export const createRestoreShard =
     exists: (number: number) => Promise<boolean>,
     movedSince: (shard: number, timeMs: number) => Promise<string | undefined>,
   ) =>
-  async (shard: number, to: RestoreTo): Promise<PrepareOutcome | undefined> => {
+  async (shard: number, to: RestoreTo, lostSinceMs: number | undefined): Promise<PrepareOutcome | undefined> => {
     if (!(isTenantObject(shard) ? await exists(shard) : shards.has(shard))) return undefined;
-    const moved = "timeMs" in to ? await movedSince(shard, to.timeMs) : undefined;
+    const moved = lostSinceMs === undefined ? undefined : await movedSince(shard, lostSinceMs);
     if (moved !== undefined)
       return {
         kind: "impossible",

@@ -20,9 +20,9 @@ const organizations = async () =>
   );
 const add = (id: string) => shardDb(SHARD).prepare("INSERT INTO organization VALUES (?1, ?1, 0)").bind(id).run();
 
-async function restore(shard: string, bindings: Partial<typeof env>, timeMs = 1): Promise<any> {
+async function restore(shard: string, bindings: Partial<typeof env>, to: object = { timeMs: 1 }): Promise<any> {
   const authorization = `Bearer ${await tokenFor(OPERATOR)}`;
-  const body = JSON.stringify({ to: { timeMs } });
+  const body = JSON.stringify({ to });
   const headers = { authorization, "content-type": "application/json" };
   const answer = await isolate(bindings).fetch(`/admin/v1/shards/${shard}/restore`, { method: "POST", body, headers });
   return expectJson(answer, answer.status);
@@ -44,11 +44,11 @@ it("a shard that is an object goes back to an earlier time, and its callers go o
   const { shards, moves } = createDeps(env);
   const { exists } = shards.placement;
   const restoreShard = createRestoreShard(env.SHARD_DATABASE, new Map([[SHARD, undefined]]), exists, moves.movedSince);
-  expect(await restoreShard(SHARD, { timeMs: 1 })).toEqual({ kind: "prepared", undo: "now" });
+  expect(await restoreShard(SHARD, { timeMs: 1 }, 1)).toEqual({ kind: "prepared", undo: "now" });
   expect(await organizations()).toEqual(["before"]);
   await add("later");
   expect(await organizations()).toEqual(["before", "later"]);
-  expect(await restoreShard(1, { timeMs: 1 })).toBeUndefined();
+  expect(await restoreShard(1, { timeMs: 1 }, 1)).toBeUndefined();
 });
 
 it("after a restore of the directory, nobody waits for sweeps that it believes to be due", async () => {
@@ -68,7 +68,7 @@ it("a tenant's own object goes back alone, if a tenant has an object of this num
   const home = await moveToOwnObject(await makeTenant());
   expect(await restore(String(home + 1), maintained)).toMatchObject({ status: 404 });
   // This is the answer of an object on a machine of one's own.
-  const answer = await restore(String(home), maintained, Date.now());
+  const answer = await restore(String(home), maintained, { timeMs: Date.now() });
   expect(answer).toMatchObject({ status: 409, details: [{ type: "no_past" }] });
   expect(answer.message).not.toContain("moved");
 });
@@ -98,6 +98,32 @@ it("no object goes back alone behind a move of a tenant, also one that has moved
   // The directory goes back first: then these moves have never been.
   await env.DB.prepare("DELETE FROM tenant_move WHERE tenant = ?").bind(tenant).run();
   expect(await known(begunAt - 1)).toEqual([false, false, false]);
+});
+
+// shows: operator/shards/past-before-move
+it("the bookmark of a restore takes no object back behind a move since", async () => {
+  const tenant = await makeTenantIn(SHARD);
+  const home = await moveToOwnObject(tenant);
+  const { moves } = createDeps(env);
+  const undo = "00000085-0000024c";
+  const stub = env.SHARD_DATABASE.getByName(shardObjectName(home)) as unknown as DurableObjectStub;
+  await runInDurableObject(stub, (_, { storage }) => {
+    storage.getBookmarkForTime = async () => "then";
+    storage.onNextSessionRestoreBookmark = async () => undo;
+  });
+  const maintained = { MAINTENANCE: "true" };
+  expect(await restore(String(home), maintained, { timeMs: Date.now() })).toMatchObject({ undo });
+  // The object began anew, and has no past. But nothing else is in the way of the bookmark.
+  const free = await restore(String(home), maintained, { bookmark: undo });
+  expect([free.status, free.message.includes("moved")]).toEqual([409, false]);
+  await moves.begin(tenant, 1, Date.now() + 1, () => env.DB.prepare("SELECT 1"));
+  const behind = await restore(String(home), maintained, { bookmark: undo });
+  expect(behind).toMatchObject({ status: 409, details: [{ type: "no_past" }] });
+  expect(behind.message).toContain(`tenant ${tenant} has moved`);
+  // Nobody knows where a bookmark leads that no restore gave.
+  const unknown = await restore(String(home), maintained, { bookmark: `${undo}-ff` });
+  expect([unknown.status, unknown.message.includes("moved")]).toEqual([409, false]);
+  await env.DB.prepare("DELETE FROM tenant_move WHERE tenant = ?").bind(tenant).run();
 });
 
 // shows: operator/shards/past-before-move
