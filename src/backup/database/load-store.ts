@@ -1,6 +1,7 @@
 import { LIMITS } from "../model/limits.ts";
 import { TABLES_OF_AN_EMPTY_PLATFORM, type Table } from "../model/tables.ts";
 import { quoted } from "./dump-store.ts";
+import { inParts } from "../../platform/runtime/parts.ts";
 
 interface ForeignKey {
   readonly table: string;
@@ -98,13 +99,14 @@ export function createLoadStore(db: D1Database) {
         const named = NUMBERS_NAMED[table];
         const sqls = named === undefined ? [insert] : [insert, raiseOver(named.table, columns.indexOf(named.column))];
         const begin = named && { statement: db.prepare(BEGIN_SEQUENCE).bind(named.table), chars: 0 };
-        const ofGroups = [...groups(rows, ({ length }) => length)].flatMap((group) => {
-          const json = `[${group.join(",")}]`;
+        const ofParts = inParts(rows, LIMITS.bindChars, ({ length }) => length).flatMap((part) => {
+          const json = `[${part.join(",")}]`;
           return sqls.map((sql) => ({ statement: db.prepare(sql).bind(json), chars: json.length }));
         });
-        return begin === undefined ? ofGroups : [begin, ...ofGroups];
+        return begin === undefined ? ofParts : [begin, ...ofParts];
       });
-      for (const some of groups(writes, ({ chars }) => chars)) await db.batch(some.map(({ statement }) => statement));
+      for (const some of inParts(writes, LIMITS.bindChars, ({ chars }) => chars))
+        await db.batch(some.map(({ statement }) => statement));
     },
 
     /** Counts the rows of tables; in a numbered table, those up to `last`. */
@@ -190,20 +192,4 @@ function foreignKeys(
     const columns = rows.filter((row) => row.id === id);
     return { table: columns[0]!.table, columns };
   });
-}
-
-/** Items in groups that fit into one call; an item that is larger is alone. */
-function* groups<T>(items: readonly T[], charsOf: (item: T) => number): Generator<readonly T[]> {
-  let group: T[] = [];
-  let chars = 0;
-  for (const item of items) {
-    if (group.length > 0 && chars + charsOf(item) > LIMITS.bindChars) {
-      yield group;
-      group = [];
-      chars = 0;
-    }
-    group.push(item);
-    chars += charsOf(item);
-  }
-  if (group.length > 0) yield group;
 }

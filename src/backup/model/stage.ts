@@ -19,6 +19,9 @@ export interface StepContext {
   readonly nowMs: number;
 }
 
+/** The place that a position names, as JSON; the empty one names the first. */
+export const placeIn = <T>(position: string, first: T): T => (position === "" ? first : (JSON.parse(position) as T));
+
 /** The lists of a job. They grow with the platform, so they are not in the record. */
 export interface JobLists {
   /** The parts of the backup after a number; numbers begin with 1. */

@@ -10,6 +10,7 @@ import { dumpObjects } from "./object-stage.ts";
 import { dumpTenantObjects } from "./tenant-object-dump.ts";
 import type { StageDeps } from "./stage-deps.ts";
 import { countsOf, dumpTables, writeParts } from "./table-stage.ts";
+import { placeIn } from "../model/stage.ts";
 
 /**
  * Tables that are read before the objects of topics. So each waiting event is in the outbox or in a log, and the
@@ -27,28 +28,17 @@ export function backupStages(deps: StageDeps): readonly Stage[] {
   // In the opposite order of a restore (model/tables.ts): files before the tenants that they belong to. The directory
   // is last, so it lists every tenant object that was read.
   const rest = all.filter(({ table }) => !BEFORE_OBJECTS.includes(table)).toReversed();
+  const restOfShards = rest.filter(({ shard }) => shard > 0);
+  const restOfDirectory = rest.filter(({ shard }) => shard === 0);
   return [
     earlierBackup(deps),
     dumpTables("first_tables", [...ofShards, ...inDirectory(BEFORE_OBJECTS)], dumps, parts),
     dumpObjects(deps.objects, parts),
     dumpMetrics(deps),
-    dumpTables(
-      "tables",
-      rest.filter(({ shard }) => shard > 0),
-      dumps,
-      parts,
-    ),
+    dumpTables("tables", restOfShards, dumps, parts),
     dumpTenantObjects(deps),
-    dumpTables(
-      "directory_tables",
-      rest.filter(({ shard }) => shard === 0),
-      dumps,
-      parts,
-    ),
-    {
-      name: "sequences",
-      step: async () => ({ next: undefined, facts: { sequences: await sequencesOf(dumps) } }),
-    },
+    dumpTables("directory_tables", restOfDirectory, dumps, parts),
+    { name: "sequences", step: async () => ({ next: undefined, facts: { sequences: await sequencesOf(dumps) } }) },
     listFiles(deps),
     writeIndex(deps),
     writeManifest(deps),
@@ -92,7 +82,7 @@ function dumpMetrics({ metrics, parts }: StageDeps): Stage {
     name: "metrics",
     async step({ position }) {
       const names = metrics.storeNames;
-      const at = position === "" ? { store: 0, after: null, page: 0 } : (JSON.parse(position) as MetricsPlace);
+      const at = placeIn<MetricsPlace>(position, { store: 0, after: null, page: 0 });
       const name = names[at.store];
       if (name === undefined) return { next: undefined };
       const page = await metrics.exportStore(name, at.after ?? undefined);
@@ -118,8 +108,7 @@ function listFiles({ copies, parts }: StageDeps): Stage {
   return {
     name: "files",
     async step({ position, job }) {
-      const at =
-        position === "" ? { prefix: 0, after: "" } : (JSON.parse(position) as { prefix: number; after: string });
+      const at = placeIn(position, { prefix: 0, after: "" });
       const prefix = BYTES_PREFIXES[at.prefix];
       if (prefix === undefined) return { next: undefined };
       const found = await copies.step(prefix, at.after, job.options.bytes === "copy");
@@ -143,7 +132,7 @@ function writeIndex({ parts }: StageDeps): Stage {
   return {
     name: "index",
     async step({ position, lists, job }) {
-      const from = position === "" ? 0 : Number(position);
+      const from = placeIn(position, 0);
       const page = lists.parts(from, LIMITS.indexLines);
       if (page.length === 0) return { next: undefined };
       const written = await parts.put("index", page.map(toIndexLine));

@@ -3,6 +3,7 @@ import { createLoadStore, type LoadStore } from "../database/load-store.ts";
 import { LIMITS } from "../model/limits.ts";
 import type { Stage } from "../model/stage.ts";
 import type { StageDeps } from "./stage-deps.ts";
+import { placeIn } from "../model/stage.ts";
 
 /** A step in one database. Returns the next position there; undefined: the end. */
 type StepIn = (load: LoadStore, shard: number, position: string) => Promise<string | undefined>;
@@ -25,7 +26,7 @@ export function inEachDatabase(name: string, deps: StageDeps, loads: readonly Lo
   return {
     name,
     async step({ position }) {
-      const at: Place = position === "" ? { shard: 0, position: "" } : (JSON.parse(position) as Place);
+      const at = placeIn<Place>(position, { shard: 0, position: "" });
       const load = at.objects === undefined ? loads[at.shard] : undefined;
       if (load !== undefined) {
         const next = await step(load, at.shard, at.position);

@@ -2,6 +2,7 @@ import type { FileLine } from "../files/file-copies.ts";
 import { LIMITS } from "../model/limits.ts";
 import { SECTIONS } from "../model/part.ts";
 import type { JobLists, NumberedPart } from "../model/stage.ts";
+import { placeIn } from "../model/stage.ts";
 
 type ReadLines = (part: NumberedPart) => Promise<readonly string[]>;
 
@@ -23,7 +24,7 @@ export async function linesAt(
   lists: Pick<JobLists, "partsOf">,
   readLines: ReadLines,
 ): Promise<{ readonly lines: readonly string[]; readonly next: string } | undefined> {
-  const at = position === "" ? { part: 0, line: 0 } : (JSON.parse(position) as { part: number; line: number });
+  const at = placeIn(position, { part: 0, line: 0 });
   const [part] = lists.partsOf(section, at.part, 1);
   if (part === undefined) return undefined;
   const all = await readLines(part);

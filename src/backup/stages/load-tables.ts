@@ -6,6 +6,7 @@ import type { JobLists, NumberedPart, Stage } from "../model/stage.ts";
 import { placed, shardOfKey, TABLES, tablesOfShards, type PlacedTable } from "../model/tables.ts";
 import type { StageDeps } from "./stage-deps.ts";
 import { readPart } from "./topic-walk.ts";
+import { placeIn } from "../model/stage.ts";
 
 /** Loads the rows of the shards from a backup, and counts them afterwards. */
 export const loadSequences = (loads: readonly LoadStore[]): Stage => ({
@@ -31,7 +32,7 @@ export function loadTables({ parts }: StageDeps, loads: readonly LoadStore[]): S
   return {
     name: "tables",
     async step({ position, lists, job }) {
-      const at: PartPlace = position === "" ? { table: 0, part: 0 } : (JSON.parse(position) as PartPlace);
+      const at = placeIn<PartPlace>(position, { table: 0, part: 0 });
       const found = partsAtOnce(tables, lists, at);
       const last = found.at(-1);
       if (last === undefined) return { next: undefined };
@@ -97,7 +98,7 @@ function findPart(
 export const countTables = (loads: readonly LoadStore[]): Stage => ({
   name: "totals",
   async step({ position, job }) {
-    const at = position === "" ? 0 : Number(position);
+    const at = placeIn(position, 0);
     const wanted = (key: string): number => job.facts.tables[key]?.rows ?? 0;
     const some = countedAtOnce(tablesOf(loads).slice(at), wanted);
     const load = loads[some[0]?.shard ?? 0];

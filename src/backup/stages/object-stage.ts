@@ -6,6 +6,7 @@ import type { EventObjects, EventsPage, Gone, RegisterPage, TopicAddress } from 
 import type { JobLists, Stage, StepContext, StepResult } from "../model/stage.ts";
 import { countsOf } from "./table-stage.ts";
 import { createTopicWalk, FIRST_TOPIC, readPart, type TopicPlace } from "./topic-walk.ts";
+import { placeIn } from "../model/stage.ts";
 
 /**
  * Reads the objects of each topic: the registers of readers, then the cursors of consumers and pushes, then events up
@@ -23,7 +24,7 @@ export function dumpObjects(objects: EventObjects, parts: PartStore): Stage {
   return {
     name: "topics",
     async step(context) {
-      const at = readPosition(context.position);
+      const at = placeIn(context.position, topicFrom(FIRST_TOPIC));
       const found = await walk.topicAt(at.place, context.job, context.lists);
       if (found === undefined) return { next: undefined };
       const { counts } = context.job;
@@ -61,10 +62,6 @@ const nextTopic = ({ place }: At): At => topicFrom({ ...place, line: place.line 
 const phaseFrom = (at: At, phase: Phase): At => ({ ...at, phase, shard: 0, item: 0, after: null, page: 0 });
 
 const isBeginning = ({ phase, shard, after }: At): boolean => phase === "register" && shard === 0 && after === null;
-
-function readPosition(position: string): At {
-  return position === "" ? topicFrom(FIRST_TOPIC) : (JSON.parse(position) as At);
-}
 
 const isGone = (page: { readonly kind: string }): page is Gone => page.kind === "gone";
 const textAfter = ({ after }: At): string | undefined => (typeof after === "string" ? after : undefined);

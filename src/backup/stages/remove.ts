@@ -6,6 +6,7 @@ import type { Stage } from "../model/stage.ts";
 import type { StageDeps } from "./stage-deps.ts";
 import { readIndex } from "./index-parts.ts";
 import { readPart } from "./topic-walk.ts";
+import { placeIn } from "../model/stage.ts";
 
 /**
  * Removes backups: first their manifests, then the objects that no manifest needs any more. This includes objects of
@@ -38,7 +39,7 @@ function markWanted({ manifests, parts }: StageDeps): Stage {
     name: "mark",
     async step({ position }) {
       const ids = (await manifests.ids()).toReversed();
-      const at = position === "" ? { id: "", index: "" } : (JSON.parse(position) as { id: string; index: string });
+      const at = placeIn(position, { id: "", index: "" });
       const id = at.index === "" ? ids.find((one) => one > at.id) : at.id;
       if (id === undefined) return { next: undefined };
       const manifest = await manifests.read(id);

@@ -12,7 +12,7 @@ import type {
   StorePage,
   TopicAddress,
 } from "../model/ports.ts";
-import { Refused, type NumberedPart, type Stage } from "../model/stage.ts";
+import { type NumberedPart, Refused, type Stage, placeIn } from "../model/stage.ts";
 import { OBJECT_COLUMN, shardOfKey, tableOfKey, TABLES, tablesOfShards, type Table } from "../model/tables.ts";
 import type { StageDeps } from "./stage-deps.ts";
 import { inEachDatabase } from "./each-database.ts";
@@ -42,7 +42,7 @@ export function restoreStages(deps: StageDeps): readonly Stage[] {
     countTables(loads),
     countObjectTables(deps),
     inEachDatabase("owners", deps, loads, async (load, _, position) => {
-      const last = await load.countOwners(position === "" ? 0 : Number(position));
+      const last = await load.countOwners(placeIn(position, 0));
       return last === undefined ? undefined : String(last);
     }),
     inEachDatabase("settle", deps, loads, async (load) => (await load.settle(), undefined)),
@@ -146,8 +146,7 @@ function loadLogs({ parts, objects }: StageDeps, load: LoadStore): Stage {
   return {
     name: "topics",
     async step({ position, lists, job }) {
-      const at: LogPlace =
-        position === "" ? { ...FIRST_TOPIC, shard: 0, from: 0, page: 0 } : (JSON.parse(position) as LogPlace);
+      const at = placeIn<LogPlace>(position, { ...FIRST_TOPIC, shard: 0, from: 0, page: 0 });
       const found = await walk.topicAt(at, job, lists);
       if (found === undefined) return { next: undefined };
       const { topic, place } = found;
@@ -203,7 +202,7 @@ function loadObjects(
   return {
     name,
     async step({ position, lists, job }) {
-      const [part, following] = lists.partsOf(section, position === "" ? 0 : Number(position), 2);
+      const [part, following] = lists.partsOf(section, placeIn(position, 0), 2);
       if (part === undefined) return { next: undefined };
       const lines = await readPart(parts, part.digest);
       for (const line of lines) {

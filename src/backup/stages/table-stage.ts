@@ -6,6 +6,7 @@ import { tableSection, type Part } from "../model/part.ts";
 import type { Stage, StepResult } from "../model/stage.ts";
 import type { PlacedTable } from "../model/tables.ts";
 import { mapInParallel } from "../../platform/runtime/parallel.ts";
+import { placeIn } from "../model/stage.ts";
 
 export interface TablePlace {
   readonly at: number;
@@ -26,7 +27,7 @@ export function dumpTables(
   return {
     name,
     async step({ position, job }) {
-      const place = position === "" ? FIRST_TABLE : (JSON.parse(position) as TablePlace);
+      const place = placeIn<TablePlace>(position, FIRST_TABLE);
       const dumped = await dumpPage(tables, ({ shard }) => dumps[shard]!, place, parts, job.facts.tables);
       return { ...dumped, next: dumped.next && JSON.stringify(dumped.next) };
     },

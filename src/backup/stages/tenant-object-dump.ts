@@ -2,7 +2,7 @@ import { createDumpStore, type DumpedPage, type DumpStore } from "../database/du
 import type { Facts } from "../model/job.ts";
 import { LIMITS } from "../model/limits.ts";
 import { tableSection } from "../model/part.ts";
-import { Refused, type Stage } from "../model/stage.ts";
+import { Refused, type Stage, placeIn } from "../model/stage.ts";
 import { keyOfObjects, OBJECT_COLUMN, OBJECT_TABLES, type PlacedTable, type Table } from "../model/tables.ts";
 import type { StageDeps } from "./stage-deps.ts";
 import { collected, dumpPage, FIRST_TABLE, writeParts, type TablePlace } from "./table-stage.ts";
@@ -54,7 +54,7 @@ export function dumpTenantObjects({ tenantObjects, listObjects, parts }: StageDe
   return {
     name: "tenant_objects",
     async step({ position, job }) {
-      const at: ObjectPlace = position === "" ? { after: 0 } : (JSON.parse(position) as ObjectPlace);
+      const at = placeIn<ObjectPlace>(position, { after: 0 });
       const known = job.facts.tables;
       if (at.large !== undefined) {
         const { number, place } = at.large;

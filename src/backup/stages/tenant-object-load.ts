@@ -4,7 +4,7 @@ import type { Finding } from "../model/job.ts";
 import { LIMITS } from "../model/limits.ts";
 import { tableSection } from "../model/part.ts";
 import type { ListedObject } from "../model/ports.ts";
-import { Refused, type Stage } from "../model/stage.ts";
+import { Refused, type Stage, placeIn } from "../model/stage.ts";
 import { keyOfObjects, OBJECT_TABLES } from "../model/tables.ts";
 import type { StageDeps } from "./stage-deps.ts";
 import { listedObjects, loadOf } from "./each-database.ts";
@@ -70,7 +70,7 @@ export function loadObjectTables(deps: StageDeps): Stage {
   return {
     name: "tenant_objects",
     async step({ position, lists, job }) {
-      const at: PartPlace = position === "" ? { table: 0, part: 0 } : (JSON.parse(position) as PartPlace);
+      const at = placeIn<PartPlace>(position, { table: 0, part: 0 });
       const table = OBJECT_TABLES[at.table];
       if (table === undefined) return { next: undefined };
       const key = keyOfObjects(table);
@@ -105,8 +105,7 @@ export function countObjectTables(deps: StageDeps): Stage {
   return {
     name: "tenant_object_totals",
     async step({ position, job }) {
-      const at: Counted =
-        position === "" ? { after: 0, rows: OBJECT_TABLES.map(() => 0) } : (JSON.parse(position) as Counted);
+      const at = placeIn<Counted>(position, { after: 0, rows: OBJECT_TABLES.map(() => 0) });
       const numbers = await listedObjects(deps, at.after);
       if (numbers.length > 0) {
         const asked = OBJECT_TABLES.map((table) => ({ table, last: undefined }));

@@ -2,7 +2,7 @@ import { pinnedOrMaster, type FileLine } from "../files/file-copies.ts";
 import type { Finding, JobRecord } from "../model/job.ts";
 import { LIMITS } from "../model/limits.ts";
 import { SECTIONS, tableSection, type Part } from "../model/part.ts";
-import { Refused, type Stage } from "../model/stage.ts";
+import { Refused, type Stage, placeIn } from "../model/stage.ts";
 import { tableOfKey } from "../model/tables.ts";
 import type { StageDeps } from "./stage-deps.ts";
 import { FORMAT, type Manifest } from "../bucket/manifest-store.ts";
@@ -54,7 +54,7 @@ function readParts({ parts }: StageDeps): Stage {
   return {
     name: "parts",
     async step({ position, lists, job }) {
-      const from = position === "" ? 0 : Number(position);
+      const from = placeIn(position, 0);
       const page = lists.parts(from, LIMITS.parallel);
       if (page.length === 0) return { next: undefined };
       const reads = await Promise.all(page.map(async (part) => ({ part, read: await parts.read(part.digest) })));
@@ -134,7 +134,7 @@ function compareFiles({ parts }: StageDeps): Stage {
   return {
     name: "references",
     async step({ position, lists, job }) {
-      const from = position === "" ? 0 : Number(position);
+      const from = placeIn(position, 0);
       const [part] = lists.parts(from, 1);
       if (part === undefined) return { next: undefined };
       const next = String(from + 1);

@@ -1,4 +1,3 @@
-import { inParts } from "../model/parts.ts";
 import type { HomeDeps } from "../shards/at-home.ts";
 import { arriveAll } from "../shards/relocation.ts";
 import type { Clock } from "../../platform/runtime/clock.ts";
@@ -7,6 +6,7 @@ import { SHARDS_AT_ONCE } from "../../platform/storage/shards.ts";
 import { isTenantObject, type OfShards } from "../../platform/storage/tenant-objects.ts";
 import type { ComingStore } from "./coming-store.ts";
 import { movedMark, type LeavingStore, type MovingFile, type Run } from "./leaving-store.ts";
+import { inParts } from "../../platform/runtime/parts.ts";
 
 /**
  * Moves the files of a tenant from one shard to another while the tenant works:

@@ -1,4 +1,3 @@
-import { inParts } from "../model/parts.ts";
 import * as z from "zod/mini";
 import type { Principal } from "../../http/callers/auth.ts";
 import {
@@ -30,6 +29,7 @@ import type { ListedFile, ListingStore } from "./listing-store.ts";
 import { conditionsOf, filterParameters, sortParameter, type FilterParameters } from "./query.ts";
 import type { ListQuery } from "./plan.ts";
 import type { SortKey } from "./sort-parameter.ts";
+import { inParts } from "../../platform/runtime/parts.ts";
 
 export interface ListingDeps extends TenantAccess {
   readonly listing: ListingStore;

@@ -4,9 +4,9 @@ import { LIMITS } from "../model/limits.ts";
 import { throwTogether } from "../../platform/runtime/attempt-each.ts";
 import { inParallel } from "../../platform/runtime/parallel.ts";
 import { SHARDS_AT_ONCE } from "../../platform/storage/shards.ts";
-import { inParts } from "../model/parts.ts";
 import type { HomeDeps } from "./at-home.ts";
 import type { Moved } from "./moved-store.ts";
+import { inParts } from "../../platform/runtime/parts.ts";
 
 /**
  * The files of a tenant lie in its shard. A pending file has no tenant yet: it lies in the shard of the tenant that its
