@@ -104,7 +104,7 @@ async function sweepLanes(deps: SweepDeps, nowMs: number): Promise<number> {
 
 async function sweepVariants(deps: SweepDeps, nowMs: number): Promise<number> {
   const waiting = await deps.variants.postponeWaiting(nowMs, LIMITS.rowsPerPostponement);
-  const due = await deps.variants.due(nowMs, LIMITS.sweepRows);
+  const due = await deps.variants.due(nowMs, LIMITS.variantRows);
   const pending = due.filter(({ state }) => state === "pending").map(({ fileId, nonce }) => ({ fileId, nonce }));
   if (pending.length > 0) {
     // They are postponed before they are sent, so a failed send is repeated then. A needless message does no harm.

@@ -161,6 +161,11 @@ export const LIMITS = {
    */
   sweepRows: 100,
   sweepPages: 5,
+  /**
+   * Variants of one page. After an outage, those that had a message wait for the sweep, up to `sentPerLane` of each
+   * tenant, and a page of any length costs two statements and a call of the queue for each hundred.
+   */
+  variantRows: 1_000,
   /** If a sweep leaves removed files, the queue works on them for this time, which is less than the cron's period. */
   removedWorkMs: 4.5 * MINUTE_MS,
   /** The longest wait of long work that failed in every attempt, and how long its failures are remembered. */
