@@ -13,6 +13,8 @@ export const LIMITS = {
   /** Age of the oldest waiting job, in the queue or as a row that the sweep should have sent again. */
   jobWarnMs: 15 * MINUTE_MS,
   jobFailMs: 2 * HOUR_MS,
+  /** Time since a variant failed by an outage. Its job is sent again after 15 minutes, and fails minutes later. */
+  outageMs: 30 * MINUTE_MS,
   /** Time since when the next step or the proof of a deletion has been due. */
   erasureWarnMs: HOUR_MS,
   erasureFailMs: DAY_MS,

@@ -19,6 +19,8 @@ export interface WorkCheckDeps {
   readonly outbox: () => Promise<Waiting>;
   /** Jobs whose message counts as lost, and that no sweep sent again. */
   readonly dueJobs: (nowMs: number) => Promise<Waiting>;
+  /** The last time that a variant began to wait, because what it needs did not work. Null: not lately. */
+  readonly lastOutageMs: () => Promise<number | null>;
   readonly overdueErasures: (dueBeforeMs: number, nowMs: number) => Promise<Waiting>;
   /** Sweeps of tenant objects. `number`: the object that has waited the longest. */
   readonly overdueObjects: (dueBeforeMs: number) => Promise<Waiting & { readonly number: number | null }>;
@@ -68,14 +70,25 @@ export function workChecks(deps: WorkCheckDeps): readonly Check[] {
     name: "queue",
     unanswered: "The queue does not say how long it is: see its metrics at Cloudflare.",
     async run(nowMs) {
-      const [jobs, dead, due] = await Promise.all([deps.queue(), deps.deadLetters(), deps.dueJobs(nowMs)]);
+      const [jobs, dead, due, outageAt] = await Promise.all([
+        deps.queue(),
+        deps.deadLetters(),
+        deps.dueJobs(nowMs),
+        deps.lastOutageMs(),
+      ]);
+      const outageMs = outageAt === null ? null : Math.max(nowMs - outageAt, 0);
       const oldestMs = jobs.oldestMs === null ? 0 : Math.max(nowMs - jobs.oldestMs, 0);
       const { rows, ageMs } = aged(due, nowMs);
       const waitMs = Math.max(oldestMs, ageMs);
       const slow = "Jobs for files wait long: look for failures in the log, and at the queue's consumers.";
       return judge(
-        { messages: jobs.messages, oldestMs, dueRows: rows, dueMs: ageMs, deadLetters: dead.messages },
+        { messages: jobs.messages, oldestMs, dueRows: rows, dueMs: ageMs, deadLetters: dead.messages, outageMs },
         ["fail", waitMs > LIMITS.jobFailMs, slow],
+        [
+          "warn",
+          outageMs !== null && outageMs < LIMITS.outageMs,
+          'Variants wait for Images, the bucket or a database: the log says why under "a variant waits".',
+        ],
         ["warn", dead.messages > 0, 'Dead letters wait: the log says why under "gave up a variant".'],
         ["warn", waitMs > LIMITS.jobWarnMs, slow],
       );

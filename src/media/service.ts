@@ -55,7 +55,7 @@ import { createRepairStore } from "./consistency/repair-store.ts";
 import { createRunStore } from "./consistency/run-store.ts";
 import { createConsistency, type Consistency } from "./consistency/run.ts";
 import { createEdgeCache, noEdgeCache } from "./content/edge-cache.ts";
-import { createDeadWorkStore } from "./dead/dead-work-store.ts";
+import { createDeadWorkStore, type DeadWorkStore } from "./dead/dead-work-store.ts";
 import { createLinks } from "./files/links.ts";
 import type { MediaDeps } from "./media-deps.ts";
 import { createBacklogStore, type BacklogStore } from "./dead/backlog-store.ts";
@@ -109,7 +109,7 @@ export interface Media {
   /** Applies changes of clients and tenants to the owners of files. */
   readonly ownerChanges: OwnerChanges;
   /** Overdue work, for the check of the platform's health. */
-  readonly backlog: BacklogStore;
+  readonly backlog: BacklogStore & Pick<DeadWorkStore, "lastOutageMs">;
   /** Moves the files of a tenant to another shard. */
   readonly mover: Mover;
   /** Compares R2 with D1 for the operator. */
@@ -141,12 +141,13 @@ export function createMedia(deps: MediaDeps): Media {
     dbs: ofEach(({ db }) => db),
   };
   const ofFiles = createObjectsOfFiles(moved, placement);
+  const deadWork = createDeadWorkStore(directory.db);
   const expected = ofEach(({ db }) => createExpectedStore(db));
   const repairs = ofEach(({ db, number }) => createRepairStore(db, number));
   const consistency = createConsistency({
     ...common,
     queue: createJobQueue(deps.jobs, deps.tracing, directory.number),
-    deadWork: createDeadWorkStore(directory.db),
+    deadWork,
     expected: expectedOfAll(expected.listed, hasObjects ? { stores: expected, ofFiles } : undefined),
     rows: repairsOfAll(repairs.listed, hasObjects ? { stores: repairs, ofFiles } : undefined),
     objects: hasObjects
@@ -183,7 +184,10 @@ export function createMedia(deps: MediaDeps): Media {
       where,
       each(parts, (part) => part.contentRoutes),
     ),
-    consume: (batch, waitUntil) => consumeJobs({ ...deps, doerOf: (shard) => parts.at(shard).doJob }, batch, waitUntil),
+    consume(batch, waitUntil) {
+      const { noteOutage } = deadWork;
+      return consumeJobs({ ...deps, doerOf: (shard) => parts.at(shard).doJob, noteOutage }, batch, waitUntil);
+    },
     async sweep(nowMs) {
       const failures: unknown[] = [];
       const note = (thrown: unknown): void => void failures.push(thrown);
@@ -204,7 +208,7 @@ export function createMedia(deps: MediaDeps): Media {
       return isTenantObject(shard) ? usages.at(shard).filesOfTenant(tenant, limit) : usage.filesOfTenant(tenant, limit);
     },
     ownerChanges,
-    backlog: backlogOfAll(shards.map(({ db }) => createBacklogStore(db))),
+    backlog: { ...backlogOfAll(shards.map(({ db }) => createBacklogStore(db))), lastOutageMs: deadWork.lastOutageMs },
     consistency,
     mover: createMover({
       ...where,

@@ -41,6 +41,7 @@ export const wireHealth = (
     newestBackupMs: backups.newestMs,
     outbox: outbox.waiting,
     dueJobs: media.backlog.dueJobs,
+    lastOutageMs: media.backlog.lastOutageMs,
     overdueErasures: media.backlog.overdueErasures,
     overdueObjects: shards.objects.overdue,
     queue: stateOf(env.MEDIA_JOBS),

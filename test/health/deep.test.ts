@@ -4,6 +4,7 @@ import { backupId } from "../../src/backup/bucket/manifest-store.ts";
 import { CHECK_MS, runCheck } from "../../src/health/check.ts";
 import { createHeartbeatStore } from "../../src/health/heartbeat-store.ts";
 import { LIMITS } from "../../src/health/limits.ts";
+import { createDeadWorkStore } from "../../src/media/dead/dead-work-store.ts";
 import { NEWEST_MIGRATION } from "../../src/platform/storage/schema.ts";
 import { SWEEPS } from "../../src/health/sweeps.ts";
 import type { Env } from "../../src/env.ts";
@@ -253,6 +254,23 @@ describe("deep health", () => {
       .bind(Date.now() - LIMITS.jobWarnMs - 1000)
       .run();
     expect(await queue({})).toMatchObject({ status: "warn", facts: { dueRows: 1 } });
+  });
+
+  it("tells for half an hour that a variant waits for the end of an outage", async () => {
+    const tells = async () => checkOf(await ask(), "queue");
+    const { noteOutage } = createDeadWorkStore(env.DB);
+    expect(await tells()).toMatchObject({ status: "ok", facts: { outageMs: null } });
+    for (const [ageMs, status] of [
+      [LIMITS.outageMs + 60_000, "ok"],
+      [LIMITS.outageMs - 60_000, "warn"],
+      [1_000, "warn"],
+    ] as const) {
+      await noteOutage(Date.now() - ageMs);
+      const { facts, ...seen } = await tells();
+      expect([seen.status, Math.round(facts["outageMs"] / 60_000)]).toEqual([status, Math.round(ageMs / 60_000)]);
+    }
+    expect((await tells()).next).toContain("Images, the bucket or a database");
+    await env.DB.exec("DELETE FROM dead_work");
   });
 
   it("tells a database that is nearly full, and one that lacks a migration", async () => {

@@ -21,6 +21,8 @@ interface ConsumerDeps {
   readonly tracing: Tracing;
   /** Does the jobs of a shard. */
   readonly doerOf: (shard: number) => JobDoer;
+  /** Notes for deep health that a variant waits for the end of an outage. */
+  readonly noteOutage: (nowMs: number) => Promise<void>;
 }
 
 /** The backoff before each further attempt. `max_retries` in wrangler.toml is their number. */
@@ -88,6 +90,7 @@ export async function consumeJobs(deps: ConsumerDeps, batch: MessageBatch, waitU
     if (fault === undefined) return message.ack();
     if (isOutage && !isDead && !("work" in job) && message.attempts > RETRY_DELAYS_SEC.length) {
       deps.log.error("a variant waits for the end of an outage", { ...job, fault });
+      await deps.noteOutage(deps.clock.nowMs()).catch(() => undefined);
       return message.ack();
     }
     const level = isDead ? "error" : "warn";

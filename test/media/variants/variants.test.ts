@@ -520,15 +520,16 @@ describe("messages", () => {
     return transformer;
   });
 
-  it.each<[string, Partial<Parameters<typeof mediaApp>[0]>]>([
+  it.each<[string, NonNullable<Parameters<typeof mediaApp>[0]>]>([
     ["Images makes nothing", { images: NO_IMAGES }],
     ["Images makes no pngs, though other formats", { images: noPngs }],
     ["the results of Images break off", { images: cutImages }],
     ["the bucket reads nothing", { bucket: without(env.MEDIA, "get", broken) }],
     ["the bucket writes nothing, though it reads", { bucket: without(env.MEDIA, "put", broken) }],
     ["the bucket does not answer", { bucket: without(env.MEDIA, "put", () => new Promise(() => {})) }],
-    ["the database does not answer", { db: without(env.DB, "prepare", broken) }],
-  ])("are sent again by the sweep, and fail nothing, while %s", async (_, down) => {
+    ["the database takes no change", { db: without(env.DB, "batch", broken) }],
+    ["the database does nothing", { db: without(env.DB, "prepare", NO_IMAGES.input) }],
+  ])("are sent again by the sweep, and fail nothing, while %s", async (what, down) => {
     const { attemptMs } = LIMITS;
     Object.assign(LIMITS, { attemptMs: 300 });
     try {
@@ -537,6 +538,8 @@ describe("messages", () => {
       expect(await mediaApp(down).consume({ jobs, attempts: LAST - 1 })).toEqual({ acked: 0, retried: 1 });
       expect(await mediaApp(down).consume({ jobs, attempts: LAST })).toEqual({ acked: 1, retried: 0 });
       expect(await variantRow(file)).toMatchObject({ state: "pending" });
+      expect(await app.media.backlog.lastOutageMs()).toBe(what === "the database does nothing" ? null : START_MS);
+      await env.DB.exec("DELETE FROM dead_work");
       await app.media.sweep(START_MS + LIMITS.variantResendMs);
       const again = app.jobs.splice(0).filter((job) => job.fileId === file.id);
       expect(again).toHaveLength(1);
@@ -546,6 +549,22 @@ describe("messages", () => {
     } finally {
       Object.assign(LIMITS, { attemptMs });
     }
+  });
+
+  it("are sent again for thousands of variants at a time, so that the end of an outage is soon theirs", async () => {
+    const file = await stored(app, PNG_SIGNATURE, { as });
+    await shardDb(await testPlacement.shardOf(as.tenant, 0))
+      .prepare(
+        `WITH RECURSIVE size (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM size WHERE n < 2000)
+        INSERT INTO variant (file_id, nonce, type, size, state, created_at, due_at)
+        SELECT ?1, 'n' || n, 'clip', n || 'x1', 'pending', 0, 0 FROM size`,
+      )
+      .bind(file.id)
+      .run();
+    await app.media.sweep(START_MS);
+    expect(app.jobs.splice(0).filter(({ fileId }) => fileId === file.id)).toHaveLength(2000);
+    await app.call(file.path, { as, method: "DELETE" });
+    await app.settle();
   });
 
   it("become dead letters, which fail the variant, after a week without an image", async () => {
