@@ -3,7 +3,7 @@ import { rowsOf, type AdminClient } from "../client/admin-client.ts";
 import type { Command, Invocation, Given } from "../command-line/command.ts";
 import { UsageError } from "../terminal/usage-error.ts";
 import { LIST_OPTIONS, printRows, readBounds } from "../command-line/listing.ts";
-import { type Column, createTable } from "../terminal/table.ts";
+import { createTable, type Column } from "../terminal/table.ts";
 import { clean, formatTime, readTime, toJson, readChoice } from "../terminal/values.ts";
 
 const USUAL_ROWS = 50;

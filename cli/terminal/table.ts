@@ -1,4 +1,4 @@
-import { formatValue, type Body, read } from "./values.ts";
+import { formatValue, read, type Body } from "./values.ts";
 
 const GAP = "  ";
 /** The smallest width of a shortened column. */

@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
 import { conflict, noSuch, problem, type Problem } from "../http/errors/errors.ts";
-import { pageOf, type RowRange, invalidCursor, pageLinks } from "../http/input/paging.ts";
-import { defineRoute, json, optionalJsonBody, type Answer, type Call, type Route } from "../http/route.ts";
+import { pageOf, invalidCursor, type RowRange } from "../http/input/paging.ts";
+import { defineRoute, json, jsonPage, optionalJsonBody, type Answer, type Call, type Route } from "../http/route.ts";
 import { matching } from "../http/input/validate.ts";
 import type { Principal } from "../http/callers/auth.ts";
 import { actorOf, rowBy } from "../platform/ports/audit.ts";
@@ -99,7 +99,7 @@ export function backupRoutes(
             return found.filter((manifest) => manifest !== undefined);
           };
           const found = await pageOf(paging, { after: before, beginning: undefined, read, keyOf: ({ id }) => [id] });
-          return json(200, found.items.map(toBackup), { link: pageLinks(url, paging, found) });
+          return jsonPage({ url, paging }, found, toBackup);
         }),
     }),
     defineRoute({

@@ -6,9 +6,9 @@ import {
   authenticate,
   missingScope,
   presentedBy,
+  userTokenRequired,
   type Meanwhile,
   type Principal,
-  userTokenRequired,
 } from "./callers/auth.ts";
 import { notFound, problem, type Problem } from "./errors/errors.ts";
 import { rightOf, type Operation } from "./callers/rights.ts";

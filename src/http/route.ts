@@ -2,7 +2,7 @@ import { Buffer } from "node:buffer";
 import type { Access } from "./callers/access.ts";
 import type { Principal } from "./callers/auth.ts";
 import type { Problem } from "./errors/errors.ts";
-import type { Paging } from "./input/paging.ts";
+import { pageLinks, type Page, type Paging } from "./input/paging.ts";
 import { withSize } from "./request-meter.ts";
 import { RIGHTS, type Operation } from "./callers/rights.ts";
 import type { Schema } from "./input/validate.ts";
@@ -172,6 +172,17 @@ export const jsonText = (status: number, text: string, headers: Record<string, s
     new Response(text, { status, headers: { "content-type": "application/json", ...headers } }),
     Buffer.byteLength(text),
   );
+
+/** A page of a list, with the links to the other pages. */
+export const jsonPage = <T>(
+  { url, paging }: Pick<AnyCall, "url" | "paging">,
+  page: Page<T>,
+  toJson: (item: T) => unknown,
+  headers: Record<string, string> = {},
+): Response => {
+  const items = page.items.map((item) => toJson(item));
+  return json(200, items, { ...headers, link: pageLinks(url, paging, page) });
+};
 
 /** A response without a body, and so without a content type. */
 export const empty = (status: number, headers: Record<string, string> = {}): Response =>

@@ -2,7 +2,7 @@ import * as z from "zod/mini";
 import { conflict, type Problem } from "../http/errors/errors.ts";
 import { json, type Answer } from "../http/route.ts";
 import { matching } from "../http/input/validate.ts";
-import { type AuditTrail, type OperatorCall, rowBy } from "../platform/ports/audit.ts";
+import { rowBy, type AuditTrail, type OperatorCall } from "../platform/ports/audit.ts";
 
 /** A time in ms, or the bookmark that an earlier restore of an object returned. */
 export const restoreTo = z.union([

@@ -14,7 +14,7 @@ import * as z from "zod/mini";
 import { conflict, invalid } from "../http/errors/errors.ts";
 import type { Principal } from "../http/callers/auth.ts";
 import { defineRoute, json, jsonBody, type Call, type Route } from "../http/route.ts";
-import { type AuditTrail, rowBy } from "../platform/ports/audit.ts";
+import { rowBy, type AuditTrail } from "../platform/ports/audit.ts";
 import type { Log } from "../platform/runtime/log.ts";
 import { randomId, type Random } from "../platform/runtime/random.ts";
 import { checkRoutes, type EventsCheck } from "./check-routes.ts";

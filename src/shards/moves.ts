@@ -10,6 +10,7 @@ import type { EndedMove, Move, MoveState, MoveStore } from "./move-store.ts";
 import type { PlacementStore } from "./placement-store.ts";
 import type { OwnObjects } from "./service.ts";
 import type { TenantObject, TenantObjectStore } from "./tenant-object-store.ts";
+import { DAY_MS } from "../platform/runtime/clock.ts";
 
 /**
  * Moves of tenants to another shard. The directory keeps the state of a move; the media service does the steps in the
@@ -330,6 +331,6 @@ export function createMoves(deps: MovesDeps): Moves {
 const beginningAt = (timeMs: number): string => Math.max(0, timeMs).toString(16).padStart(12, "0");
 
 /** Our choice: no move takes longer. */
-const LONGEST_MS = 86_400_000;
+const LONGEST_MS = DAY_MS;
 /** Our choice: in practice fewer moves are under way at a time. */
 const MOST_SHOWN = 100;

@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
 import { invalid, noSuch, problem, type Problem } from "../../http/errors/errors.ts";
-import { pageOf, checkPreviousPage, invalidCursor, pageLinks, toPage, type RowRange } from "../../http/input/paging.ts";
-import { defineRoute, json, type Route } from "../../http/route.ts";
+import { pageOf, checkPreviousPage, invalidCursor, toPage, type RowRange } from "../../http/input/paging.ts";
+import { defineRoute, json, jsonPage, type Route } from "../../http/route.ts";
 import { sanitizeForLog } from "../../platform/text/text.ts";
 import { createAuditStore, TEXT_CHARS, toJson, WALK_ROWS } from "./audit-store.ts";
 import type { AuditCopies, AuditCopy } from "./copies.ts";
@@ -43,7 +43,7 @@ export function auditRoute(db: D1Database): Route {
       const next = page.next ?? (walkedTo === undefined ? undefined : [walkedTo]);
       const newest = (range: RowRange) => store.page(filter, Number.MAX_SAFE_INTEGER, range).then((one) => one.rows);
       const found = await checkPreviousPage({ ...page, next }, paging, newest);
-      return json(200, found.items.map(toJson), { link: pageLinks(url, paging, found) });
+      return jsonPage({ url, paging }, found, toJson);
     },
   });
 }
@@ -80,7 +80,7 @@ export const auditCopyRoutes = (copies: Pick<AuditCopies, "page" | "read" | "run
         read: (from, { limit, skip }) => copies.page(from, limit, skip),
         keyOf: ({ number }) => [number],
       });
-      return json(200, page.items.map(copyToJson), { link: pageLinks(url, paging, page) });
+      return jsonPage({ url, paging }, page, copyToJson);
     },
   }),
   defineRoute({

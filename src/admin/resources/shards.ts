@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
 import { conflict, invalid, noSuch } from "../../http/errors/errors.ts";
 import { defineRoute, json, jsonBody, type Route } from "../../http/route.ts";
-import { type AuditTrail, rowBy } from "../../platform/ports/audit.ts";
+import { rowBy, type AuditTrail } from "../../platform/ports/audit.ts";
 import { LOCATION_HINTS, MOST_SHARDS, type LocationHint } from "../../platform/storage/object-shards.ts";
 import { isTenantObject } from "../../platform/storage/tenant-objects.ts";
 import { tenantId } from "../model/fields.ts";

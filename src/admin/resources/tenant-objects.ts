@@ -1,17 +1,19 @@
 import * as z from "zod/mini";
-import { invalidCursor, pageLinks, pageOf, type RowRange } from "../../http/input/paging.ts";
-import { defineRoute, json, type Route } from "../../http/route.ts";
+import { invalidCursor, pageOf, type RowRange } from "../../http/input/paging.ts";
+import { defineRoute, json, jsonPage, type Route } from "../../http/route.ts";
 import { tenantId } from "../model/fields.ts";
 
 /** The port to the table of tenant objects. */
 export interface TenantObjectList {
-  list(
-    after: number,
-    tenant: string | undefined,
-    range: RowRange,
-  ): Promise<readonly { readonly number: number; readonly reportedAt: number }[]>;
+  list(after: number, tenant: string | undefined, range: RowRange): Promise<readonly TenantObject[]>;
   /** Sums the reports of all objects. It asks no object. */
   sums(): Promise<ObjectSums>;
+}
+
+interface TenantObject {
+  readonly number: number;
+  /** 0: no sweep has found it. */
+  readonly reportedAt: number;
 }
 
 interface ObjectSums {
@@ -35,8 +37,7 @@ export const tenantObjectRoutes = (objects: TenantObjectList): readonly Route[] 
       if (typeof after !== "number") return invalidCursor();
       const read = (from: number, range: RowRange) => objects.list(from, tenant, range);
       const found = await pageOf(paging, { after, beginning: 0, read, keyOf: ({ number }) => [number] });
-      const shown = found.items.map(({ reportedAt, ...object }) => ({ ...object, reportedAt: reportedAt || null }));
-      return json(200, shown, { link: pageLinks(url, paging, found), "cache-control": "no-store" });
+      return jsonPage({ url, paging }, found, toObject, { "cache-control": "no-store" });
     },
   }),
   defineRoute({
@@ -47,3 +48,5 @@ export const tenantObjectRoutes = (objects: TenantObjectList): readonly Route[] 
     handle: async () => json(200, { ...(await objects.sums()) }, { "cache-control": "no-store" }),
   }),
 ];
+
+const toObject = ({ reportedAt, ...object }: TenantObject): object => ({ ...object, reportedAt: reportedAt || null });

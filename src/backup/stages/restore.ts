@@ -12,7 +12,7 @@ import type {
   StorePage,
   TopicAddress,
 } from "../model/ports.ts";
-import { type NumberedPart, Refused, type Stage, placeIn } from "../model/stage.ts";
+import { Refused, placeIn, type NumberedPart, type Stage } from "../model/stage.ts";
 import { OBJECT_COLUMN, shardOfKey, tableOfKey, TABLES, tablesOfShards, type Table } from "../model/tables.ts";
 import type { StageDeps } from "./stage-deps.ts";
 import { inEachDatabase } from "./each-database.ts";

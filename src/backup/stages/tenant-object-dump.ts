@@ -2,7 +2,7 @@ import { createDumpStore, type DumpedPage, type DumpStore } from "../database/du
 import type { Facts } from "../model/job.ts";
 import { LIMITS } from "../model/limits.ts";
 import { tableSection } from "../model/part.ts";
-import { Refused, type Stage, placeIn } from "../model/stage.ts";
+import { Refused, placeIn, type Stage } from "../model/stage.ts";
 import { keyOfObjects, OBJECT_COLUMN, OBJECT_TABLES, type PlacedTable, type Table } from "../model/tables.ts";
 import type { StageDeps } from "./stage-deps.ts";
 import { collected, dumpPage, FIRST_TABLE, writeParts, type TablePlace } from "./table-stage.ts";

@@ -4,7 +4,7 @@ import type { Finding } from "../model/job.ts";
 import { LIMITS } from "../model/limits.ts";
 import { tableSection } from "../model/part.ts";
 import type { ListedObject } from "../model/ports.ts";
-import { Refused, type Stage, placeIn } from "../model/stage.ts";
+import { Refused, placeIn, type Stage } from "../model/stage.ts";
 import { keyOfObjects, OBJECT_TABLES } from "../model/tables.ts";
 import type { StageDeps } from "./stage-deps.ts";
 import { listedObjects, loadOf } from "./each-database.ts";

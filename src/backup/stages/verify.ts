@@ -2,7 +2,7 @@ import { pinnedOrMaster, type FileLine } from "../files/file-copies.ts";
 import type { Finding, JobRecord } from "../model/job.ts";
 import { LIMITS } from "../model/limits.ts";
 import { SECTIONS, tableSection, type Part } from "../model/part.ts";
-import { Refused, type Stage, placeIn } from "../model/stage.ts";
+import { Refused, placeIn, type Stage } from "../model/stage.ts";
 import { tableOfKey } from "../model/tables.ts";
 import type { StageDeps } from "./stage-deps.ts";
 import { FORMAT, type Manifest } from "../bucket/manifest-store.ts";

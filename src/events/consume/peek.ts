@@ -4,14 +4,14 @@ import { systemRandom } from "../../platform/runtime/random.ts";
 import { err, ok, type Result } from "../../platform/model/result.ts";
 import { tenantFilter, type Reader } from "../access/reader.ts";
 import { logOf } from "../log/client.ts";
-import { positionOf, type Position, newEventIds } from "../log/event-id.ts";
+import { positionOf, newEventIds, type Position } from "../log/event-id.ts";
 import { maskId, type OwnTenant } from "../log/hidden-ids.ts";
 import { idOf, unpackSegment, type LogEvent } from "../log/segments.ts";
 import type { TopicLog } from "../log/topic-log.do.ts";
 import type { PeekFrom, PeekOutcome, ReadOutcome } from "../log/types.ts";
 import type { Failure } from "../model/failure.ts";
 import { PEEK, READ } from "../model/limits.ts";
-import { shardsOf, type Topic, type TopicId, shardFor } from "../model/topic.ts";
+import { shardsOf, shardFor, type Topic, type TopicId } from "../model/topic.ts";
 import type { ConsumePorts } from "./stub.ts";
 
 type PeekPorts = Pick<ConsumePorts, "directory" | "logs">;

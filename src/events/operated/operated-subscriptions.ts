@@ -1,6 +1,6 @@
 import { noSuch, type Problem } from "../../http/errors/errors.ts";
-import { pageLinks, type Page, type Paging } from "../../http/input/paging.ts";
-import { empty, json, type Answer } from "../../http/route.ts";
+import { type Page, type Paging } from "../../http/input/paging.ts";
+import { empty, json, jsonPage, type Answer } from "../../http/route.ts";
 import { err, ok, type Result } from "../../platform/model/result.ts";
 import { withRetryAfter, type RequestPorts } from "../access/request.ts";
 import type { Failure } from "../model/failure.ts";
@@ -81,8 +81,7 @@ export function operatedSubscriptions(ports: RequestPorts & SubscriptionPorts): 
       on(id, nowMs, async (found) => {
         const page = await listDeliveries(ports, found, state, paging);
         if (!page.ok) return page;
-        const shown = page.value.items.map((delivery) => deliveryView(delivery, found.record));
-        return ok(json(200, shown, { link: pageLinks(url, paging, page.value) }));
+        return ok(jsonPage({ url, paging }, page.value, (delivery) => deliveryView(delivery, found.record)));
       }),
     delivery: (id, eventId, nowMs) =>
       on(id, nowMs, async (found) => {

@@ -1,8 +1,16 @@
 import * as z from "zod/mini";
 import type { Principal } from "../../http/callers/auth.ts";
 import { invalid, type Problem } from "../../http/errors/errors.ts";
-import { pageLinks } from "../../http/input/paging.ts";
-import { defineRoute, empty, json, jsonBody, optionalJsonBody, type Answer, type Route } from "../../http/route.ts";
+import {
+  defineRoute,
+  empty,
+  json,
+  jsonBody,
+  jsonPage,
+  optionalJsonBody,
+  type Answer,
+  type Route,
+} from "../../http/route.ts";
 import { err, ok, type Result } from "../../platform/model/result.ts";
 import { asConsumer, changeBy, topicParams, type RequestPorts } from "../access/request.ts";
 import type { Failure } from "../model/failure.ts";
@@ -117,8 +125,7 @@ export const subscriptionRoutes = (ports: RequestPorts & SubscriptionPorts): Rou
         onSubscription(ports, call, async (found) => {
           const page = await listDeliveries(ports, found, call.query.state, call.paging);
           if (!page.ok) return page;
-          const deliveries = page.value.items.map((delivery) => deliveryView(delivery, found.record));
-          return ok(json(200, deliveries, { link: pageLinks(call.url, call.paging, page.value) }));
+          return ok(jsonPage(call, page.value, (delivery) => deliveryView(delivery, found.record)));
         }),
     }),
     defineRoute({

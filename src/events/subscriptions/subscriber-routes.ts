@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
-import { invalidCursor, pageLinks } from "../../http/input/paging.ts";
-import { defineRoute, empty, json, type Route } from "../../http/route.ts";
+import { invalidCursor } from "../../http/input/paging.ts";
+import { defineRoute, empty, jsonPage, type Route } from "../../http/route.ts";
 import { matching } from "../../http/input/validate.ts";
 import { err, ok } from "../../platform/model/result.ts";
 import { asOverseer, changeBy, topicParams, type RequestPorts } from "../access/request.ts";
@@ -29,8 +29,7 @@ export const subscriberRoutes = (ports: RequestPorts & SubscriptionPorts): Route
         const topic = await activeTopic(ports, id, call.nowMs);
         if (topic === undefined) return err({ kind: "no_topic" });
         const page = await ports.push.store.listOfTopic(topic.incarnation, call.paging);
-        if (page === undefined) return err(invalidCursor());
-        return ok(json(200, page.items.map(subscriberView), { link: pageLinks(call.url, call.paging, page) }));
+        return page === undefined ? err(invalidCursor()) : ok(jsonPage(call, page, subscriberView));
       }),
   }),
   defineRoute({

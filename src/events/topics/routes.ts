@@ -1,6 +1,5 @@
 import * as z from "zod/mini";
-import { pageLinks } from "../../http/input/paging.ts";
-import { defineRoute, empty, json, jsonBody, type Route } from "../../http/route.ts";
+import { defineRoute, empty, json, jsonBody, jsonPage, type Route } from "../../http/route.ts";
 import { ok } from "../../platform/model/result.ts";
 import { asOwner, asReader, callerOf, withRetryAfter, topicParams, type RequestPorts } from "../access/request.ts";
 import { PUBLISH } from "../model/limits.ts";
@@ -42,8 +41,7 @@ export const topicRoutes = (ports: Ports): Route[] => [
         const visible = ports.access.visible(call.principal);
         await createMissing(ports.directory, ports.platformTopics, visible, call.nowMs);
         const page = await ports.store.list(visible, call.paging);
-        const topics = page.items.map((topic) => topicView(topic, topicUrl(call.url, topic)));
-        return ok(json(200, topics, { link: pageLinks(call.url, call.paging, page) }));
+        return ok(jsonPage(call, page, (topic) => topicView(topic, topicUrl(call.url, topic))));
       }),
   }),
   defineRoute({

@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
-import { pageOf, invalidCursor, pageLinks, type Paging, type RowRange } from "../../http/input/paging.ts";
-import { defineRoute, json, type Route } from "../../http/route.ts";
+import { pageOf, invalidCursor, type Paging, type RowRange } from "../../http/input/paging.ts";
+import { defineRoute, json, jsonPage, type Route } from "../../http/route.ts";
 import { matching } from "../../http/input/validate.ts";
 import { PATTERNS } from "../../platform/model/names.ts";
 import { ERASURES_PATH } from "../files/links.ts";
@@ -45,7 +45,7 @@ export const erasureRoutes = (deps: ReportDeps): readonly Route[] => [
         read: list,
         keyOf: ({ id }) => [id],
       });
-      return json(200, found.items.map(toJson), { link: pageLinks(url, paging, found) });
+      return jsonPage({ url, paging }, found, toJson);
     },
   }),
 ];

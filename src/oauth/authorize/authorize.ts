@@ -13,7 +13,7 @@
  */
 import { err, ok, type Result } from "../../platform/model/result.ts";
 import type { AnyCall } from "../model/call.ts";
-import { type Parameters, readAuthorizationParameters } from "../model/parameters.ts";
+import { readAuthorizationParameters, type Parameters } from "../model/parameters.ts";
 import { redirect, withParameters } from "../model/redirect.ts";
 import { refusedPage, type PageRefusal } from "../pages/page.ts";
 import { readCookie, fetchSite } from "../sign-in/browser.ts";

@@ -1,4 +1,4 @@
-import { type Actor, MAX_TOKEN_CHARS } from "../../http/callers/auth.ts";
+import { MAX_TOKEN_CHARS, type Actor } from "../../http/callers/auth.ts";
 import { toSec } from "../../platform/runtime/clock.ts";
 import type { Log } from "../../platform/runtime/log.ts";
 import type { Meter } from "../../platform/ports/metrics.ts";
@@ -8,7 +8,7 @@ import type { Plan } from "../../platform/model/plans.ts";
 import { randomId, type Random } from "../../platform/runtime/random.ts";
 import { err, ok, type Result } from "../../platform/model/result.ts";
 import type { Profile } from "../model/profile.ts";
-import { type SignInTimes, serviceScopes, type HintBounds } from "../model/authorization.ts";
+import { serviceScopes, type SignInTimes, type HintBounds } from "../model/authorization.ts";
 import type { Addresses, AnyCall } from "../model/call.ts";
 import { hasTwoFactors, methodClaims } from "../model/methods.ts";
 import { failure, type OAuthFailure } from "../model/failure.ts";

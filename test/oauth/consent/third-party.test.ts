@@ -13,7 +13,7 @@ import { makeTenant } from "../../support/platform/tenants.ts";
 import { basic, tokenFor } from "../../support/platform/tokens.ts";
 import { unique } from "../../support/platform/unique.ts";
 import { everywhere } from "../../support/shards.ts";
-import { type TestApp, errorOf, makeApp, redeemed, signInThrough, tokenAt, visit } from "../../support/sign-in.ts";
+import { errorOf, makeApp, redeemed, signInThrough, tokenAt, visit, type TestApp } from "../../support/sign-in.ts";
 import { makeUser, type TestUser } from "../../support/users.ts";
 
 /** Clients that are registered as `thirdParty`, in the tenant of their users. */

@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
 import { noSuch } from "../../../http/errors/errors.ts";
-import { invalidCursor, pageLinks, type Page, type Paging } from "../../../http/input/paging.ts";
-import { defineRoute, empty, json, type Answer, type Route } from "../../../http/route.ts";
+import { invalidCursor, type Page, type Paging } from "../../../http/input/paging.ts";
+import { defineRoute, empty, json, jsonPage, type Answer, type Route } from "../../../http/route.ts";
 import type { Principal } from "../../../http/callers/auth.ts";
 import { matching } from "../../../http/input/validate.ts";
 import type { AuditLog } from "../../audit/audit-log.ts";
@@ -84,8 +84,7 @@ export const pushSubscriptionRoutes = (subscriptions: PushSubscriptions, audit: 
     paged: true,
     handle: async (call) => {
       const page = await subscriptions.list(call.query, call.paging);
-      if (page === undefined) return invalidCursor();
-      return json(200, page.items.map(toJson), { link: pageLinks(call.url, call.paging, page) });
+      return page === undefined ? invalidCursor() : jsonPage(call, page, toJson);
     },
   }),
   defineRoute({

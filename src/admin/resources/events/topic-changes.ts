@@ -4,7 +4,7 @@ import { invalid, isProblem, noSuch, type Problem } from "../../../http/errors/e
 import { defineRoute, jsonBody, type Answer, type Route } from "../../../http/route.ts";
 import { matching } from "../../../http/input/validate.ts";
 import type { Names } from "../../../platform/model/names.ts";
-import { type AuditRecord, type AuditTrail, rowBy } from "../../../platform/ports/audit.ts";
+import { rowBy, type AuditRecord, type AuditTrail } from "../../../platform/ports/audit.ts";
 import { tenantId } from "../../model/fields.ts";
 import { builtInRefusal } from "../../model/rules.ts";
 import { onTopic, ONE, params, type OperatedTopics, type Place, type TopicId } from "./topics.ts";

@@ -2,7 +2,7 @@ import * as z from "zod/mini";
 import { noSuch, problem, type Problem } from "../../../http/errors/errors.ts";
 import { defineRoute, empty, type Route } from "../../../http/route.ts";
 import type { Schema } from "../../../http/input/validate.ts";
-import { type AuditRecord, rowBy } from "../../../platform/ports/audit.ts";
+import { rowBy, type AuditRecord } from "../../../platform/ports/audit.ts";
 import type { BuiltIn } from "../../../platform/model/built-in.ts";
 import type { Names } from "../../../platform/model/names.ts";
 import { SESSION_ID, SESSION_ID_RULE } from "../../../platform/model/session-id.ts";

@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
 import { problem } from "../../../http/errors/errors.ts";
-import { pageOf, invalidCursor, pageLinks, type Paging } from "../../../http/input/paging.ts";
-import { defineRoute, json, type Route } from "../../../http/route.ts";
+import { pageOf, invalidCursor, type Paging } from "../../../http/input/paging.ts";
+import { defineRoute, json, jsonPage, type Route } from "../../../http/route.ts";
 import type { Result } from "../../../platform/model/result.ts";
 import { actorOf } from "../../../platform/ports/audit.ts";
 
@@ -54,7 +54,7 @@ export const signingKeyRoutes = (keys: SigningKeys): readonly Route[] => [
         read: (from, range) => keys.page({ before: from, ...range }, nowMs),
         keyOf: ({ createdAtMs, kid }) => [createdAtMs, kid],
       });
-      return json(200, found.items.map(toJson), { link: pageLinks(url, paging, found) });
+      return jsonPage({ url, paging }, found, toJson);
     },
   }),
   defineRoute({

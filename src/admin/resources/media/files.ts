@@ -4,7 +4,7 @@ import { isProblem, noSuch, type Problem } from "../../../http/errors/errors.ts"
 import { defineRoute, json, type Answer, type Call, type Route } from "../../../http/route.ts";
 import { RIGHTS, type Operation } from "../../../http/callers/rights.ts";
 import { matching } from "../../../http/input/validate.ts";
-import { type AuditTrail, madeBy, rowBy } from "../../../platform/ports/audit.ts";
+import { madeBy, rowBy, type AuditTrail } from "../../../platform/ports/audit.ts";
 import type { Names } from "../../../platform/model/names.ts";
 import { PATTERNS } from "../../../platform/model/names.ts";
 import type { AuditLog } from "../../audit/audit-log.ts";

@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
 import { conflict, noSuch } from "../../../http/errors/errors.ts";
 import { pageOf, invalidCursor, pageLinks, type Paging } from "../../../http/input/paging.ts";
-import { defineRoute, json, type Route } from "../../../http/route.ts";
+import { defineRoute, json, jsonPage, type Route } from "../../../http/route.ts";
 import type { Result } from "../../../platform/model/result.ts";
 import { actorOf } from "../../../platform/ports/audit.ts";
 
@@ -75,7 +75,7 @@ export const mediaConsistencyRoutes = (consistency: MediaConsistency): readonly 
         read: (from, { limit, skip }) => consistency.page(from, limit, skip),
         keyOf: ({ startedAt, id }) => [startedAt, id],
       });
-      return json(200, found.items.map(toReport), { link: pageLinks(url, paging, found) });
+      return jsonPage({ url, paging }, found, toReport);
     },
   }),
   defineRoute({

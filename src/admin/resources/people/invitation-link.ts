@@ -1,6 +1,6 @@
 import { problem } from "../../../http/errors/errors.ts";
 import { defineRoute, json, jsonBody, type Route } from "../../../http/route.ts";
-import { type AuditTrail, rowBy } from "../../../platform/ports/audit.ts";
+import { rowBy, type AuditTrail } from "../../../platform/ports/audit.ts";
 import { sha256Hex } from "../../../platform/secrets/hash.ts";
 import { randomSecret, type Random } from "../../../platform/runtime/random.ts";
 import { ADD_USER, INVITATION_LIMITS, schema, statements } from "./invitations.ts";

@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
 import { noSuch } from "../../../http/errors/errors.ts";
 import { defineRoute, empty, json, type Route } from "../../../http/route.ts";
-import { type AuditTrail, rowBy } from "../../../platform/ports/audit.ts";
+import { rowBy, type AuditTrail } from "../../../platform/ports/audit.ts";
 import { email } from "../../model/fields.ts";
 import type { OAuthPort } from "../../model/ports.ts";
 import { hasUser } from "../shared/refusals.ts";

@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
 import { noSuch } from "../../../http/errors/errors.ts";
 import { defineRoute, empty, type Route } from "../../../http/route.ts";
-import { type AuditTrail, rowBy } from "../../../platform/ports/audit.ts";
+import { rowBy, type AuditTrail } from "../../../platform/ports/audit.ts";
 import type { CommonPasswords } from "../../../platform/secrets/common-passwords.ts";
 import type { Names } from "../../../platform/model/names.ts";
 import { hashPassword, PASSWORD_CHARS, verifyPassword } from "../../../platform/secrets/password-hash.ts";

@@ -1,12 +1,13 @@
 import * as z from "zod/mini";
 import type { Principal } from "../../../http/callers/auth.ts";
 import { noSuch, type Problem } from "../../../http/errors/errors.ts";
-import { pageOf, type RowRange, invalidCursor, pageLinks } from "../../../http/input/paging.ts";
+import { pageOf, invalidCursor, type RowRange } from "../../../http/input/paging.ts";
 import {
   defineRoute,
   empty,
   json,
   jsonBody,
+  jsonPage,
   optionalJsonBody,
   type Answer,
   type Call,
@@ -121,7 +122,7 @@ async function list<B>(
   };
   const keyOf = (row: Row) => [row["page_key"] ?? null];
   const page = await pageOf(call.paging, { after, beginning: "", read, keyOf });
-  return json(200, page.items.map(resource.toJson), { link: pageLinks(call.url, call.paging, page) });
+  return jsonPage(call, page, resource.toJson);
 }
 
 async function put<B>(call: AdminCall<B | undefined>, resource: Resource<B>, deps: ResourceDeps): Promise<Answer> {

@@ -10,9 +10,10 @@ import { builtInRefusal } from "../../model/rules.ts";
 import { isBuiltIn } from "./client-body.ts";
 import type { OAuthPort } from "../../model/ports.ts";
 import type { ResourceDeps } from "../shared/resource.ts";
+import { DAY_MS } from "../../../platform/runtime/clock.ts";
 
 /** The old secret works for another day, so that the instances of a client can change one by one. */
-const OVERLAP_MS = 24 * 60 * 60 * 1000;
+const OVERLAP_MS = DAY_MS;
 
 /** SQL: ends a secret that is already expiring, so at most two secrets are valid. */
 const DROP_EXPIRING = `DELETE FROM client_secret WHERE client = ?1 AND expires_at IS NOT NULL`;

@@ -1,8 +1,8 @@
 import * as z from "zod/mini";
 import { noSuch } from "../../../http/errors/errors.ts";
-import { pageOf, invalidCursor, pageLinks, type RowRange } from "../../../http/input/paging.ts";
-import { defineRoute, json, type Route } from "../../../http/route.ts";
-import { type AuditTrail, rowBy } from "../../../platform/ports/audit.ts";
+import { pageOf, invalidCursor, type RowRange } from "../../../http/input/paging.ts";
+import { defineRoute, json, jsonPage, type Route } from "../../../http/route.ts";
+import { rowBy, type AuditTrail } from "../../../platform/ports/audit.ts";
 import { identifier } from "../../model/fields.ts";
 
 interface Deps {
@@ -61,11 +61,7 @@ export const logoutDeliveryRoutes = ({ db, audit, oauth }: Deps): readonly Route
         const read = async (from: string, { limit, skip }: RowRange) =>
           (await db.prepare(PAGE).bind(clientId, from, state, limit, skip).all<Row>()).results;
         const found = await pageOf(paging, { after, beginning: "", read, keyOf: ({ id }) => [id] });
-        return json(
-          200,
-          found.items.map((row) => toJson(row, nowMs)),
-          { link: pageLinks(url, paging, found) },
-        );
+        return jsonPage({ url, paging }, found, (row) => toJson(row, nowMs));
       },
     }),
     defineRoute({

@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
 import { noSuch } from "../../../http/errors/errors.ts";
-import { pageOf, invalidCursor, pageLinks, type RowRange } from "../../../http/input/paging.ts";
-import { defineRoute, empty, json, type Route } from "../../../http/route.ts";
+import { pageOf, invalidCursor, type RowRange } from "../../../http/input/paging.ts";
+import { defineRoute, empty, jsonPage, type Route } from "../../../http/route.ts";
 import { rowBy } from "../../../platform/ports/audit.ts";
 import { clientIdentifier } from "../../model/fields.ts";
 import type { OAuthPort } from "../../model/ports.ts";
@@ -55,7 +55,7 @@ export const unregisteredClientRoutes = ({ db, oauth, recordsChanged }: Deps): r
       const read = async (from: string, { limit, skip }: RowRange) =>
         (await db.prepare(PAGE).bind(from, kind, limit, skip).all<Row>()).results;
       const found = await pageOf(paging, { after, beginning: "", read, keyOf: ({ id }) => [id] });
-      return json(200, found.items.map(toJson), { link: pageLinks(url, paging, found) });
+      return jsonPage({ url, paging }, found, toJson);
     },
   }),
   defineRoute({
