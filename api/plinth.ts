@@ -1408,8 +1408,8 @@ export type Shard = {
     measuredAt: number | null;
     /** How long its answer took; null: it does not answer. */
     answerMs: number | null;
-    /** Round trips of the last hour. */
-    roundTrips: number;
+    /** Round trips of the last hour; null: the metrics do not answer. */
+    roundTrips: number | null;
     /** The next new tenant gets it. */
     isNext: boolean;
 };

@@ -252,7 +252,7 @@ export const admin: ServiceEntries = {
         databaseBytes: int("The size of the database, which holds 10 GB."),
         measuredAt: orNull(time("When that was measured; null: never.")),
         answerMs: orNull(int("How long its answer took; null: it does not answer.")),
-        roundTrips: int("Round trips of the last hour."),
+        roundTrips: orNull(int("Round trips of the last hour; null: the metrics do not answer.")),
         isNext: bool("The next new tenant gets it."),
       }),
       example: {
@@ -796,7 +796,8 @@ export const admin: ServiceEntries = {
       tag: TAGS.upkeep,
       about:
         "All databases are asked, six at a time, each for at most three seconds. One that does not answer is shown with " +
-        "the size that was measured last. Round trips are counted within seconds, over the last hour.",
+        "the size that was measured last. Round trips are counted within seconds, over the last hour; they are `null` while " +
+        "the metrics do not answer.",
       answers: { 200: { text: "The shards by number; 0 is the directory.", json: list(ref("Shard")) } },
     },
     "GET /tenant-objects": {

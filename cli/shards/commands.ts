@@ -40,7 +40,8 @@ const status: Command = {
   notes: [
     "SIZE is that of its database or object, which holds 10 GB; STORED is what its files have in the bucket; PUSH counts " +
       "push subscriptions. TRIPS/HOUR counts the last hour: a shard answers 500 to 1,000 a second. Without ANSWER " +
-      "MS it does not answer, and SIZE is what was measured last. Exit code 1 if one does not answer.",
+      "MS it does not answer, and SIZE is what was measured last. Without TRIPS/HOUR the metrics do not answer. Exit " +
+      "code 1 if a shard does not answer.",
     "If tenants have objects of their own, the last line has their sums, as of their last sweeps.",
   ],
   examples: ["shard status", "shard status --json"],

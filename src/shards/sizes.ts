@@ -2,7 +2,6 @@ import { describeError, type Log } from "../platform/runtime/log.ts";
 import { HOUR_MS, type Clock } from "../platform/runtime/clock.ts";
 import { mapInParallel } from "../platform/runtime/parallel.ts";
 import { withTimeout } from "../platform/runtime/with-timeout.ts";
-import { StoreUnavailable } from "../platform/storage/database.ts";
 import { SHARDS_AT_ONCE, type Shard, type Shards } from "../platform/storage/shards.ts";
 import { bytesAndCount, bytesOf, type ShardSize, type SizeStore } from "./size-store.ts";
 
@@ -33,8 +32,8 @@ interface ShardStatus {
   readonly measuredAt: number | null;
   /** The time that the database took to answer; null: it did not answer. */
   readonly answerMs: number | null;
-  /** Round trips to the database in the last hour. */
-  readonly roundTrips: number;
+  /** Round trips to the database in the last hour; null: the metrics do not answer. */
+  readonly roundTrips: number | null;
   /** The next new tenant gets this shard. */
   readonly isNext: boolean;
 }
@@ -55,10 +54,7 @@ interface StatusPorts {
 export interface ShardSizes {
   /** Measures shards whose size is an hour old. If one does not answer, it measures the others first, then throws. */
   sweep(nowMs: number): Promise<void>;
-  /**
-   * Asks every shard. For a shard that does not answer it returns the stored size. Throws `StoreUnavailable` if the
-   * metrics do not answer.
-   */
+  /** Asks every shard. For a shard that does not answer it returns the stored size. */
   status(ports: StatusPorts, nowMs: number): Promise<readonly ShardStatus[]>;
 }
 
@@ -125,8 +121,9 @@ export function createShardSizes({
           shards.map(({ number }) => number),
           nowMs,
         ),
-        withTimeout(PATIENCE_MS, ports.roundTrips(nowMs)).catch((cause: unknown) => {
-          throw new StoreUnavailable("the metrics do not answer", { cause });
+        withTimeout(PATIENCE_MS, ports.roundTrips(nowMs)).catch((thrown: unknown) => {
+          log.error("the metrics do not answer", { error: describeError(thrown) });
+          return undefined;
         }),
       ]);
       const sizes = byShard(known);
@@ -134,7 +131,7 @@ export function createShardSizes({
         shard,
         tenants: tenants.get(shard) ?? 0,
         ...(await statusOf(shard, sizes.get(shard), ports)),
-        roundTrips: trips.get(shard) ?? 0,
+        roundTrips: trips === undefined ? null : (trips.get(shard) ?? 0),
         isNext: shard === next,
       }));
     },
