@@ -77,6 +77,8 @@ export async function forgotPassword(deps: RecoveryDeps, call: FormCall): Promis
       }),
     );
   const kept = new URLSearchParams(request);
+  // The platform has the parameters of a pushed request, and no address shows the person that its client expects.
+  if (kept.has("request_uri")) kept.delete("login_hint");
   if (request === "" && locales.value !== undefined) kept.set("ui_locales", locales.value);
   kept.set(shownParameter(deps.names), await deps.sealer.seal(JSON.stringify(shown), sealContext(browser)));
   const page = `${deps.pagesBase(call)}/forgot?${kept.toString()}`;

@@ -6,7 +6,7 @@ import { createDeps } from "../../../src/deps.ts";
 import type { Mail } from "../../../src/platform/ports/mail.ts";
 import { authorizeAddress, Browser, landed, toInit, type Visit } from "../../support/browser.ts";
 import { isolate, type Isolate } from "../../support/isolate.ts";
-import { call, ORIGIN } from "../../support/platform/call.ts";
+import { call, expectJson, ORIGIN } from "../../support/platform/call.ts";
 import { OPERATOR, put } from "../../support/platform/operator.ts";
 import { tokenFor } from "../../support/platform/tokens.ts";
 import { requestFor, type TestApp } from "../../support/sign-in.ts";
@@ -106,6 +106,23 @@ describe("a forgotten password", () => {
       headers: { authorization: `Basic ${btoa(`${app.clientId}:${app.clientSecret}`)}` },
     });
     expect(redeemed.status).toBe(400);
+  });
+
+  it("shows nobody's e-mail in an address, if the application did not", async () => {
+    const form = { ...requestFor(app, { login_hint: user.email }), client_secret: app.clientSecret };
+    const pushed = await expectJson<{ request_uri: string }>(await call("/oauth2/v1/par", { form }), 201);
+    const browser = browserOf();
+    const page = await browser.get(authorizeAddress({ client_id: app.clientId, request_uri: pushed.request_uri }));
+    const asked = await browser.post(`${BASE}/forgot`, { ...page.forms[0]!.fields, email: user.email });
+    expect(decodeURIComponent(asked.location ?? "none")).not.toContain(user.email);
+    const asks = await browser.follow(asked);
+    expect(asks.html).toContain(`value="${user.email}"`);
+    await browser.follow(await browser.submit(asks, { email: user.email }));
+    const done = await choose(browser, await browser.get(linkIn(mails[0])));
+    const next = /href="([^"]*authorize[^"]*)"/.exec(done.html)![1]!.replaceAll("&amp;", "&");
+    const signIn = await browser.get(next);
+    expect(signIn.html).toContain(`value="${user.email}"`);
+    expect(landed(await browser.submit(signIn, { password: NEW })).at).toBe(app.redirectUri);
   });
 
   it("leads back to the account page if it was forgotten there", async () => {
