@@ -102,6 +102,26 @@ describe("the sweep", () => {
     expect(await countOf("file", ids)).toBe(0);
   });
 
+  it("does not let a file wait for those of a great deletion that were due before it", async () => {
+    const due = START_MS + 13 * DAY_MS;
+    const ids = await insertPending(LIMITS.sweepRows * LIMITS.sweepPages + 150, due - 2 * DAY_MS);
+    const [last] = await insertPending(1, due - 2 * DAY_MS);
+    const remove = (some: readonly string[], at: number) =>
+      env.DB.prepare(
+        "UPDATE file SET state = 'removed', removed_at = ?2, due_at = ?2 WHERE id IN (SELECT value FROM json_each(?1))",
+      )
+        .bind(JSON.stringify(some), at)
+        .run();
+    await remove(ids, due - 1);
+    await remove([last!], due);
+    await app.media.sweep(due);
+    expect([await countOf("variant", [last!]), await countOf("variant", ids)]).toEqual([0, 151]);
+    app.longJobs.splice(0);
+    for (const later of [due, due + LIMITS.lastWriteMs, due + LIMITS.lastWriteMs]) await app.media.sweep(later);
+    expect(await countOf("file", [last!, ...ids])).toBe(0);
+    app.longJobs.splice(0);
+  });
+
   itAtNight("hands removed files beyond its pages to the queue, which works until the next sweep", async () => {
     const busy = mediaApp();
     const due = START_MS + 7 * DAY_MS;

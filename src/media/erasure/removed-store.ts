@@ -51,6 +51,10 @@ export const provableAt = (createdAt: string, removedAt: string): string =>
 /** SQL: no restore may have undone the file's commit. The directory reads the time of the restore, others get ?5. */
 const NOT_HELD = `created_at > coalesce(?5, (SELECT restored_to FROM restore_point WHERE id = 1 AND held = 1), -1)`;
 
+/** SQL: removed files that are due, from one end of their order. */
+const dueFiles = (order: "ASC" | "DESC", limit: string): string =>
+  `SELECT rowid FROM file WHERE due_at <= ?1 AND state = 'removed' ORDER BY due_at ${order} LIMIT ${limit}`;
+
 const SQL = {
   // Files of the previous release have a due time. All others are found by the time in their ids.
   expirePending: `UPDATE file SET state = 'removed', removed_at = ?1, due_at = ?1 WHERE id IN (
@@ -58,7 +62,8 @@ const SQL = {
       ORDER BY due_at LIMIT ?2)
     UNION SELECT id FROM (SELECT id FROM file INDEXED BY file_pending
       WHERE state = 'pending' AND id < ?3 AND due_at IS NULL AND created_at <= ?4 AND ${NOT_HELD} LIMIT ?2))`,
-  due: `SELECT ${REMOVED_FILE} FROM file WHERE due_at <= ?1 AND state = 'removed' ORDER BY due_at LIMIT ?2`,
+  due: `SELECT ${REMOVED_FILE} FROM file WHERE rowid IN (SELECT rowid FROM (${dueFiles("ASC", "?2 - ?2 / 2")})
+    UNION SELECT rowid FROM (${dueFiles("DESC", "?2 / 2")})) ORDER BY due_at`,
   named: `SELECT ${REMOVED_FILE} FROM file WHERE id ${LISTED} AND state = 'removed'`,
   countAlone: `UPDATE erasure SET deleted_files = files, deleted_bytes = bytes, deleted_at = ?2
     WHERE deleted_at IS NULL AND id IN (SELECT file.erased_by FROM ${EACH_LISTED} WHERE file.erased_by IS NOT NULL)`,
@@ -105,7 +110,8 @@ export function createRemovedFileStore(
   return {
     /**
      * Pending → removed for files without a commit after a day, unless a restore may have undone their commit. Returns
-     * the removed files that are due, in the order of their due time.
+     * the removed files that are due, in the order of their due time. If there are more, half of them are those that
+     * became due last: all files of a great deletion are due at one moment, and others would wait for its end.
      */
     async due(nowMs: number, maxRows: number, heldFrom?: number): Promise<readonly RemovedFile[]> {
       const createdBeforeMs = nowMs - LIMITS.uncommittedTtlMs;
