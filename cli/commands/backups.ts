@@ -4,7 +4,7 @@ import * as api from "../../api/plinth.ts";
 import { ok } from "@oazapfts/runtime";
 import { rowsOf, type AdminClient } from "../client/admin-client.ts";
 import type { Command, Invocation, Option } from "../command-line/command.ts";
-import { confirm, printRecord, sayDone, YES_OPTION } from "../command-line/print.ts";
+import { confirm, printRecord, sayDone, sayProgress, YES_OPTION } from "../command-line/print.ts";
 import { UserError } from "../../scripts/lib/user-error.ts";
 import { UsageError } from "../terminal/usage-error.ts";
 import { watching } from "../terminal/stop.ts";
@@ -86,7 +86,7 @@ export const backupCommands = (): Command[] => [
       const code = await withBackup(invocation, ({ opts }, id) => ok(api.restoreBackup(id, opts)));
       if (code === 0 && !invocation.options.has("background"))
         invocation.io.err(
-          "Next: platform replay, platform check; then MAINTENANCE = false, and deploy (docs/operate/backup-and-restore.md).\n",
+          "Next: platform replay, platform check --no-files; then MAINTENANCE = false, and deploy (docs/operate/backup-and-restore.md).\n",
         );
       return code;
     },
@@ -156,11 +156,9 @@ async function watch(invocation: Invocation, begun: api.BackupJob): Promise<numb
   const goesOn = `The ${begun.kind} goes on. Watch it: npm run plat -- platform job --follow. End it: platform job --cancel`;
   const job = await watching(io, goesOn, async (wait) => {
     let latest = begun;
-    let said = "";
+    const say = sayProgress(io);
     for (let pauseMs = FIRST_POLL_MS; latest.state === "running"; pauseMs = Math.min(LONGEST_POLL_MS, pauseMs * 1.5)) {
-      const line = progress(latest);
-      if (line !== said) io.err(`${clean(line)}\n`);
-      said = line;
+      say(progress(latest));
       await wait(pauseMs);
       const now = await ok(api.getBackupJob(opts));
       if (now.id !== begun.id) throw new UserError("Another job has begun since: platform job shows it.");

@@ -7,10 +7,15 @@ import type { Command, Invocation, Option } from "../command-line/command.ts";
 import { LIST_OPTIONS, readBounds } from "../command-line/listing.ts";
 import { watching } from "../terminal/stop.ts";
 import { type Column, createTable, recordLines } from "../terminal/table.ts";
-import { confirm, printRecord, sayDone, YES_OPTION } from "../command-line/print.ts";
+import { confirm, printRecord, sayDone, sayProgress, YES_OPTION } from "../command-line/print.ts";
 
 const FIRST_POLL_MS = 200;
 const LONGEST_POLL_MS = 5_000;
+/** Pauses without progress, 10 s in all, after which the person is told why that may be. */
+const RESTS_AFTER = 8;
+const RESTS =
+  "Nothing is compared yet. In maintenance comparisons rest: platform check --no-files leaves them out. Otherwise the " +
+  "queue is behind: health --deep.";
 const WAIT: Option = { flag: "wait", help: "wait until it is done, then show its report" };
 const ID = { name: "id", help: "of the comparison" };
 
@@ -88,21 +93,32 @@ async function begin(
   const client = await invocation.client();
   const run = await start(client.opts);
   const { id } = run;
-  if (!options.has("wait")) {
-    sayDone(io, `${said}: media-consistency show ${id}`);
-    return printRecord(invocation, run);
-  }
-  await waitFor(client, id, invocation);
+  sayDone(io, `${said}: media-consistency show ${id}`);
+  if (!options.has("wait")) return printRecord(invocation, run);
+  await watchComparison(invocation, client, run);
   return show(invocation, id);
 }
 
-async function waitFor(client: AdminClient, id: string, { io }: Invocation): Promise<void> {
-  await watching(io, `It goes on: npm run plat -- media-consistency show ${id}`, async (wait) => {
-    for (let pauseMs = FIRST_POLL_MS; ; pauseMs = Math.min(LONGEST_POLL_MS, pauseMs * 1.5)) {
-      const { state } = await ok(api.getComparison(id, { pageSize: 1 }, client.opts));
-      if (state !== "running" && state !== "repairing") return;
+/** Shows how far a comparison or a repair is, until it ends. */
+export async function watchComparison(
+  { io }: Invocation,
+  client: AdminClient,
+  begun: api.Comparison,
+): Promise<api.Comparison> {
+  const say = sayProgress(io);
+  const goesOn = `It goes on: npm run plat -- media-consistency show ${begun.id}`;
+  return watching(io, goesOn, async (wait) => {
+    let run = begun;
+    let pauses = 0;
+    for (let pauseMs = FIRST_POLL_MS; run.state === "running" || run.state === "repairing";) {
+      const { objects, files } = run.checked;
+      say(`${run.state}: ${objects} objects, ${files} files checked`);
+      if (objects + files === 0 && ++pauses === RESTS_AFTER) io.err(`${RESTS}\n`);
       await wait(pauseMs);
+      pauseMs = Math.min(LONGEST_POLL_MS, pauseMs * 1.5);
+      run = await ok(api.getComparison(run.id, { pageSize: 1 }, client.opts));
     }
+    return run;
   });
 }
 

@@ -4,6 +4,7 @@ import { ok } from "@oazapfts/runtime";
 import type { AdminClient } from "../client/admin-client.ts";
 import type { Command, Invocation, Given } from "../command-line/command.ts";
 import { confirm, printRecord, sayDone, YES_OPTION } from "../command-line/print.ts";
+import { watchComparison } from "./consistency.ts";
 import { createTable, type Column } from "../terminal/table.ts";
 import { UsageError } from "../terminal/usage-error.ts";
 import { parseTime, readNumber, toJson } from "../terminal/values.ts";
@@ -19,7 +20,6 @@ const COLUMNS: readonly Column<Shown>[] = [
   { field: "subject", title: "WHAT" },
   { field: "next", title: "TYPE" },
 ];
-const POLL_MS = 500;
 
 const TOPIC = { name: "topic", help: "<owner>.<event type>" };
 const TO = {
@@ -153,13 +153,9 @@ async function checkEvents({ io }: Invocation, { opts }: AdminClient): Promise<S
   return found;
 }
 
-async function checkFiles({ io }: Invocation, { opts }: AdminClient): Promise<Shown[]> {
-  let run = await ok(api.startComparison(opts));
-  while (run.state === "running") {
-    io.err(`${run.checked.objects} objects\n`);
-    await io.wait(POLL_MS);
-    run = await ok(api.getComparison(run.id, { pageSize: 1 }, opts));
-  }
+async function checkFiles(invocation: Invocation, client: AdminClient): Promise<Shown[]> {
+  const { opts } = client;
+  const run = await watchComparison(invocation, client, await ok(api.startComparison(opts)));
   const { holds } = await ok(api.getRestorePoint(opts));
   const held = holds ? "; younger ones are held: platform release" : "";
   const repair = `media-consistency show ${run.id}, then repair ${run.id}`;

@@ -8,7 +8,7 @@ import { LOCATION_HINTS } from "../../src/platform/storage/object-shards.ts";
 import { find, rowsOf } from "../client/admin-client.ts";
 import { printRows } from "../command-line/listing.ts";
 import { pagedListCommand } from "../command-line/patterns.ts";
-import { printRecord, sayDone } from "../command-line/print.ts";
+import { printRecord, sayDone, sayProgress } from "../command-line/print.ts";
 import { watching } from "../terminal/stop.ts";
 import type { Column } from "../terminal/table.ts";
 import { UsageError } from "../terminal/usage-error.ts";
@@ -170,7 +170,9 @@ const move: Command = {
         ? await ok(api.readMove(tenant, opts))
         : await ok(api.moveTenant(tenant, given === "own" ? { shard: given, near } : { shard: Number(given) }, opts));
     await watching(io, `The move goes on: npm run plat -- tenant move ${clean(tenant)} --wait`, async (wait) => {
+      const say = sayProgress(io);
       for (let pauseMs = FIRST_POLL_MS; options.has("wait") && !["cleaning", "done"].includes(now.state);) {
+        say(`${now.state}: ${now.files} files`);
         await wait(pauseMs);
         pauseMs = Math.min(LONGEST_POLL_MS, pauseMs * 1.5);
         now = await ok(api.readMove(tenant, opts));

@@ -575,6 +575,27 @@ describe("a job of the backup service", () => {
   });
 });
 
+test("says what a comparison waits for that does not begin, as in maintenance", async () => {
+  const run = (state: string, objects: number) => ({
+    status: 200,
+    body: { id: "c1", state, checked: { objects, files: 0 }, found: {}, findings: [] },
+  });
+  const still = Array.from({ length: 12 }, () => run("running", 0));
+  const { base } = await play([...still, run("running", 5), run("done", 9), run("done", 9)]);
+  const line = ["media-consistency", "start", "--wait", "--url", base];
+  const { code, err } = await plat({ OPERATOR_CLIENT_SECRET: "s" }, line, { wait: async () => undefined });
+  expect([code, err.split("\n")]).toEqual([
+    0,
+    [
+      "✓ A comparison runs: media-consistency show c1",
+      "running: 0 objects, 0 files checked",
+      expect.stringContaining("In maintenance comparisons rest: platform check --no-files leaves them out."),
+      "running: 5 objects, 0 files checked",
+      "",
+    ],
+  ]);
+});
+
 describe("audit export", () => {
   test.each(["abc", "0", "1.5", ""])("--from takes the number of a copy, and not %o", async (from) => {
     const { base } = await play([{ status: 200, body: [] }]);
@@ -787,6 +808,7 @@ describe("a new file", () => {
 });
 
 describe("Ctrl-C while a command watches work of the platform", () => {
+  const comparison = { id: "c", state: "running", checked: { objects: 1, files: 1 } };
   const job = {
     id: "j",
     kind: "restore",
@@ -803,7 +825,7 @@ describe("Ctrl-C while a command watches work of the platform", () => {
     ["platform job --follow", job, "The restore goes on. Watch it: npm run plat -- platform job --follow."],
     ["platform verify b", job, "The restore goes on."],
     ["tenant move acme --wait", { state: "copying" }, "The move goes on: npm run plat -- tenant move acme --wait"],
-    ["media-consistency start --wait", { id: "c", state: "running" }, "It goes on: npm run plat -- media-consistency"],
+    ["media-consistency start --wait", comparison, "It goes on: npm run plat -- media-consistency"],
   ])("says that it goes on: %s", async (line, body, said) => {
     const { base, seen } = await play(Array.from({ length: 200 }, () => ({ status: 200, body })));
     const env = { PATH: process.env["PATH"], OPERATOR_CLIENT_SECRET: "s" };
