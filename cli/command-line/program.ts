@@ -173,6 +173,12 @@ const shownArgument = (one: ProgramArgument): string =>
 
 /** Keeps each flag under its own name: `--scope` and `--no-scope` are two options. */
 class Flag extends ProgramOption {
+  constructor(flags: string, help: string) {
+    super(flags, help);
+    // Otherwise a `--no-files` without a `--files` beside it counts as given on every line.
+    this.negate = false;
+  }
+
   override attributeName(): string {
     return this.name();
   }

@@ -565,7 +565,14 @@ describe("actions", () => {
 
   test("platform checks, and leads through a restore of the database", async () => {
     const quick: Circumstances = { wait: () => new Promise((go) => setTimeout(go, 50)) };
-    expect((await done("platform check --json", quick)).json()).toEqual([]);
+    const compared = async () => ((await done("media-consistency list --json")).json() as object[]).length;
+    const before = await compared();
+    expect((await done("platform check --no-files --json", quick)).json()).toEqual([]);
+    expect(await compared()).toBe(before);
+    const checked = await done("platform check --json", quick);
+    expect(checked.json()).toEqual([]);
+    expect(checked.err).toContain("running: 0 objects, 0 files checked\n");
+    expect(await compared()).toBe(before + 1);
     expect((await done("audit copy")).err).toContain("in a copy");
     expect((await run("platform restored --yes")).code).toBe(2);
     expect((await run("platform restored --to soon --yes")).code).toBe(2);
@@ -612,6 +619,7 @@ describe("actions", () => {
     const moves = [];
     for (const to of [2, 3]) moves.push(await run(`tenant move moved --shard ${to} --wait --json`, quick));
     const [first, second] = moves;
+    expect(first!.err + second!.err).toContain(": 0 files\n");
     // It may have been in the first of the two; from there it moves to the other, or is still being cleaned up.
     expect([first!.code, second!.code].toSorted((a, b) => a - b)).toEqual([0, 1]);
     expect((await done("tenant move moved --json")).json()).toMatchObject({ tenant: "moved", state: "cleaning" });
