@@ -30,8 +30,6 @@ export interface CheckResult extends Verdict {
 /** Maximum time of a check. All checks run at the same time, so it is about the maximum time of the answer. */
 export const CHECK_MS = 3_000;
 
-export const ok = (facts: Verdict["facts"] = {}): Verdict => ({ status: "ok", facts, next: "" });
-
 /** The verdict by the first complaint that holds. The list begins with the worst. */
 export function judge(facts: Verdict["facts"], ...complaints: readonly Complaint[]): Verdict {
   const [status, , next] = complaints.find(([, holds]) => holds) ?? (["ok", true, ""] as const);

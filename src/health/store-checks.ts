@@ -1,5 +1,5 @@
 import type { Clock } from "../platform/runtime/clock.ts";
-import { judge, ok, type Check, type Complaint } from "./check.ts";
+import { judge, type Check, type Complaint } from "./check.ts";
 import type { FactsStore } from "./facts-store.ts";
 import type { HeartbeatStore } from "./heartbeat-store.ts";
 import { LIMITS } from "./limits.ts";
@@ -100,9 +100,7 @@ export function storeChecks(deps: StoreCheckDeps): readonly Check[] {
     unanswered: `Objects of the class ${name} do not answer: see Cloudflare's status page and the Worker's log.`,
     async run() {
       const pingMs = await timed(ping);
-      return isSlow(pingMs)
-        ? judge({ pingMs }, ["warn", true, `Objects of the class ${name} answer slowly.`])
-        : ok({ pingMs });
+      return judge({ pingMs }, ["warn", isSlow(pingMs), `Objects of the class ${name} answer slowly.`]);
     },
   }));
   const backups = newestBackupMs === undefined ? [] : [backupCheck(facts, newestBackupMs)];

@@ -39,7 +39,7 @@ export function workChecks(deps: WorkCheckDeps): readonly Check[] {
       const named = (which: readonly { name: string }[]): string => which.map(({ name }) => name).join(", ");
       const late = rows.filter(({ ageMs }) => ageMs === null || ageMs > LIMITS.sweepFailMs);
       const failing = rows.filter(({ error }) => error !== null);
-      const aged = rows.filter(({ ageMs }) => ageMs !== null && ageMs > LIMITS.sweepWarnMs);
+      const old = rows.filter(({ ageMs }) => ageMs !== null && ageMs > LIMITS.sweepWarnMs);
       const why = failing.map(({ name, error }) => `${name}: ${error}`).join("; ");
       // The check of the database writes a row of its own, which is none of the cron's.
       const noneYet = rows.every(({ triedAt }) => triedAt === null);
@@ -49,7 +49,7 @@ export function workChecks(deps: WorkCheckDeps): readonly Check[] {
         ["warn", noneYet, "The cron has not run yet: it does within five minutes of a deployment."],
         ["fail", late.length > 0, `No success for an hour of ${named(late)}: the cron ${hasRun}.`],
         ["warn", failing.length > 0, `Sweeps fail (${why}): the log says more under "sweep failed".`],
-        ["warn", aged.length > 0, `No success for ten minutes of ${named(aged)}: the cron ${hasRun}.`],
+        ["warn", old.length > 0, `No success for ten minutes of ${named(old)}: the cron ${hasRun}.`],
       );
     },
   };

@@ -2,7 +2,7 @@ import * as z from "zod/mini";
 import { invalid, noSuch } from "../http/errors/errors.ts";
 import { defineRoute, json, jsonBody, type Route } from "../http/route.ts";
 import { matching } from "../http/input/validate.ts";
-import type { AuditTrail } from "../platform/ports/audit.ts";
+import { rowBy, type AuditTrail } from "../platform/ports/audit.ts";
 import type { PrepareOutcome, RestoreTo } from "../platform/storage/object-restore.ts";
 import { answerAudited, maintenanceOff, noPast, restoreTo, undoneBy } from "./past.ts";
 import { fromBase64Url, fromUtf8, toBase64Url, utf8 } from "../platform/text/encoding.ts";
@@ -86,12 +86,7 @@ export const checkRoutes = (
       if (restored.kind === "impossible") return noPast(restored.why);
       const { undo } = restored;
       const reason = `${JSON.stringify({ object, to })}${undoneBy(undo)}`;
-      return answerAudited(
-        audit,
-        call,
-        { action: "restore", subject: `topics/${topic}/${object.kind}`, reason },
-        { undo },
-      );
+      return answerAudited(audit, rowBy(call, "restore", `topics/${topic}/${object.kind}`, reason), { undo });
     },
   }),
   defineRoute({
@@ -123,7 +118,7 @@ export const checkRoutes = (
       const reopened = await events.reopenLogs(topicOf(topic));
       if (reopened === undefined) return noSuch("topic");
       const reason = `logs opened: ${reopened.opened.length}, marked: ${reopened.marked.length}`;
-      return answerAudited(audit, call, { action: "reopen", subject: `topics/${topic}`, reason }, reopened);
+      return answerAudited(audit, rowBy(call, "reopen", `topics/${topic}`, reason), reopened);
     },
   }),
   defineRoute({
@@ -135,8 +130,7 @@ export const checkRoutes = (
     async handle(call) {
       const { id } = call.params;
       if (!(await events.reopenPush(id))) return noSuch("push subscription");
-      const done = { action: "reopen", subject: `push-subscriptions/${id}`, reason: "" } as const;
-      return answerAudited(audit, call, done, { opened: true });
+      return answerAudited(audit, rowBy(call, "reopen", `push-subscriptions/${id}`), { opened: true });
     },
   }),
 ];

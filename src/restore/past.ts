@@ -2,7 +2,7 @@ import * as z from "zod/mini";
 import { conflict, type Problem } from "../http/errors/errors.ts";
 import { json, type Answer } from "../http/route.ts";
 import { matching } from "../http/input/validate.ts";
-import { rowBy, type AuditTrail, type OperatorCall } from "../platform/ports/audit.ts";
+import { type AuditRecord, type AuditTrail } from "../platform/ports/audit.ts";
 
 /** A time in ms, or the bookmark that an earlier restore of an object returned. */
 export const restoreTo = z.union([
@@ -21,14 +21,9 @@ export const undoneBy = (undo: string): string => `, undo ${undo}`;
 /** Answers an operator's restore of an object, and writes its row of the audit log. */
 export async function answerAudited(
   audit: Pick<AuditTrail, "statement">,
-  call: OperatorCall,
-  {
-    action,
-    subject,
-    reason,
-  }: { readonly action: "restore" | "reopen"; readonly subject: string; readonly reason: string },
+  row: AuditRecord,
   answer: object,
 ): Promise<Answer> {
-  await audit.statement("always", rowBy(call, action, subject, reason)).run();
+  await audit.statement("always", row).run();
   return json(200, answer);
 }

@@ -2,7 +2,7 @@ import * as z from "zod/mini";
 import { noSuch } from "../http/errors/errors.ts";
 import { matching } from "../http/input/validate.ts";
 import { defineRoute, jsonBody, type Route } from "../http/route.ts";
-import type { AuditTrail } from "../platform/ports/audit.ts";
+import { rowBy, type AuditTrail } from "../platform/ports/audit.ts";
 import type { PrepareOutcome, RestoreTo } from "../platform/storage/object-restore.ts";
 import type { RestorePointStore } from "./restore-point-store.ts";
 import { answerAudited, maintenanceOff, noPast, restoreTo, undoneBy } from "./past.ts";
@@ -42,7 +42,7 @@ export const shardRoutes = (
       if (restored.kind === "impossible") return noPast(restored.why);
       const { undo } = restored;
       const reason = `${JSON.stringify(to)}${undoneBy(undo)}`;
-      return answerAudited(audit, call, { action: "restore", subject, reason }, { undo });
+      return answerAudited(audit, rowBy(call, "restore", subject, reason), { undo });
     },
   }),
 ];

@@ -25,6 +25,11 @@ afterEach(() => narrow(sentPerLane));
 type Caller = ReturnType<typeof principal>;
 /** A caller in a tenant of its own. */
 const someone = (tenant = unique("t")): Caller => principal({ tenant });
+/** A caller whose tenant has at most so many messages at a time. */
+function narrowLane(most: number): { app: MediaApp; as: Caller } {
+  narrow(most);
+  return { app: mediaApp(), as: someone() };
+}
 const clips = (count: number): string => `clip=${Array.from({ length: count }, (_, at) => `${at + 1}x1`).join(",")}`;
 
 async function ask(app: MediaApp, as: Caller, path: string, method = "POST"): Promise<void> {
@@ -34,6 +39,15 @@ async function ask(app: MediaApp, as: Caller, path: string, method = "POST"): Pr
 }
 const store = (app: MediaApp, as: Caller, query?: string): Promise<StoredFile> =>
   stored(app, PICTURE, { as, ...(query === undefined ? {} : { query: `?${query}` }) });
+/** Two files, of which the first is deleted and leaves its room to the other's variants. Its messages are lost. */
+async function afterDeletion(app: MediaApp, as: Caller): Promise<{ file: StoredFile; gone: StoredFile }> {
+  const gone = await store(app, as, clips(2));
+  app.clock.nowMs += 1;
+  const file = await store(app, as, clips(3));
+  await ask(app, as, gone.path, "DELETE");
+  app.jobs.splice(0);
+  return { file, gone };
+}
 const statesOf = async (app: MediaApp, as: Caller, { path }: StoredFile): Promise<string[]> =>
   (await expectJson(await app.call(`${path}/variants`, { as }), 200)).map(({ state }: { state: string }) => state);
 
@@ -100,9 +114,7 @@ describe("a tenant that starts thousands of variants", () => {
 
 describe("variants that wait", () => {
   it("are all made, in the order of the requests", async () => {
-    narrow(3);
-    const app = mediaApp();
-    const as = someone();
+    const { app, as } = narrowLane(3);
     const files: StoredFile[] = [];
     for (const query of ["clip=1x1,2x2,3x3,4x4", undefined, "crop=1x1,2x2"]) {
       app.clock.nowMs += 1;
@@ -134,9 +146,7 @@ describe("variants that wait", () => {
   });
 
   it("are as many with requests, deletions and jobs at the same time", async () => {
-    narrow(2);
-    const app = mediaApp();
-    const as = someone();
+    const { app, as } = narrowLane(2);
     const files = await Promise.all(Array.from({ length: 6 }, () => store(app, as)));
     await Promise.all(files.map(({ path }) => ask(app, as, `${path}/variants?${clips(3)}`)));
     expect([app.jobs.length, await lane(as)]).toEqual([2, [16, 2]]);
@@ -158,9 +168,7 @@ describe("variants that wait", () => {
   });
 
   it("follow one that failed, at once or in every attempt, and one that was deleted", async () => {
-    narrow(1);
-    const app = mediaApp();
-    const as = someone();
+    const { app, as } = narrowLane(1);
     const broken = await stored(app, NO_PICTURE, { as, query: "?clip=1x1" });
     app.clock.nowMs += 1;
     const file = await store(app, as, clips(4));
@@ -184,9 +192,7 @@ describe("variants that wait", () => {
   });
 
   it("are sent by no repeated commit before their turn", async () => {
-    narrow(2);
-    const app = mediaApp();
-    const as = someone();
+    const { app, as } = narrowLane(2);
     const file = await store(app, as, clips(5));
     const [first] = app.jobs;
     await ask(app, as, file.commitLink);
@@ -211,9 +217,7 @@ describe("messages", () => {
   });
 
   it("are not sent before their turn, however long it takes to come", async () => {
-    narrow(2);
-    const app = mediaApp();
-    const as = someone();
+    const { app, as } = narrowLane(2);
     const file = await store(app, as, clips(9));
     for (let turn = 0; turn < 3; turn++) {
       await sweep(app, LIMITS.variantWaitMs);
@@ -227,9 +231,7 @@ describe("messages", () => {
 describe("nothing is lost", () => {
   // shows: media/variants/turns
   it("with a message, nor with all of them: the sweep sends those on the way again, and they bring the others", async () => {
-    narrow(3);
-    const app = mediaApp();
-    const as = someone();
+    const { app, as } = narrowLane(3);
     const file = await store(app, as, clips(9));
     await deliver(app, 1);
     app.jobs.splice(0);
@@ -303,14 +305,8 @@ describe("nothing is lost", () => {
     ["a commit", ({ file }) => [`${file.commitLink}?shared=tenant`, "POST"]],
     ["a deletion", ({ gone }) => [`${gone.path}/variants`, "DELETE"]],
   ])("with %s that is refused just when there is room", async (_, request) => {
-    narrow(2);
-    const app = mediaApp();
-    const as = someone();
-    const gone = await store(app, as, clips(2));
-    app.clock.nowMs += 1;
-    const file = await store(app, as, clips(3));
-    await ask(app, as, gone.path, "DELETE");
-    app.jobs.splice(0);
+    const { app, as } = narrowLane(2);
+    const { file, gone } = await afterDeletion(app, as);
     const [path, method] = request({ file, gone });
     expect((await app.call(path, { as, method })).status).toBeGreaterThanOrEqual(400);
     await app.settle();
@@ -322,14 +318,8 @@ describe("nothing is lost", () => {
   });
 
   it("with a commit whose second batch fails, after the first was refused and took them", async () => {
-    narrow(2);
-    const app = mediaApp();
-    const as = someone();
-    const gone = await store(app, as, clips(2));
-    app.clock.nowMs += 1;
-    const file = await store(app, as, clips(3));
-    await ask(app, as, gone.path, "DELETE");
-    app.jobs.splice(0);
+    const { app, as } = narrowLane(2);
+    const { file } = await afterDeletion(app, as);
     const failing = mediaApp({ shards: failingOnceTaken() });
     expect((await failing.call(`${file.commitLink}?shared=tenant`, { as, method: "POST" })).status).toBe(500);
     await failing.settle();
@@ -337,9 +327,7 @@ describe("nothing is lost", () => {
   });
 
   it("of an older release, whose variants are in no lane and whose sweep sends what waited for long", async () => {
-    narrow(2);
-    const app = mediaApp();
-    const as = someone();
+    const { app, as } = narrowLane(2);
     const older = await store(app, as, clips(4));
     await deliver(app, 1);
     await everywhere.prepare("UPDATE variant SET lane = NULL, waits = 0 WHERE lane = ?").bind(as.tenant).run();
@@ -410,11 +398,7 @@ describe("a tenant that moves", () => {
       await moving.begin(as.tenant, 2, app.clock.nowMs);
       for (let calls = 1; (await moving.underWay()).length > 0; calls++) await moving.run(calls);
       for (const method of ["POST", "DELETE"]) {
-        const gone = await store(app, as, clips(2));
-        app.clock.nowMs += 1;
-        const file = await store(app, as, clips(3));
-        await ask(app, as, gone.path, "DELETE");
-        app.jobs.splice(0);
+        const { file } = await afterDeletion(app, as);
         const fails = how !== "";
         const asked = fails
           ? mediaApp({ placement: keptPlacement(), objects: testObjects, shards: failingOnceTaken() })
