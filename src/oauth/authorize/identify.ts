@@ -114,7 +114,7 @@ export async function readHint(
   if (hint.expired) return ignore("it has expired", expectedUser);
   if (hint.basis === undefined) return ignore("it names no grant and session", expectedUser);
   if (identifyBySession({ provider }, session)?.user.email === hint.email) return { expectedUser, identity: undefined };
-  const identity = await identifyByHint(deps, hint, hint.basis, provider, call.nowMs);
+  const identity = await identifyByHint(deps, hint, hint.basis, { provider, clientTenant: client.tenant }, call.nowMs);
   return typeof identity === "string" ? ignore(identity, expectedUser) : { expectedUser, identity };
 }
 
@@ -123,7 +123,7 @@ async function identifyByHint(
   deps: AuthorizeDeps,
   { clientId, email, tenant, ...times }: IdTokenHint,
   { grantId, sessionId: sid, grantTenant, scopes, endsAtMs, ...asOf }: HintBasis,
-  requestedProvider: string,
+  requested: { readonly provider: string; readonly clientTenant: string },
   nowMs: number,
 ): Promise<Identity | string> {
   const { trust } = deps;
@@ -135,12 +135,13 @@ async function identifyByHint(
   if (session?.user.email !== email) return `session ${sid} of ${email} is over`;
   // In the implicit flow the access token has no grant of its own, so its token id is the grant id.
   // A hint names no organization: the roles there are read again, as for every token that it leads to.
-  const issued = { tokenId: grantId, grantId, sessionId: sid, clientId, org: "", user: email, ...asOf };
+  const { clientTenant } = requested;
+  const issued = { tokenId: grantId, grantId, sessionId: sid, clientId, clientTenant, org: "", user: email, ...asOf };
   if ([tenant, grantTenant].some((one) => trust.isRevoked({ ...issued, tenant: one })))
     return `grant ${grantId} or something that it depends on was revoked`;
   const hint = { grantId, tenant: grantTenant, scopes, endsAtMs };
   const { user, shard, provider, binding } = session;
-  if (identifyBySession({ provider: requestedProvider }, session) === undefined)
-    return `${provider} vouched for the session, and the request needs ${requestedProvider}`;
+  if (identifyBySession(requested, session) === undefined)
+    return `${provider} vouched for the session, and the request needs ${requested.provider}`;
   return { user, ...signInTimes({ ...times, provider }), sid, shard, binding, from: "hint", hint };
 }

@@ -208,7 +208,7 @@ export const toPrincipal = (claims: Claims): IssuedToken => ({
   clientId: claims.client_id,
   clientName: claims.client_name,
   clientAuthenticated: claims.client_auth,
-  ...(claims.client_tenant === undefined ? {} : { clientTenant: claims.client_tenant }),
+  clientTenant: claims.client_tenant,
   tenant: claims.tenant,
   tenantExplicit: claims.tenant_explicit,
   org: claims.org,

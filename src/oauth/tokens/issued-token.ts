@@ -6,7 +6,7 @@ import { accessKey, clientsOfKey, EVERY_MEMBER, placeKey, type Revocation } from
 /** The part of a token that revocations refer to. */
 export interface IssuedToken extends Principal {
   /** The tenant that the client is registered in. Undefined: the token's tenant. */
-  readonly clientTenant?: string | undefined;
+  readonly clientTenant: string | undefined;
   /** The database's time when the records of client and tenant were read. */
   readonly recordsAsOfMs: number;
   /** The read of the user's records. They are read each time, so they may show a change that the others do not. */

@@ -10,7 +10,7 @@ import { unique } from "../../support/platform/unique.ts";
 import { Browser } from "../../support/browser.ts";
 import { isolate } from "../../support/isolate.ts";
 import { CLIENTS_OF_OLD_TOKENS, MOST_HOLDERS_REVOKED } from "../../../src/oauth/tokens/trust-store.ts";
-import { makeApp, redeemed, signInThrough, visit } from "../../support/sign-in.ts";
+import { errorOf, makeApp, redeemed, signInThrough, visit } from "../../support/sign-in.ts";
 import { join, makeUser } from "../../support/users.ts";
 
 const info = (token: string, more = "") =>
@@ -294,6 +294,10 @@ describe("A revocation by another isolate", () => {
     const named = await env.DB.prepare("SELECT 1 FROM revocation WHERE key = ?").bind(app.clientId).first();
     expect(named).toBeNull();
     expect((await call("/oauth2/v1/userinfo", { headers })).status).toBe(401);
+    // Its ID token gives no token either, once the tenant is enabled again.
+    await put(`tenants/${tenant}`, { organization: `${tenant}-org`, name: "x", disabled: false });
+    const hinted = await visit(new Browser(), app, { prompt: "none", id_token_hint: tokens.id_token });
+    expect(errorOf(hinted).error).toBe("login_required");
   });
 
   it("ends the tokens by a role that loses a scope by few rows, however many people have it", async () => {

@@ -87,6 +87,7 @@ const tokenOf = (token: Partial<Revocable>): Revocable => ({
   grantId: "g",
   sessionId: "s",
   clientId: "c",
+  clientTenant: undefined,
   tenant: "n",
   org: "",
   user: "u",

@@ -59,7 +59,7 @@ async function checker(): Promise<(token: Token, asOfMs?: number) => boolean> {
   };
   const trust = createTrust({ store, makeFirstKey: async () => {}, sealer, isolate, onFault: fail });
   expect(await trust.ensure(Date.now(), "now")).toBe(true);
-  const rest = { grantId: "g", sessionId: "s", tenant: "n", org: "" };
+  const rest = { grantId: "g", sessionId: "s", clientTenant: undefined, tenant: "n", org: "" };
   return (token, asOfMs = Date.now() - 1_000) => {
     const issued: Revocable = { ...rest, ...token, recordsAsOfMs: asOfMs, userAsOfMs: asOfMs };
     return trust.isRevoked(issued);

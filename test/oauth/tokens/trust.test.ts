@@ -26,6 +26,7 @@ const trustOver = (store: TrustStore = createTrustStore(env.DB)) =>
   createTrust({ store, makeFirstKey: rotation.makeFirst, sealer, isolate: ownIsolate, onFault() {} });
 const issued = (asOfMs: number): IssuedToken => ({
   ...OF_ACME,
+  clientTenant: undefined,
   user: "ada@acme.example",
   subject: "ada@acme.example",
   scopes: [],

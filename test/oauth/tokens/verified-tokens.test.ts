@@ -32,6 +32,7 @@ function isolate() {
 
 const newToken = (tokenId: string): NewToken => ({
   ...OF_ACME,
+  clientTenant: undefined,
   user: "",
   subject: "acme.app",
   scopes: ["plat.media_view"],

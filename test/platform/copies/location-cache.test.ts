@@ -219,6 +219,7 @@ describe("Keys and revocations", () => {
     grantId: "g",
     sessionId: "s",
     clientId: "c",
+    clientTenant: undefined,
     tenant: "t",
     org: "",
     user: "u",
