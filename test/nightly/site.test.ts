@@ -181,6 +181,19 @@ describe("a reader", () => {
     expect(found).toEqual([]);
   });
 
+  it("needs to scroll no page sideways on a phone with letters twice as large", async () => {
+    const { page } = await open("light", 360);
+    const devtools = await page.context().newCDPSession(page);
+    await devtools.send("Page.setFontSizes", { fontSizes: { standard: 32, fixed: 26 } });
+    const wide: string[] = [];
+    for (const address of pages().keys()) {
+      await page.goto(`${platform.url}${address}`);
+      await page.getByRole("heading", { level: 1 }).first().waitFor();
+      if (await page.evaluate("document.documentElement.scrollWidth > innerWidth")) wide.push(address);
+    }
+    expect(wide).toEqual([]);
+  });
+
   it.each([
     { theme: "light", width: 1280 },
     { theme: "dark", width: 1280 },
