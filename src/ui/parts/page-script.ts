@@ -6,18 +6,18 @@ import { createHash } from "node:crypto";
  * page, such as one to an application on the device, leaves the form where it is.
  */
 const SEND_ONCE = `
-"use strict";
-(() => {
   const root = document.documentElement;
   const free = () => root.removeAttribute("data-sending");
-  addEventListener("submit", (event) => {
-    if (event.defaultPrevented) return;
-    if (root.hasAttribute("data-sending")) return event.preventDefault();
+  const isFirst = () => {
+    if (root.hasAttribute("data-sending")) return false;
     root.setAttribute("data-sending", "");
     setTimeout(free, 10000);
+    return true;
+  };
+  addEventListener("submit", (event) => {
+    if (!event.defaultPrevented && !isFirst()) event.preventDefault();
   });
   addEventListener("pageshow", free);
-})();
 `;
 
 /**
@@ -26,11 +26,10 @@ const SEND_ONCE = `
  * The script reads its input from the button's `data-passkey`, asks the browser for a passkey, writes the answer to the
  * field `credential` of the button's form, and sends the form. It sends nothing else and calls no server.
  *
- * get     runs when the button is pressed; if the page wants it, the address field offers passkeys too (conditional UI)
+ *   get     runs when the button is pressed; if the page wants it, the address field offers passkeys (conditional UI)
  *   create  runs before the form is sent, and makes a passkey
  */
 const PASSKEYS = `
-(() => {
   const button = document.querySelector("button[data-passkey]");
   const browser = window.PublicKeyCredential;
   if (button === null || browser === undefined || navigator.credentials === undefined) return;
@@ -47,9 +46,14 @@ const PASSKEYS = `
     for (const one of form.querySelectorAll("[data-passkey-fault]")) one.hidden = one.dataset.passkeyFault !== name;
   };
   const send = (answer) => {
+    if (!isFirst()) return;
+    const passwords = form.querySelectorAll("input[type=password]");
     form.elements.credential.value = JSON.stringify(answer);
-    for (const field of form.querySelectorAll("input[type=password]")) field.disabled = true;
+    for (const field of passwords) field.disabled = true;
     form.submit();
+    // The request is made; a person who comes back to the page can type a password.
+    for (const field of passwords) field.disabled = false;
+    form.elements.credential.value = "";
   };
   let waiting = new AbortController();
   const get = async (mediation) => {
@@ -94,10 +98,13 @@ const PASSKEYS = `
   button.hidden = false;
   say();
   if (options.user !== undefined) {
+    let isMaking = false;
     form.addEventListener("submit", (event) => {
       event.preventDefault();
+      if (isMaking || root.hasAttribute("data-sending")) return;
+      isMaking = true;
       say();
-      create().catch(failed);
+      create().catch(failed).finally(() => (isMaking = false));
     });
     return;
   }
@@ -110,11 +117,10 @@ const PASSKEYS = `
       .then((can) => can && get("conditional"))
       // The person saw no question, so nothing is said.
       .catch(() => undefined);
-})();
 `;
 
 /** The only script file of the pages, for those with a form. */
-export const PAGE_SCRIPT = SEND_ONCE + PASSKEYS;
+export const PAGE_SCRIPT = `"use strict";\n(() => {${SEND_ONCE}${PASSKEYS}})();\n`;
 
 const HASH = createHash("sha256").update(PAGE_SCRIPT).digest("hex").slice(0, 16);
 

@@ -1,3 +1,4 @@
+import { setTimeout } from "node:timers/promises";
 import type { Page } from "playwright-core";
 import { describe, expect, test } from "vitest";
 import { Authenticator } from "../support/virtual-authenticator.ts";
@@ -149,6 +150,43 @@ export function passkeySuite(stage: () => Stage, stories: "essential" | "other")
       await isShown(page, "Show that it is you");
       await use(page, device);
       expect((await landed(page)).query.get("code")).not.toBeNull();
+    });
+
+    test("is made and sent once, and no other form is sent meanwhile", async () => {
+      const user = await makeUser(stage(), "twice");
+      const page = await stage().open();
+      const device = await Authenticator.plugIn(page);
+      await page.goto(account());
+      await signIn(page, user);
+      await page.getByRole("button", { name: "Add a passkey" }).click();
+      await isShown(page, "Add a passkey");
+      const sent: string[] = [];
+      await page.route("**/*", async (route) => {
+        if (route.request().method() === "POST") {
+          sent.push(new URL(route.request().url()).pathname);
+          await setTimeout(1_000);
+        }
+        await route.continue();
+      });
+      const make = page.getByRole("button", { name: "Create the passkey" });
+      await make.dblclick();
+      await expect.poll(() => sent.length).toBe(1);
+      // Playwright's own click would wait for the answer.
+      await page.keyboard.press("Enter");
+      await page.getByText("The passkey is added.").waitFor();
+      expect([sent.length, (await device.credentials()).length]).toEqual([1, 1]);
+
+      await device.pause();
+      await signOut(page);
+      await page.goto(account());
+      sent.length = 0;
+      await page.getByLabel("E-mail address").fill(user.email);
+      await page.getByLabel("Password").fill(user.password);
+      const { x = 0, y = 0 } = (await page.getByRole("button", { name: "Sign in", exact: true }).boundingBox()) ?? {};
+      await use(page, device);
+      await page.mouse.click(x + 5, y + 5);
+      await isShown(page, "Your account");
+      expect(sent.length).toBe(1);
     });
 
     // shows: oauth/passkeys/counter
