@@ -15,6 +15,17 @@ export interface ListAnswer {
   readonly headers?: Headers;
 }
 
+/** A whole list, for a search that the service does not have. */
+export async function readAll<T>(ask: (page: PageStart) => Promise<ListAnswer>): Promise<readonly T[]> {
+  const rows: T[] = [];
+  for (let page: PageStart | undefined = { pageSize: 1_000 }; page !== undefined;) {
+    const { data, headers } = await whole(ask(page));
+    rows.push(...(data as readonly T[]));
+    page = nextOf(headers?.get("link") ?? "");
+  }
+  return rows;
+}
+
 interface ListOptions {
   readonly enabled?: boolean;
   /** Shows the rows of the last search until those of the next one are there. */

@@ -295,6 +295,25 @@ export function tendSuite(stage: () => Stage): void {
       }
     });
 
+    test("finds roles among many by a part of their name or of a scope, and by a pattern", async () => {
+      for (let at = 0; at < 40; at++) {
+        const scopes = at === 7 ? ["bills.read", "orders.*"] : ["bills.read"];
+        expect((await stage().operate("PUT", `roles/clerk-${at}`, { scopes })).status).toBe(201);
+      }
+      const page = await stage().open({ path: "/roles" });
+      const rows = page.getByRole("row").filter({ has: page.getByRole("rowheader") });
+      const search = page.getByRole("searchbox", { name: "Find by name or scope" });
+      await search.fill("CLERK-3");
+      await expect.poll(() => rows.count()).toBe(11);
+      await search.fill("rders.vi");
+      await page.getByText("No role has “rders.vi” in its name or scopes.").waitFor();
+      await search.fill("orders.view");
+      await page.getByText("orders.*, bills.read").waitFor();
+      expect(new URL(page.url()).search).toBe("?q=orders.view");
+      await page.getByRole("rowheader", { name: "clerk-7", exact: true }).click();
+      await page.getByRole("heading", { level: 1, name: "clerk-7" }).waitFor();
+    });
+
     test("finds a page by the keyboard alone", async () => {
       const page = await stage().open();
       await page.getByRole("heading", { level: 1 }).waitFor();

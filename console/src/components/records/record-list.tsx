@@ -10,7 +10,7 @@ import { Empty } from "../states.tsx";
 import { recordHref, useMayEdit, type RecordKind } from "./records.ts";
 
 interface RecordListProps<T> {
-  readonly kind: Exclude<RecordKind, "roles">;
+  readonly kind: RecordKind;
   /** The operation of the service that lists them. */
   readonly ask: (page: PageStart & { readonly q?: string }, options: typeof operations) => Promise<ListAnswer>;
   readonly idOf: (row: T) => string;
@@ -19,10 +19,10 @@ interface RecordListProps<T> {
 
 /** Shows all records of a kind, each a link to its own page. The address has the search. */
 export function RecordList<T extends object>({ kind, ask, idOf, columns }: RecordListProps<T>) {
-  const words = useWords()[kind];
+  const { common, [kind]: words } = useWords();
   const search = useSearch({ strict: false });
   const navigate = useNavigate();
-  // Words for a search: the service can search this kind.
+  // Words for a search: this kind can be searched.
   const searched = "search" in words && search.q !== undefined ? { q: search.q } : {};
   const list = useList<T>([kind, searched], (page) => ask({ ...page, ...searched }, operations), { keepRows: true });
   const make = useMayEdit(kind) && <MakeLink href={`/${kind}/new`}>{words.make}</MakeLink>;
@@ -46,6 +46,8 @@ export function RecordList<T extends object>({ kind, ask, idOf, columns }: Recor
             <Empty title={words.emptyTitle} action={make}>
               {words.emptyText}
             </Empty>
+          ) : "nothing" in words ? (
+            <Empty title={common.nothingFound}>{words.nothing(searched.q)}</Empty>
           ) : (
             <NothingFound text={searched.q} />
           )
