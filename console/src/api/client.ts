@@ -2,6 +2,7 @@ import { PlinthError, type ErrorDetail } from "../../../packages/sdk/src/errors.
 import { createTransport } from "../../../packages/sdk/src/transport.ts";
 import { PLATFORM_URL } from "../session/config.ts";
 import { token } from "../session/session.ts";
+import { pause } from "./waits.ts";
 
 let refused: string | undefined;
 
@@ -11,6 +12,7 @@ const transport = createTransport({
   fetch: globalThis.fetch.bind(globalThis),
   attempts: 3,
   timeoutMs: 30_000,
+  pause,
   tokens: {
     async get() {
       const next = await token(refused);

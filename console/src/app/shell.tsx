@@ -3,6 +3,7 @@ import { onlineManager } from "@tanstack/react-query";
 import { Command, Menu as MenuIcon, WifiOff } from "lucide-react";
 import { Component, lazy, Suspense, useEffect, useState, useSyncExternalStore, type ReactNode } from "react";
 import { PlainButton } from "../components/plain.tsx";
+import { Waiting } from "../components/waiting.tsx";
 import { signInAgain, signOut, usePerson, useSession } from "../session/session.ts";
 import { useWords } from "../words/words.ts";
 import { reload } from "./load.ts";
@@ -54,6 +55,7 @@ export function Shell() {
           <PersonButton onPress={() => setOverlay("person")} />
         </header>
         <ConnectionLost />
+        <Waiting />
         <main id="content" tabIndex={-1}>
           {hasRights ? <Outlet /> : <NoRights />}
         </main>

@@ -3,6 +3,7 @@ import { Dialog, Heading, Modal, ModalOverlay } from "react-aria-components";
 import { FaultNotice } from "../app/faults.tsx";
 import { useWords } from "../words/words.ts";
 import { Button } from "./button.tsx";
+import { Waiting } from "./waiting.tsx";
 
 interface ConfirmProps {
   readonly title: string;
@@ -39,6 +40,7 @@ export function Confirm({ title, isOpen, close, children, act, isDangerous = fal
       <Modal className="dialog">
         <Dialog role="alertdialog">
           <Heading slot="title">{title}</Heading>
+          <Waiting />
           <div className="dialog-text">{children}</div>
           {error !== undefined && <FaultNotice error={error} />}
           <div className="buttons end">

@@ -1,25 +1,35 @@
 import { useRef, useState, type ReactNode } from "react";
 import { Dialog, Heading, Modal, ModalOverlay } from "react-aria-components";
-import { Discard, TypedInPanel } from "./forms/typed.tsx";
+import { Discard, SentFromPanel, type Unsent } from "./forms/typed.tsx";
+import { Waiting } from "./waiting.tsx";
 
 interface PanelProps {
   readonly title: string;
   readonly isOpen: boolean;
   readonly close: () => void;
+  /** For content that is no form and sends a change. */
+  readonly isSending?: boolean;
   readonly children: ReactNode;
 }
 
-/** A dialog with content of its own, such as a form. It asks before Escape throws away what was typed. */
-export function Panel({ title, isOpen, close, children }: PanelProps) {
-  const typed = useRef(false);
+/**
+ * A dialog with content of its own, such as a form. It asks before Escape throws away what was typed, and stays while a
+ * change is sent: its answer would be lost.
+ */
+export function Panel({ title, isOpen, isSending = false, close, children }: PanelProps) {
+  const unsent = useRef<Unsent>("nothing");
   const [isAsking, ask] = useState(false);
-  const escape = () => (typed.current ? ask(true) : close());
+  function escape(): void {
+    if (unsent.current === "typed") ask(true);
+    else if (unsent.current === "nothing" && !isSending) close();
+  }
   return (
     <ModalOverlay className="overlay" isOpen={isOpen} onOpenChange={(open) => !open && escape()}>
       <Modal className="dialog">
         <Dialog>
           <Heading slot="title">{title}</Heading>
-          <TypedInPanel value={typed}>{children}</TypedInPanel>
+          <Waiting />
+          <SentFromPanel value={unsent}>{children}</SentFromPanel>
           {isAsking && <Discard keep={() => ask(false)} discard={close} />}
         </Dialog>
       </Modal>

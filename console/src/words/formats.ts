@@ -12,6 +12,7 @@ export function useFormats() {
     const rate = new Intl.NumberFormat(locale, { notation: "compact", maximumSignificantDigits: 2 });
     const percent = new Intl.NumberFormat(locale, { style: "percent", maximumFractionDigits: 2 });
     const day = new Intl.DateTimeFormat(locale, { dateStyle: "medium" });
+    const time = new Intl.DateTimeFormat(locale, { timeStyle: "medium" });
     const moment = new Intl.DateTimeFormat(locale, { dateStyle: "medium", timeStyle: "medium" });
     const countries = new Intl.DisplayNames(locale, { type: "region" });
     const languages = new Intl.DisplayNames(locale, { type: "language" });
@@ -26,6 +27,7 @@ export function useFormats() {
       percent: (share: number) => percent.format(share),
       bytes: (value: number) => bytesOf(value, locale),
       day: (ms: number) => day.format(ms),
+      time: (ms: number) => time.format(ms),
       moment: (ms: number) => moment.format(ms),
       /** `Germany` for `DE`. The code comes from outside, so it may be anything. */
       country: (code: string) => (/^[a-z]{2}$/i.test(code) ? (countries.of(code) ?? code) : code),

@@ -12,6 +12,8 @@ export interface TransportOptions {
   readonly attempts: number;
   /** The longest wait for one answer, with its body unless that is a stream; 30 s by default. */
   readonly timeoutMs: number;
+  /** Waits before a request is sent again. */
+  readonly pause?: typeof wait;
 }
 
 export interface Ask {
@@ -52,7 +54,7 @@ const MAX_WAIT_MS = 60_000;
  *
  * An answer whose body breaks off, or does not end in time, is no answer: nobody knows what it would have said.
  */
-export function createTransport({ url, tokens, fetch, attempts, timeoutMs }: TransportOptions) {
+export function createTransport({ url, tokens, fetch, attempts, timeoutMs, pause = wait }: TransportOptions) {
   /** Sends a request once. `read` reads what must have come before the answer counts. */
   async function once<A extends Answer>(
     address: string,
@@ -102,7 +104,7 @@ export function createTransport({ url, tokens, fetch, attempts, timeoutMs }: Tra
       const waitMs = Math.max(error.retryAfterMs ?? 0, backoffMs(attempt, 250, MAX_BACKOFF_MS));
       const passes = error.status === 429 || (mayRepeat && isPassing(error));
       if (!passes || attempt >= attempts || waitMs > MAX_WAIT_MS) return answer;
-      await wait(waitMs, signal);
+      await pause(waitMs, signal);
     }
   }
 

@@ -36,6 +36,31 @@ export function keepSuite(stage: () => Stage): void {
       await dialog.waitFor({ state: "detached" });
     });
 
+    test("in a dialog stays while it is sent, so that a refusal is seen", async () => {
+      const page = await stage().open({ path: "/tenants/demo" });
+      const dialog = page.getByRole("dialog");
+      const refuse = await holdChanges(page, { status: 409, type: "conflict", message: "Not just now." });
+      await page.locator(".page-head").getByRole("button", { name: "Edit" }).click();
+      await dialog.getByLabel("Name", { exact: true }).fill("Half a name");
+      await dialog.getByRole("button", { name: "Save" }).click();
+      await expect.poll(() => dialog.getByRole("button", { name: "Cancel" }).isDisabled()).toBe(true);
+      await page.keyboard.press("Escape");
+      refuse();
+      await dialog.getByText("Not just now.").waitFor();
+      expect(await dialog.getByLabel("Name", { exact: true }).inputValue()).toBe("Half a name");
+    });
+
+    test("tells of a refusal on the page to which the person went meanwhile", async () => {
+      const page = await stage().open({ path: "/organizations/new" });
+      const refuse = await holdChanges(page, { status: 409, type: "conflict", message: "Not just now." });
+      await page.getByLabel("Id", { exact: true }).fill("meanwhile");
+      await page.getByLabel("Name", { exact: true }).fill("Meanwhile");
+      await page.getByRole("button", { name: "Create" }).click();
+      await visit(page, "People");
+      refuse();
+      await page.getByRole("alertdialog").getByText("Not just now.").waitFor();
+    });
+
     test("asks before a link, the back button or a reload throws away what was typed", async () => {
       const page = await stage().open({ path: "/organizations" });
       await page.getByRole("link", { name: "New organization" }).click();
@@ -99,6 +124,34 @@ export function keepSuite(stage: () => Stage): void {
     });
   });
 
+  describe("while the platform asks it to wait, the console", () => {
+    const waits = /^The platform is busy, or has had too many requests from you\. The console asks again at \d+:/;
+
+    test("says until when, and asks at once if the person wants it", async () => {
+      const page = await stage().open({ path: "/people" });
+      await page.getByRole("row", { name: "ada@demo.example" }).waitFor();
+      const sent = await refuseOnce(page, "GET", "**/admin/v1/roles?**");
+      await page.getByRole("navigation").getByRole("link", { name: "Roles" }).click();
+      await page.getByRole("status").getByText(waits).waitFor();
+      expect(sent.length).toBe(1);
+      await page.getByRole("button", { name: "Try again" }).click();
+      await page.getByRole("rowheader", { name: "operator", exact: true }).waitFor();
+      expect([await page.getByText(waits).count(), sent.length]).toEqual([0, 2]);
+    });
+
+    test("says so in a dialog that sends a change", async () => {
+      const page = await stage().open({ path: "/tenants/demo" });
+      const dialog = page.getByRole("dialog");
+      await refuseOnce(page, "PUT", "**/admin/v1/tenants/demo");
+      await page.locator(".page-head").getByRole("button", { name: "Edit" }).click();
+      await dialog.getByRole("button", { name: "Save" }).click();
+      await dialog.getByText(waits).waitFor();
+      await dialog.getByRole("button", { name: "Try again" }).click();
+      await dialog.waitFor({ state: "detached" });
+      await page.getByText("is saved").waitFor();
+    });
+  });
+
   test("a copy that the browser refuses is said", async () => {
     const page = await stage().open({ path: "/applications/demo.web" });
     const copy = page.getByRole("button", { name: /^Copy/ }).first();
@@ -107,4 +160,30 @@ export function keepSuite(stage: () => Stage): void {
     await copy.click();
     await page.getByText("The browser did not allow copying").waitFor();
   });
+}
+
+/** Holds every change that the page sends. The function that is returned refuses them. */
+async function holdChanges(page: Page, { status, ...error }: { status: number; type: string; message: string }) {
+  let refuse = () => {};
+  const refused = new Promise<void>((resolve) => (refuse = resolve));
+  await page.route("**/admin/v1/**", async (route) => {
+    if (route.request().method() === "GET") return route.continue();
+    await refused;
+    await route.fulfill({ status, json: { status, details: [], ...error } });
+  });
+  return refuse;
+}
+
+/** Answers 429 to the first such request, as a platform with rate limits does. The requests are in what is returned. */
+async function refuseOnce(page: Page, method: string, address: string): Promise<readonly string[]> {
+  const asked: string[] = [];
+  await page.route(address, async (route) => {
+    const request = route.request();
+    if (request.method() !== method) return route.continue();
+    asked.push(request.url());
+    if (asked.length > 1) return route.continue();
+    const json = { status: 429, type: "too_many_requests", message: "Too many requests.", details: [] };
+    await route.fulfill({ status: 429, headers: { "retry-after": "60" }, json });
+  });
+  return asked;
 }

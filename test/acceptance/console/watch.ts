@@ -172,7 +172,7 @@ export function watchSuite(stage: () => Stage): void {
       const tried = async (): Promise<string[]> => {
         await page.getByRole("button", { name: "Test", exact: true }).click();
         const panel = page.getByRole("dialog");
-        await panel.getByRole("status").waitFor();
+        await panel.getByRole("status").filter({ hasText: "sign-in by it" }).waitFor();
         expect(await barriers(page)).toEqual([]);
         const results = await panel.locator(".decision .hidden").allTextContents();
         await page.keyboard.press("Escape");

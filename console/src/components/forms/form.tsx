@@ -21,7 +21,8 @@ import { faultOf } from "../../api/queries.ts";
 import { useWords } from "../../words/words.ts";
 import { Button } from "../button.tsx";
 import { FormFault } from "./form-fault.ts";
-import { AskBeforeLeaving, useTyped } from "./typed.tsx";
+import { say } from "../toasts/say.ts";
+import { AskBeforeLeaving, useUnsent } from "./typed.tsx";
 
 interface ServiceFormProps {
   readonly children: ReactNode;
@@ -51,14 +52,16 @@ export function ServiceForm({ children, act, cancel, onSubmit, fieldOf = unchang
   const [isBusy, setBusy] = useState(false);
   const [refusal, setRefusal] = useState<Refusal>();
   const form = useRef<HTMLFormElement>(null);
-  const typed = useTyped();
+  const unsent = useUnsent();
 
   useEffect(() => {
-    const noteInput = () => (typed.current = true);
+    const noteInput = () => {
+      if (unsent.current === "nothing") unsent.current = "typed";
+    };
     const element = form.current;
     element?.addEventListener("input", noteInput);
     return () => element?.removeEventListener("input", noteInput);
-  }, [typed]);
+  }, [unsent]);
   useEffect(() => {
     if (refusal !== undefined) form.current?.querySelector<HTMLElement>("[aria-invalid=true]")?.focus();
   }, [refusal]);
@@ -71,13 +74,16 @@ export function ServiceForm({ children, act, cancel, onSubmit, fieldOf = unchang
     }
     setBusy(true);
     setRefusal(undefined);
-    const wasTyped = typed.current;
-    typed.current = false;
+    const before = unsent.current;
+    unsent.current = "sending";
     try {
       await onSubmit();
+      unsent.current = "nothing";
     } catch (error) {
-      typed.current = wasTyped;
-      setRefusal(refusalOf(error, namesOf(sent), fieldOf, faults));
+      const refused = refusalOf(error, namesOf(sent), fieldOf, faults);
+      if (form.current === null) return say.failed(textOf(refused, faults.formRefused));
+      unsent.current = before;
+      setRefusal(refused);
     } finally {
       setBusy(false);
     }
@@ -85,7 +91,7 @@ export function ServiceForm({ children, act, cancel, onSubmit, fieldOf = unchang
 
   // Whoever presses "Cancel" is not asked.
   const leave = (cancelled: () => void) => () => {
-    typed.current = false;
+    unsent.current = "nothing";
     cancelled();
   };
 
@@ -110,13 +116,17 @@ export function ServiceForm({ children, act, cancel, onSubmit, fieldOf = unchang
           </div>
         </div>
       )}
-      <AskBeforeLeaving typed={typed} />
+      <AskBeforeLeaving unsent={unsent} />
       <FieldErrors value={refusal?.byField ?? NO_ERRORS}>{children}</FieldErrors>
       <div className="buttons">
         <Button type="submit" className="primary" isPending={isBusy}>
           {act}
         </Button>
-        {cancel !== undefined && <Button onPress={leave(cancel)}>{common.cancel}</Button>}
+        {cancel !== undefined && (
+          <Button onPress={leave(cancel)} isDisabled={isBusy}>
+            {common.cancel}
+          </Button>
+        )}
       </div>
     </Form>
   );
@@ -163,6 +173,10 @@ function refusalOf(
   if (lines.length === 0 && Object.keys(byField).length === 0) lines.push(error.message);
   return { byField, lines, ...(lines.length > 0 && { title: faults.formRefused }) };
 }
+
+/** For whoever has left the page before the answer came. */
+const textOf = ({ title, lines, byField }: Refusal, refused: string): string =>
+  [title ?? refused, ...lines, ...Object.values(byField).flat()].join(" ");
 
 /** Finds the form's field for `quota.files` or `redirectUris[0]`: by the whole name, else by a shorter part of it. */
 function placeOf(field: string, names: ReadonlySet<string>): string | undefined {

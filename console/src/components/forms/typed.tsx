@@ -3,17 +3,18 @@ import { createContext, use, useEffect, useRef, type RefObject } from "react";
 import { useWords } from "../../words/words.ts";
 import { Confirm } from "../dialogs.tsx";
 
-/** True while a form has something that was typed and not sent. A panel shares it with the form that it shows. */
-export type Typed = RefObject<boolean>;
+/** What a form would lose: what was typed, or the answer to what is being sent. */
+export type Unsent = "nothing" | "typed" | "sending";
 
-export const TypedInPanel = createContext<Typed | undefined>(undefined);
+/** A panel shares it with the form that it shows. */
+export const SentFromPanel = createContext<RefObject<Unsent> | undefined>(undefined);
 
 /** The form's own, or that of the panel around it. */
-export function useTyped(): Typed {
-  const own = useRef(false);
-  const typed = use(TypedInPanel) ?? own;
-  useEffect(() => () => void (typed.current = false), [typed]);
-  return typed;
+export function useUnsent(): RefObject<Unsent> {
+  const own = useRef<Unsent>("nothing");
+  const unsent = use(SentFromPanel) ?? own;
+  useEffect(() => () => void (unsent.current = "nothing"), [unsent]);
+  return unsent;
 }
 
 /** Asks before what was typed is thrown away. */
@@ -27,10 +28,10 @@ export function Discard({ keep, discard }: { readonly keep: () => void; readonly
 }
 
 /** Asks before another page is shown in place of a form; the browser asks before the window is closed. */
-export function AskBeforeLeaving({ typed }: { readonly typed: Typed }) {
+export function AskBeforeLeaving({ unsent }: { readonly unsent: RefObject<Unsent> }) {
   const leaving = useBlocker({
-    shouldBlockFn: ({ current, next }) => typed.current && current.pathname !== next.pathname,
-    enableBeforeUnload: () => typed.current,
+    shouldBlockFn: ({ current, next }) => unsent.current === "typed" && current.pathname !== next.pathname,
+    enableBeforeUnload: () => unsent.current !== "nothing",
     withResolver: true,
   });
   return leaving.status === "blocked" && <Discard keep={leaving.reset} discard={leaving.proceed} />;

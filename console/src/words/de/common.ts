@@ -47,6 +47,8 @@ export const common: Same<typeof en.common> = {
   documentation: "Dokumentation",
   organizationOf: (name) => `für ${name}`,
   offline: "Es gibt keine Verbindung zur Plattform. Was Sie sehen, kann alt sein; es geht von selbst weiter.",
+  waiting: (time) =>
+    `Die Plattform ist ausgelastet oder hat zu viele Anfragen von Ihnen bekommen. Die Konsole fragt um ${time} noch einmal.`,
   page: (title) => `${title} · Plinth`,
 };
 

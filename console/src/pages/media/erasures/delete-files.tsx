@@ -97,7 +97,7 @@ export function DeleteMatching({ owner, q, close }: MatchingProps) {
   }
   const found = count.data;
   return (
-    <Panel title={q === "" ? words.deleteAll : words.deleteMatching} isOpen close={close}>
+    <Panel title={q === "" ? words.deleteAll : words.deleteMatching} isOpen isSending={isBusy} close={close}>
       {count.isPending && (
         <>
           <p className="muted">{words.counting}</p>
