@@ -47,6 +47,8 @@ const REM_PX = Number.parseFloat(getComputedStyle(document.documentElement).font
 /** As in `table.css`. */
 const ROW_PX = 3.2 * REM_PX;
 const HEAD_PX = 2.8 * REM_PX;
+/** Room for a badge. */
+const LEAST_COLUMN_PX = 5 * REM_PX;
 const MOST_VISIBLE_ROWS = 14;
 /** A window of 200 rows. */
 const CHUNKS = { chunk: 50, chunks: 4 };
@@ -94,7 +96,14 @@ function Rows<T extends object>({ label, list, columns, idOf, hrefOf, onOpen }: 
         >
           <TableHeader>
             {shown.map(({ id, title, share = 1, align }, at) => (
-              <Column key={id} id={id} isRowHeader={at === 0} width={`${share}fr`} className={align ?? ""}>
+              <Column
+                key={id}
+                id={id}
+                isRowHeader={at === 0}
+                width={`${share}fr`}
+                minWidth={LEAST_COLUMN_PX}
+                className={align ?? ""}
+              >
                 {title}
               </Column>
             ))}

@@ -9,6 +9,7 @@ import { DataTable } from "../../components/lists/data-table.tsx";
 import { Panel } from "../../components/panel.tsx";
 import { Facts, Page as Frame } from "../../components/page.tsx";
 import { Badge, Empty } from "../../components/states.tsx";
+import { useIsNarrow } from "../../components/use-is-narrow.ts";
 import { useFormats } from "../../words/formats.ts";
 import { useWords } from "../../words/words.ts";
 
@@ -18,6 +19,8 @@ const LIVE_MS = 5_000;
 export function Page() {
   const { audit: words } = useWords();
   const format = useFormats();
+  // A phone has room for two columns.
+  const isNarrow = useIsNarrow();
   const search = useSearch({ from: "/inside/audit" });
   const filters = useDeferredValue(search);
   const navigate = useNavigate({ from: "/audit" });
@@ -69,12 +72,25 @@ export function Page() {
         columns={[
           { id: "at", title: words.when, cell: ({ at }) => <time title={format.moment(at)}>{format.ago(at)}</time> },
           { id: "actor", title: words.actor, cell: ({ actor }) => actor || "–", wideOnly: true },
-          { id: "action", title: words.action, cell: ({ action }) => <strong>{action}</strong>, share: 0.7 },
+          {
+            id: "action",
+            title: words.action,
+            share: isNarrow ? 1.5 : 0.7,
+            cell: ({ action, subject, outcome }) => (
+              <>
+                {isNarrow && outcome !== "done" && <Badge kind="bad">{words[outcome]}</Badge>}
+                <span className="cell-text" title={isNarrow ? `${action} ${subject}` : action}>
+                  <strong>{action}</strong> {isNarrow && subject}
+                </span>
+              </>
+            ),
+          },
           { id: "subject", title: words.subject, cell: ({ subject }) => subject, share: 1.6, wideOnly: true },
           {
             id: "outcome",
             title: words.outcome,
             share: 0.7,
+            wideOnly: true,
             cell: ({ outcome }) => <Badge kind={outcome === "done" ? "good" : "bad"}>{words[outcome]}</Badge>,
           },
         ]}
