@@ -1,6 +1,7 @@
 /**
- * Deletes the client's oldest rows beyond `most`. Row ids grow, and the index of the client has them, so this reads no
- * row but those that go. Strangers cause such rows through a client: if a full client were refused, they could stop it.
+ * Deletes the client's oldest rows beyond `most`. Row ids grow, and the index of the client has them, so this reads up
+ * to `most` entries of the index, and no row but those that go. Strangers cause such rows through a client: if a full
+ * client were refused, they could stop it.
  */
 export const makeRoomStatement = (
   db: D1Database,
