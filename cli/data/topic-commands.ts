@@ -13,7 +13,18 @@ import { writeNewFile } from "./new-file.ts";
 import { createProgress } from "./progress.ts";
 import { nameOf, TOPIC_ARG, topicOf } from "./topic-name.ts";
 
-export const topicCommands = (): Command[] => [create, list, show, publish, tail, seek, exportEvents, remove];
+export const topicCommands = (): Command[] => [
+  create,
+  list,
+  show,
+  publish,
+  tail,
+  seek,
+  consumers,
+  removeConsumer,
+  exportEvents,
+  remove,
+];
 
 const CONSUMER_OPTION = {
   flag: "consumer",
@@ -240,6 +251,44 @@ const seek: Command = {
   },
 };
 
+const consumers: Command = {
+  words: ["topic", "consumers"],
+  summary: "List the named cursors that your application has on a topic.",
+  args: [TOPIC_ARG],
+  options: [AS_OPTION],
+  notes: ["There can be 100. A `topic tail` that is killed leaves its own, tail-<random>."],
+  examples: ["topic consumers orderPlaced"],
+  async run(invocation) {
+    const { io, options } = invocation;
+    const names = await topicIn(invocation).consumers();
+    const rows = names.map((name) => ({ name }));
+    await printRows(rows, {
+      io,
+      asJson: options.has("json"),
+      columns: ["name"],
+      limit: Infinity,
+      nouns: "named cursors",
+    });
+  },
+};
+
+const removeConsumer: Command = {
+  words: ["topic", "remove-consumer"],
+  summary: "Remove a named cursor of your application.",
+  args: [TOPIC_ARG, { name: "consumer", help: "its name, as `topic consumers` lists it" }],
+  options: [YES_OPTION, AS_OPTION],
+  notes: ["A worker that still reads by this name begins at the oldest event."],
+  examples: ["topic remove-consumer orderPlaced tail-4f0c21aa --yes"],
+  changes: true,
+  async run(invocation) {
+    const topic = topicIn(invocation);
+    const name = invocation.args["consumer"] ?? "";
+    await confirm(invocation, `Remove the cursor ${clean(name)} of ${nameOf(topic)}?`);
+    await topic.removeConsumer(name);
+    sayDone(invocation.io, `The cursor ${clean(name)} of ${nameOf(topic)} was removed.`);
+  },
+};
+
 const exportEvents: Command = {
   words: ["topic", "export"],
   summary: "Write every stored event, a line of JSON each. No cursor moves.",
@@ -249,6 +298,7 @@ const exportEvents: Command = {
     { flag: "after", value: "<event>", help: "begin behind the event of this id" },
     AS_OPTION,
   ],
+  notes: ["If it is stopped, go on behind the last event that was written: --after and its id."],
   examples: ["topic export orderPlaced --out orders.ndjson", "topic export demo.shop/orderPlaced | head -1"],
   async run(invocation) {
     const { options, io } = invocation;

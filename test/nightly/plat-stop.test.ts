@@ -52,6 +52,18 @@ test("one Ctrl-C ends topic tail in order, through npm too", async () => {
   expect(await consumers()).toEqual(before);
 });
 
+test("a tail that was killed leaves a cursor, which can be listed and removed", async () => {
+  const tail = npm("plat", app, ["--", "topic", "tail", "orders", "--from", "oldest"]);
+  await vi.waitUntil(() => tail.output().includes("first"), { timeout: 30_000 });
+  await stopGroup(tail, "SIGKILL");
+  const listed = await plat(app, ["topic", "consumers", "orders", "--json"]);
+  const [{ name }] = listed.json() as [{ name: string }];
+  expect(name).toMatch(/^tail-[0-9a-f]{8}$/);
+  expect((await plat(app, ["topic", "remove-consumer", "orders", name])).code).toBe(2);
+  expect(await plat(app, ["topic", "remove-consumer", "orders", name, "--yes"])).toMatchObject({ code: 0 });
+  expect((await plat(app, ["topic", "consumers", "orders"])).err).toBe("There are no named cursors.\n");
+});
+
 test("Ctrl-C ends listen while the server does not answer, and the event is posted again", async () => {
   const posted: string[] = [];
   const server = createServer((request, response) => {
