@@ -228,6 +228,11 @@ function checkPath(pathAndQuery: string): void {
   if (name !== undefined) throw new UsageError(`${name === "" ? "An empty text" : name} is the name of nothing.`);
 }
 
+/** The platform does not answer at the moment, and will later: after a deployment, for example. */
+export const isOutage = (error: unknown): error is Error =>
+  (error instanceof Unreachable && error.kind !== "wrong") ||
+  (error instanceof AdminRefusal && PASSING.includes(error.status));
+
 /** Turns a 404 into undefined. */
 export async function find<T>(answer: Promise<T>): Promise<T | undefined> {
   try {

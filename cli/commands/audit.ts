@@ -1,7 +1,8 @@
 import { listAudit, type AuditRow } from "../../api/plinth.ts";
-import { rowsOf, type AdminClient } from "../client/admin-client.ts";
+import { isOutage, rowsOf, type AdminClient } from "../client/admin-client.ts";
 import type { Command, Invocation, Given } from "../command-line/command.ts";
 import { UsageError } from "../terminal/usage-error.ts";
+import { sayOutage } from "../command-line/print.ts";
 import { LIST_OPTIONS, printRows, readBounds } from "../command-line/listing.ts";
 import { createTable, type Column } from "../terminal/table.ts";
 import { clean, formatTime, readTime, toJson, readChoice } from "../terminal/values.ts";
@@ -104,9 +105,12 @@ function readFilters(options: Given, nowMs: number): Filters {
     return text === undefined ? undefined : readTime(text, `--${flag}`, nowMs);
   };
   const outcome = readChoice(options.value("outcome"), "--outcome", ["done", "refused"]);
+  const [since, until] = [time("since"), time("until")];
+  if (since !== undefined && until !== undefined && since > until)
+    throw new UsageError(`Nothing is from ${formatTime(since)} up to ${formatTime(until)}: --since is after --until.`);
   return {
-    since: time("since"),
-    until: time("until"),
+    since,
+    until,
     actor: options.value("actor"),
     action: options.value("action"),
     subject: options.value("subject"),
@@ -115,7 +119,7 @@ function readFilters(options: Given, nowMs: number): Filters {
   };
 }
 
-/** Runs until Ctrl-C or a failed call. */
+/** Runs until Ctrl-C or a refusal. While the platform does not answer, it waits. */
 async function follow(client: AdminClient, { options, io }: Invocation, filters: Filters): Promise<never> {
   const asJson = options.has("json");
   const table = createTable(COLUMNS, io.columns, io.paint.bold);
@@ -139,10 +143,18 @@ async function follow(client: AdminClient, { options, io }: Invocation, filters:
   await print(seen.unseen(first).toReversed());
   if (!asJson) io.err(`${io.paintErr.dim(`Following from ${formatTime(io.nowMs())}; Ctrl-C ends it.`)}\n`);
 
-  for (;;) {
+  for (let isOut = false; ;) {
     await io.wait(POLL_MS);
     const found: AuditRow[] = [];
-    for await (const row of listed(client, { ...filters, since: Math.max(0, from), pageSize: 1000 })) found.push(row);
+    try {
+      for await (const row of listed(client, { ...filters, since: Math.max(0, from), pageSize: 1000 })) found.push(row);
+      isOut = false;
+    } catch (error) {
+      if (!isOutage(error)) throw error;
+      if (!isOut) sayOutage(io)(error);
+      isOut = true;
+      continue;
+    }
     const fresh = seen.unseen(found.filter(({ at }) => at >= oldestShown));
     await print(fresh.toReversed());
     from = found.reduce((latest, { at }) => Math.max(latest, at - LATE_MS), from);

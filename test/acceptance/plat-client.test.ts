@@ -596,6 +596,20 @@ test("says what a comparison waits for that does not begin, as in maintenance", 
   ]);
 });
 
+test("audit --follow waits while the platform is away", async () => {
+  const row = (subject: string) => ({ at: 1, requestId: "r", actor: "a", action: "put", subject, outcome: "done" });
+  const away = { status: 503, body: { type: "a_type", message: "Away." }, headers: { "retry-after": "60" } };
+  const rows = (...subjects: string[]) => ({ status: 200, body: subjects.map(row) });
+  const refused = { status: 403, body: { type: "forbidden", message: "No." } };
+  const { base } = await play([rows("first"), away, away, rows("second", "first"), away, refused]);
+  const env = { OPERATOR_CLIENT_SECRET: "s" };
+  const result = await plat(env, ["audit", "--follow", "--json", "--url", base], { wait: async () => undefined });
+  expect(result.code).toBe(1);
+  expect(result.out.match(/first|second/g)).toEqual(["first", "second"]);
+  expect(result.err.split("\n").slice(0, 2)).toEqual(Array(2).fill("Away. Waiting for the platform."));
+  expect(result.err).toContain('"message":"No."');
+});
+
 describe("audit export", () => {
   test.each(["abc", "0", "1.5", ""])("--from takes the number of a copy, and not %o", async (from) => {
     const { base } = await play([{ status: 200, body: [] }]);

@@ -741,7 +741,7 @@ describe("audit", () => {
     expect((await done("audit --since 0s --outcome refused", { nowMs: () => Date.now() + 60_000 })).err).toBe(
       "There are no rows.\n",
     );
-    for (const wrong of ["--since yesterday", "--outcome maybe", "--follow --until 2h"])
+    for (const wrong of ["--since yesterday", "--outcome maybe", "--follow --until 2h", "--since 1h --until 2h"])
       expect((await run(`audit ${wrong}`)).code, wrong).toBe(2);
   });
 
