@@ -6,16 +6,17 @@ import { parseOutboundUrl } from "../../platform/outside/outbound-url.ts";
 import { err, type Result } from "../../platform/model/result.ts";
 import type { ClientRecord } from "./directory-store.ts";
 
-/** A key set that was fetched. */
+/** The answer of an address. */
 interface Fetched {
   readonly keys: Result<KeySet, string>;
   readonly atMs: number;
 }
 
-/** A key set is up to 32 KiB of text. Failures are kept too, or anybody could make the platform call a dead address. */
+/** A key set is up to 32 KiB of text. */
 const CACHE = { ttlMs: 600_000, maxEntries: 200 } as const;
+/** Our choice: an address that failed is not asked again for this time. Anybody can send made-up assertions. */
 const FAILURE_KEPT_MS = 30_000;
-/** A set younger than this is not fetched again for an unknown key: anybody can send made-up assertions. */
+/** A set younger than this is not fetched again for an unknown key. */
 const RENEWED_AFTER_MS = 30_000;
 
 /** Fetches the JSON at an address, within limits. The error is for the log. */
@@ -23,20 +24,40 @@ export type FetchKeySet = (address: string) => Promise<Result<Readonly<Record<st
 
 export type ClientKeys = ReturnType<typeof createClientKeys>;
 
-/** The public keys of clients: registered with them, or fetched from their address and kept for ten minutes. */
+/**
+ * The public keys of clients: registered with them, or fetched from their address and kept for ten minutes. They stay
+ * for this time even if the address does not answer when a stranger's assertion names an unknown key.
+ */
 export function createClientKeys(
   isolate: Isolate,
   fetchKeySet: FetchKeySet,
   allowLoopback: boolean,
   timeoutMs: number,
 ) {
-  const cache = new FreshCache<string, Fetched>(CACHE, isolate, new Attempts(isolate, 2 * timeoutMs));
-  const load = async (uri: string, atMs: number): Promise<Fetched> => {
+  const cache = new FreshCache<string, Fetched>(
+    { ...CACHE, keeps: ({ keys }) => keys.ok },
+    isolate,
+    new Attempts(isolate, 2 * timeoutMs),
+  );
+  const failures = new Map<string, Fetched>();
+  const ask = async (uri: string): Promise<Result<KeySet, string>> => {
     // Checked at registration and here again: the deployment may have become stricter.
     const address = parseOutboundUrl(uri, allowLoopback);
-    if (!address.ok) return { keys: err(`the address of the keys ${address.error}`), atMs };
+    if (!address.ok) return err(`the address of the keys ${address.error}`);
     const answer = await fetchKeySet(uri);
-    return { keys: answer.ok ? parseKeySet(JSON.stringify(answer.value)) : answer, atMs };
+    return answer.ok ? parseKeySet(JSON.stringify(answer.value)) : answer;
+  };
+  const load = async (uri: string, atMs: number): Promise<Fetched> => {
+    const failed = failures.get(uri);
+    if (failed !== undefined && Math.abs(atMs - failed.atMs) <= FAILURE_KEPT_MS) return failed;
+    const fetched = { keys: await ask(uri), atMs };
+    failures.delete(uri);
+    if (!fetched.keys.ok) failures.set(uri, fetched);
+    for (const oldest of failures.keys()) {
+      if (failures.size <= CACHE.maxEntries) break;
+      failures.delete(oldest);
+    }
+    return fetched;
   };
   return {
     /** `newer`: no key of the cached set fits. */
@@ -47,13 +68,10 @@ export function createClientKeys(
     ): Promise<Result<KeySet, string>> {
       if (jwks !== "") return parseKeySet(jwks);
       if (jwksUri === "") return err("the client has no keys");
-      const ask = () => cache.get(jwksUri, nowMs, () => load(jwksUri, nowMs));
-      const kept = await ask();
-      const ageMs = nowMs - kept.atMs;
-      const wanted = kept.keys.ok ? which === "newer" && ageMs > RENEWED_AFTER_MS : ageMs > FAILURE_KEPT_MS;
-      if (!wanted) return kept.keys;
-      cache.outdate(jwksUri);
-      return (await ask()).keys;
+      const kept = await cache.get(jwksUri, nowMs, () => load(jwksUri, nowMs));
+      return which === "newer" && nowMs - kept.atMs > RENEWED_AFTER_MS
+        ? (await cache.renew(jwksUri, nowMs, () => load(jwksUri, nowMs))).keys
+        : kept.keys;
     },
   };
 }

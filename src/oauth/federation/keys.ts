@@ -28,12 +28,12 @@ export function createProviderKeys(isolate: Isolate, fetchJson: FetchJson) {
   return {
     /** `known`: cached keys will do. `now`: asks the provider, because no cached key fits its signature. */
     async find(jwksUri: string, nowMs: number, which: "known" | "now"): Promise<Result<KeySet, FederationFailure>> {
-      if (which === "now") cache.invalidate(jwksUri);
       let kept = true;
-      const keys = await cache.get(jwksUri, nowMs, () => {
+      const load = () => {
         kept = false;
         return loadKeys(jwksUri, fetchJson);
-      });
+      };
+      const keys = await (which === "now" ? cache.renew(jwksUri, nowMs, load) : cache.get(jwksUri, nowMs, load));
       // Made anew each time: it holds keys as promises while it imports them, and a promise belongs to one request.
       return keys.ok ? ok({ find: createLocalJWKSet(keys.value), kept }) : keys;
     },

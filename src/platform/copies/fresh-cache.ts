@@ -97,6 +97,11 @@ export class FreshCache<K, V> {
     }
   }
 
+  /** Loads the value although one is kept. That one stays if the load fails, or returns none to keep. */
+  renew(key: K, nowMs: number, load: () => Promise<V>): Promise<V> {
+    return this.#loadOrWait(key, nowMs, { ask: async () => ({ value: await load(), readAtMs: nowMs }) });
+  }
+
   clear(): void {
     this.#noteChange();
     this.#entries.clear();

@@ -1,5 +1,5 @@
 import { SignJWT, type JWTPayload } from "jose";
-import { describe, expect, it } from "vitest";
+import { afterEach, describe, expect, it, vi } from "vitest";
 import { toBase64Url, utf8 } from "../../../src/platform/text/encoding.ts";
 import { isolate } from "../../support/isolate.ts";
 import { answerJson, requestsTo } from "../../support/outside.ts";
@@ -18,6 +18,10 @@ import {
 } from "../../support/parties/signing-client.ts";
 import { GRANT, send, TOKEN } from "./asserted-request.ts";
 import { failureOf } from "../support/answers.ts";
+
+afterEach(() => {
+  vi.useRealTimers();
+});
 
 describe("A client with private_key_jwt", () => {
   // shows: oauth/clients-that-sign/private_key_jwt
@@ -152,6 +156,29 @@ describe("A client with private_key_jwt", () => {
     const worker = isolate();
     const body = new URLSearchParams({ ...GRANT, ...provenBy(await assertionOf(moved)) });
     expect((await worker.fetch(TOKEN, { method: "POST", body })).status).toBe(200);
+  });
+
+  // shows: oauth/clients-that-sign/jwks_uri
+  it("keeps the keys of an address that does not answer for ten minutes, whatever strangers send", async () => {
+    const signer = await makeSigner();
+    const jwksUri = `https://${unique("keys")}.test/jwks`;
+    await answerJson(jwksUri, { keys: [signer.publicJwk] });
+    const client = await makeSigningClient({ jwksUri }, signer);
+    await expectJson(await send(await assertionOf(client)), 200);
+    await answerJson(jwksUri, {}, { status: 500 });
+    await requestsTo(jwksUri);
+    const beganAtMs = Date.now();
+    const later = (sec: number) => vi.useFakeTimers({ now: beganAtMs + sec * 1000, toFake: ["Date"] });
+    for (const sec of [31, 35, 62, 400]) {
+      later(sec);
+      const madeUp = { ...client, signer: await makeSigner() };
+      expect(await failureOf(await send(await assertionOf(madeUp)))).toBe("401 invalid_client");
+      await expectJson(await send(await assertionOf(client)), 200);
+    }
+    // Once in 30 s it is asked.
+    expect(await requestsTo(jwksUri)).toHaveLength(3);
+    later(601);
+    expect(await failureOf(await send(await assertionOf(client)))).toBe("401 invalid_client");
   });
 
   // shows: oauth/clients-that-sign/registration

@@ -192,6 +192,20 @@ describe("The provider's keys", () => {
     expect(await requestsTo(at(own, "jwks"))).toHaveLength(1);
   });
 
+  it("stay known if they cannot be read again", async () => {
+    const own = await makeProvider();
+    const platform = isolate();
+    const attempt = async (signer: Signer): Promise<Response> => {
+      const sent = await sendOff(app, own, new Browser(platform));
+      await answerToken(own, await sign(claimsFor(app, own, sent), signer));
+      return comeBack(own, sent);
+    };
+    expect(toClient(await attempt(own.signer))).toHaveProperty("code");
+    await answerJson(at(own, "jwks"), {}, { status: 500 });
+    expect(toClient(await attempt(await makeSigner()))).not.toHaveProperty("code");
+    expect(toClient(await attempt(own.signer))).toHaveProperty("code");
+  });
+
   it("can change without names too; several without names match no token", async () => {
     const own = await makeProvider();
     const nameless = async (): Promise<Signer> => {
