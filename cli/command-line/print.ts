@@ -14,15 +14,6 @@ export async function printRecord({ io, options }: Pick<Invocation, "io" | "opti
 /** Reports success to the person, on the standard error. */
 export const sayDone = (io: Io, text: string): void => io.err(`${io.paintErr.green("✓")} ${text}\n`);
 
-/** Says how far work of the platform is, once for each state. */
-export function sayProgress(io: Io): (text: string) => void {
-  let said = "";
-  return (text) => {
-    if (text !== said) io.err(`${clean(text)}\n`);
-    said = text;
-  };
-}
-
 /** Says that a loop over events waits until the platform answers again. */
 export const sayOutage =
   (io: Io) =>

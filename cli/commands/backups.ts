@@ -4,14 +4,12 @@ import * as api from "../../api/plinth.ts";
 import { ok } from "@oazapfts/runtime";
 import { rowsOf, type AdminClient } from "../client/admin-client.ts";
 import type { Command, Invocation, Option } from "../command-line/command.ts";
-import { confirm, printRecord, sayDone, sayProgress, YES_OPTION } from "../command-line/print.ts";
+import { confirm, printRecord, sayDone, YES_OPTION } from "../command-line/print.ts";
 import { UserError } from "../../scripts/lib/user-error.ts";
 import { UsageError } from "../terminal/usage-error.ts";
-import { watching } from "../terminal/stop.ts";
+import { watchWork } from "../command-line/watch.ts";
 import type { Column } from "../terminal/table.ts";
 
-const FIRST_POLL_MS = 200;
-const LONGEST_POLL_MS = 5_000;
 const ID = { name: "id", help: "of the backup, or latest" };
 const BACKGROUND: Option = { flag: "background", help: "only start it; platform job shows how far it is" };
 
@@ -153,18 +151,16 @@ async function follow(invocation: Invocation, start: Start): Promise<number> {
 async function watch(invocation: Invocation, begun: api.BackupJob): Promise<number> {
   const { io } = invocation;
   const { opts } = await invocation.client();
-  const goesOn = `The ${begun.kind} goes on. Watch it: npm run plat -- platform job --follow. End it: platform job --cancel`;
-  const job = await watching(io, goesOn, async (wait) => {
-    let latest = begun;
-    const say = sayProgress(io);
-    for (let pauseMs = FIRST_POLL_MS; latest.state === "running"; pauseMs = Math.min(LONGEST_POLL_MS, pauseMs * 1.5)) {
-      say(progress(latest));
-      await wait(pauseMs);
+  const job = await watchWork(io, {
+    begun,
+    goesOn: `The ${begun.kind} goes on. Watch it: npm run plat -- platform job --follow. End it: platform job --cancel`,
+    isUnderWay: ({ state }) => state === "running",
+    shown: progress,
+    async ask({ id }) {
       const now = await ok(api.getBackupJob(opts));
-      if (now.id !== begun.id) throw new UserError("Another job has begun since: platform job shows it.");
-      latest = now;
-    }
-    return latest;
+      if (now.id !== id) throw new UserError("Another job has begun since: platform job shows it.");
+      return now;
+    },
   });
   await show(invocation, job);
   return job.state === "done" && job.findingsInAll === 0 ? 0 : 1;

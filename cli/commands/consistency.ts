@@ -5,12 +5,10 @@ import { pagesOf, rowsOf, type AdminClient } from "../client/admin-client.ts";
 import { type Body, toJson } from "../terminal/values.ts";
 import type { Command, Invocation, Option } from "../command-line/command.ts";
 import { LIST_OPTIONS, readBounds } from "../command-line/listing.ts";
-import { watching } from "../terminal/stop.ts";
+import { watchWork } from "../command-line/watch.ts";
 import { type Column, createTable, recordLines } from "../terminal/table.ts";
-import { confirm, printRecord, sayDone, sayProgress, YES_OPTION } from "../command-line/print.ts";
+import { confirm, printRecord, sayDone, YES_OPTION } from "../command-line/print.ts";
 
-const FIRST_POLL_MS = 200;
-const LONGEST_POLL_MS = 5_000;
 /** Pauses without progress, 10 s in all, after which the person is told why that may be. */
 const RESTS_AFTER = 8;
 const RESTS =
@@ -105,20 +103,16 @@ export async function watchComparison(
   client: AdminClient,
   begun: api.Comparison,
 ): Promise<api.Comparison> {
-  const say = sayProgress(io);
-  const goesOn = `It goes on: npm run plat -- media-consistency show ${begun.id}`;
-  return watching(io, goesOn, async (wait) => {
-    let run = begun;
-    let pauses = 0;
-    for (let pauseMs = FIRST_POLL_MS; run.state === "running" || run.state === "repairing";) {
-      const { objects, files } = run.checked;
-      say(`${run.state}: ${objects} objects, ${files} files checked`);
+  let pauses = 0;
+  return watchWork(io, {
+    begun,
+    goesOn: `It goes on: npm run plat -- media-consistency show ${begun.id}`,
+    isUnderWay: ({ state }) => state === "running" || state === "repairing",
+    shown({ state, checked: { objects, files } }) {
       if (objects + files === 0 && ++pauses === RESTS_AFTER) io.err(`${RESTS}\n`);
-      await wait(pauseMs);
-      pauseMs = Math.min(LONGEST_POLL_MS, pauseMs * 1.5);
-      run = await ok(api.getComparison(run.id, { pageSize: 1 }, client.opts));
-    }
-    return run;
+      return `${state}: ${objects} objects, ${files} files checked`;
+    },
+    ask: ({ id }) => ok(api.getComparison(id, { pageSize: 1 }, client.opts)),
   });
 }
 

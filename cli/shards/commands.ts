@@ -8,8 +8,8 @@ import { LOCATION_HINTS } from "../../src/platform/storage/object-shards.ts";
 import { find, rowsOf } from "../client/admin-client.ts";
 import { printRows } from "../command-line/listing.ts";
 import { pagedListCommand } from "../command-line/patterns.ts";
-import { printRecord, sayDone, sayProgress } from "../command-line/print.ts";
-import { watching } from "../terminal/stop.ts";
+import { printRecord, sayDone } from "../command-line/print.ts";
+import { watchWork } from "../command-line/watch.ts";
 import type { Column } from "../terminal/table.ts";
 import { UsageError } from "../terminal/usage-error.ts";
 import { clean, formatBytes, readChoice, toJson } from "../terminal/values.ts";
@@ -129,9 +129,6 @@ const add: Command = {
   },
 };
 
-const FIRST_POLL_MS = 500;
-const LONGEST_POLL_MS = 15_000;
-
 const move: Command = {
   words: ["tenant", "move"],
   summary: "Move the files of a tenant to another shard while it works, or show how far that is.",
@@ -165,20 +162,18 @@ const move: Command = {
       throw new UsageError("--shard takes the number of a shard, or own.");
     if (near !== undefined && given !== "own") throw new UsageError("--near goes with --shard own.");
     const { opts } = await invocation.client();
-    let now: api.TenantMove =
+    const begun: api.TenantMove =
       given === undefined
         ? await ok(api.readMove(tenant, opts))
         : await ok(api.moveTenant(tenant, given === "own" ? { shard: given, near } : { shard: Number(given) }, opts));
-    await watching(io, `The move goes on: npm run plat -- tenant move ${clean(tenant)} --wait`, async (wait) => {
-      const say = sayProgress(io);
-      for (let pauseMs = FIRST_POLL_MS; options.has("wait") && !["cleaning", "done"].includes(now.state);) {
-        say(`${now.state}: ${now.files} files`);
-        await wait(pauseMs);
-        pauseMs = Math.min(LONGEST_POLL_MS, pauseMs * 1.5);
-        now = await ok(api.readMove(tenant, opts));
-      }
+    const moved = await watchWork(io, {
+      begun,
+      goesOn: `The move goes on: npm run plat -- tenant move ${clean(tenant)} --wait`,
+      isUnderWay: ({ state }) => options.has("wait") && state !== "cleaning" && state !== "done",
+      shown: ({ state, files }) => `${state}: ${files} files`,
+      ask: () => ok(api.readMove(tenant, opts)),
     });
-    await printRecord(invocation, now);
+    await printRecord(invocation, moved);
   },
 };
 

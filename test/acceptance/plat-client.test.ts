@@ -567,6 +567,24 @@ describe("a job of the backup service", () => {
     expect((await run("platform backup --keep 1.5")).code).toBe(2);
   });
 
+  test("is watched to its end, also while the platform is away for some minutes", async () => {
+    const away = { status: 503, body: { type: "a_type", message: "Away." }, headers: { "retry-after": "60" } };
+    const running = { status: 200, body: job({ state: "running" }) };
+    const watch = async (...script: Script[]) => {
+      const { base } = await play(script);
+      const line = ["platform", "job", "--follow", "--url", base];
+      return plat({ OPERATOR_CLIENT_SECRET: "s" }, line, { wait: async () => {} });
+    };
+    const done = await watch(running, away, away, running, { status: 200, body: job({}) });
+    const verify = "verify 2/1 parts: undefined rows, undefined events, undefined files";
+    expect(done.err.trimEnd().split("\n")).toEqual([verify, "Away. Waiting for the platform.", verify]);
+    expect(done.code).toBe(0);
+    const gone = await watch(running, ...Array.from({ length: 150 }, () => away));
+    expect(gone).toMatchObject({ code: 1, err: expect.stringContaining("✗ Away.") });
+    const lost = await watch(running, { status: 403, body: { type: "forbidden", message: "No." } });
+    expect(lost).toMatchObject({ code: 1, err: expect.stringContaining("✗ No.") });
+  });
+
   test("cannot control the terminal", async () => {
     const findings = [{ kind: "part_missing", subject: "a\u001b[2Jb" }];
     const shown = await run("platform job", job({ state: "failed", findings, error: "c\u001b[2Jd" }));
