@@ -114,6 +114,7 @@ async function sweepVariants(deps: SweepDeps, nowMs: number): Promise<number> {
   await purgeVariants(
     deps,
     due.filter(({ state }) => state === "removed"),
+    nowMs,
   );
   return waiting === LIMITS.rowsPerPostponement ? waiting : due.length;
 }

@@ -75,9 +75,10 @@ const SQL = {
     FROM (SELECT file.erasure_id, count(*) AS files, sum(coalesce(file.size_bytes, 0)) AS bytes
       FROM ${EACH_LISTED} WHERE ${NOT_PURGED} AND file.erasure_id IS NOT NULL GROUP BY file.erasure_id) AS page
     WHERE erasure.id = page.erasure_id`,
-  // No job is sent for these variants any more. Their rows stay if the proof needs the places that they name.
-  endVariants: `UPDATE variant SET due_at = NULL WHERE file_id ${LISTED} AND due_at IS NOT NULL`,
-  deleteUnasked: `DELETE FROM variant WHERE file_id IN (
+  // No job is sent for these variants any more. Their rows stay if the proof needs the places that they name. One in a
+  // lane has a message on the way, which does the same.
+  endVariants: `UPDATE variant SET due_at = NULL WHERE file_id ${LISTED} AND due_at IS NOT NULL AND lane IS NULL`,
+  deleteUnasked: `DELETE FROM variant WHERE lane IS NULL AND file_id IN (
     SELECT file.id FROM ${EACH_LISTED} WHERE file.state = 'removed' AND file.known_places IS NULL)`,
   deleteVariants: `DELETE FROM variant WHERE file_id IN (SELECT file.id FROM ${EACH_LISTED} WHERE ${PURGED})`,
   markPurged: `UPDATE file SET purged_at = ?2, due_at = ${provableAt("created_at", "removed_at")}, file_name = NULL,

@@ -13,12 +13,13 @@ import { LIMITS } from "../model/limits.ts";
  * - A variant always starts as one that waits. The same batch then fills the lane, in the order of requests, and the
  *   messages of what it returns are sent after it. So the limit costs no round trip, and requests at the same time
  *   cannot exceed it: `send` counts and takes in one statement.
- * - The consumer ends a variant and fills the lane in one batch, too. So does a deletion of variants.
+ * - The consumer ends a variant and fills the lane in one batch, too.
  * - A message that is lost keeps its place until the sweep sends it again, after `LIMITS.variantResendMs`; it brings
  *   the next one. A lane can be left without any message: those of removed variants were lost, or a release without
  *   lanes made them. The sweep then sends the first that waits (`wake`). Nothing is refused.
- * - Rows are counted, not messages. A lost or repeated message changes no count. A deleted variant leaves its place at
- *   once, and a message that only brings the next ones. If its file was removed, nothing else does.
+ * - Rows are counted, not messages. A lost or repeated message changes no count. A variant that is deleted with a
+ *   message on the way keeps its row and place until that is received or counts as lost, alone or with its file. Else
+ *   a tenant that starts and deletes variants, again and again, would fill the queue with messages.
  * - `lane` is the tenant, and so the same in every shard. While a move holds a tenant, its lane sends nothing. The
  *   copies of its pending variants in the new shard have no message: they wait until the sweep wakes the lane there.
  * - Rows of an older release, and of repairs, have no lane: their messages are sent, and nobody counts them. If that
@@ -42,16 +43,27 @@ const waitingIn = (lane: string): string => `
     ORDER BY created_at LIMIT ${PASSED_OVER}) AS page
   CROSS JOIN file ON file.id = page.file_id CROSS JOIN owner ON owner.id = file.owner_id AND ${IS_LIVE}`;
 
+/** SQL: the variants of a lane that have a message. A release without lanes ends some without a word. */
+const sentIn = (lane: string): string =>
+  `SELECT 1 FROM variant WHERE lane = ${lane} AND waits = 0 AND due_at IS NOT NULL AND state IN ('pending', 'removed')`;
+
+/** SQL: removes variants, at the time `now`. Those with a message are due when it counts as lost. */
+export const removeFromLane = (now: string): string => `state = 'removed', waits = 0,
+  due_at = ${now} + iif(state = 'pending' AND lane IS NOT NULL AND waits = 0, ${LIMITS.variantResendMs}, 0),
+  lane = iif(state = 'pending' AND waits = 0, lane, NULL)`;
+
 /** SQL: sends what has room in a lane. ?2: when their messages count as lost; ?3: the room of a lane. */
 const send = (lane: string): string => `
   UPDATE variant SET waits = 0, due_at = ?2 WHERE state = 'pending' AND (file_id, nonce) IN (
     SELECT page.file_id, page.nonce FROM ${waitingIn(lane)} LIMIT ?3 - (SELECT count(*) FROM (
-      SELECT 1 FROM variant WHERE state = 'pending' AND lane = ${lane} AND waits = 0 LIMIT ?3)))
+      ${sentIn(lane)} LIMIT ?3)))
   RETURNING file_id AS fileId, nonce`;
 
 const SQL = {
   send: send("?1"),
-  sendOfFile: send("(SELECT owner.tenant FROM file JOIN owner ON owner.id = file.owner_id WHERE file.id = ?1)"),
+  // A retired owner may have no row any more.
+  sendOfFile: send(`coalesce((SELECT own.lane FROM variant AS own WHERE own.file_id = ?1 AND own.nonce = ?4),
+    (SELECT owner.tenant FROM file JOIN owner ON owner.id = file.owner_id WHERE file.id = ?1))`),
   // Walks from lane to lane, whatever number of variants they have.
   wake: `WITH RECURSIVE walk (lane) AS (
       SELECT min(lane) FROM variant WHERE state = 'pending' AND lane IS NOT NULL
@@ -61,22 +73,21 @@ const SQL = {
       SELECT first.file_id, first.nonce FROM walk
       CROSS JOIN variant AS first ON (first.file_id, first.nonce) = (
         SELECT page.file_id, page.nonce FROM ${waitingIn("walk.lane")} LIMIT 1)
-      WHERE NOT EXISTS (SELECT 1 FROM variant AS sent
-        WHERE sent.state = 'pending' AND sent.lane = walk.lane AND sent.waits = 0)
+      WHERE NOT EXISTS (${sentIn("walk.lane")})
       LIMIT ?2)
     RETURNING file_id AS fileId, nonce`,
 } as const;
 
-const sending = (db: D1Database, sql: string, of: string, nowMs: number): D1PreparedStatement =>
-  db.prepare(sql).bind(of, nowMs + LIMITS.variantResendMs, LIMITS.sentPerLane);
+const sending = (db: D1Database, sql: string, nowMs: number, of: string, ...more: unknown[]): D1PreparedStatement =>
+  db.prepare(sql).bind(of, nowMs + LIMITS.variantResendMs, LIMITS.sentPerLane, ...more);
 
 /** Fills the lane of a tenant, in the batch of the change that makes room or needs it. `jobsOf` reads the result. */
 export const sendInLane = (db: D1Database, tenant: string, nowMs: number): D1PreparedStatement =>
-  sending(db, SQL.send, tenant, nowMs);
+  sending(db, SQL.send, nowMs, tenant);
 
-/** The same for the tenant of a file. */
-export const sendInLaneOf = (db: D1Database, fileId: string, nowMs: number): D1PreparedStatement =>
-  sending(db, SQL.sendOfFile, fileId, nowMs);
+/** The same for the lane of a variant that keeps it, or else of its file's tenant. */
+export const sendInLaneOf = (db: D1Database, fileId: string, nowMs: number, nonce: string): D1PreparedStatement =>
+  sending(db, SQL.sendOfFile, nowMs, fileId, nonce);
 
 /** The variants whose messages are to be sent now. */
 export const jobsOf = (sent: D1Result | undefined): readonly VariantJob[] => (sent?.results ?? []) as VariantJob[];

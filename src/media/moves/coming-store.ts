@@ -33,6 +33,7 @@ const VARIANT_FIELDS: Readonly<Record<string, string>> = {
   // A new nonce, since the job in the old shard deletes what it wrote under the old one.
   nonce: `iif(made.value ->> 'state' = 'pending', lower(hex(randomblob(length(made.value ->> 'nonce') / 2))), made.value ->> 'nonce')`,
   // So it has no message yet: the sweep wakes the lane (lanes/lane-store.ts).
+  lane: `iif(made.value ->> 'state' = 'pending', made.value ->> 'lane', NULL)`,
   waits: `made.value ->> 'state' = 'pending' AND made.value ->> 'lane' IS NOT NULL`,
 };
 const variantFields = VARIANT_COLUMNS.map((column) => VARIANT_FIELDS[column] ?? `made.value ->> '${column}'`).join(

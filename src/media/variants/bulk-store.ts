@@ -1,4 +1,4 @@
-import { jobsOf, sendInLane } from "../lanes/lane-store.ts";
+import { jobsOf, removeFromLane, sendInLane } from "../lanes/lane-store.ts";
 import type { FileCaller } from "../model/file.ts";
 import type { SendTaken, VariantJob } from "../model/job.ts";
 import { LIMITS } from "../model/limits.ts";
@@ -35,7 +35,7 @@ export const BULK_SQL = {
   countMissing: `SELECT count(*) AS n FROM ${WANTED} WHERE NOT EXISTS (SELECT 1 FROM variant AS there
     WHERE there.file_id = file.id AND there.type = wanted.value ->> 'type' AND there.size = wanted.value ->> 'size'
     AND there.state NOT IN ('removed', 'failed'))`,
-  remove: `UPDATE variant SET state = 'removed', due_at = ?6 WHERE ${NAMED} RETURNING file_id AS fileId, nonce`,
+  remove: `UPDATE variant SET ${removeFromLane("?6")} WHERE ${NAMED} RETURNING file_id AS fileId, nonce`,
   count: `SELECT count(*) AS n FROM variant WHERE ${NAMED}`,
 } as const;
 
@@ -75,21 +75,15 @@ export function createBulkVariantStore(db: D1Database) {
       return countOf(prepared(BULK_SQL.countMissing, caller, JSON.stringify(wanted), maxPerFile));
     },
 
-    /** Any state → removed. Returns what it removed. `send`: as in `add`. */
+    /** Any state → removed. Returns what it removed. */
     async remove(
       caller: FileCaller,
       fileIds: readonly string[],
       names: readonly VariantName[],
       nowMs: number,
-      send: SendTaken,
     ): Promise<readonly VariantJob[]> {
       const values = [JSON.stringify(fileIds), JSON.stringify(names), nowMs];
-      const [removed, sent] = await db.batch([
-        prepared(BULK_SQL.remove, caller, ...values),
-        sendInLane(db, caller.tenant, nowMs),
-      ]);
-      send(jobsOf(sent));
-      return jobsOf(removed);
+      return jobsOf(await prepared(BULK_SQL.remove, caller, ...values).all());
     },
 
     /** Counts the variants that `remove` would remove. */

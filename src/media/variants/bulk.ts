@@ -79,7 +79,7 @@ export const createBulkVariants = (deps: BulkDeps, visibility: Visibility): Rout
             variantsPerFile,
             sendOf(deps, call),
           );
-          call.waitUntil(purgeVariants(deps, replaced));
+          call.waitUntil(purgeVariants(deps, replaced, call.nowMs));
           return started.length;
         },
         maxPerFile: LIMITS.variantsPerFile,
@@ -100,12 +100,12 @@ export const deleteBulkVariants = (deps: BulkDeps, visibility: Visibility): Rout
       answerPage(deps, visibility, call, 204, {
         count: ({ caller, fileIds, names }) => deps.bulk.count(caller, fileIds, names),
         run: async ({ caller, fileIds, names }) => {
-          const removed = await deps.bulk.remove(caller, fileIds, names, call.nowMs, sendOf(deps, call));
+          const removed = await deps.bulk.remove(caller, fileIds, names, call.nowMs);
           if (visibility === "public") {
             const changed = [...new Set(removed.map(({ fileId }) => fileId))];
             await inParallel(changed, LIMITS.parallelLists, (fileId) => deps.edge.invalidateFile(fileId));
           }
-          call.waitUntil(purgeVariants(deps, removed));
+          call.waitUntil(purgeVariants(deps, removed, call.nowMs));
           return removed.length;
         },
         maxPerFile: Infinity,

@@ -94,9 +94,9 @@ async function makeInto(deps: MakeVariantDeps, job: VariantJob, row: JobRow): Pr
 async function discard(deps: MakeVariantDeps, job: VariantJob, row: JobRow | undefined): Promise<string | undefined> {
   try {
     await deps.blobs.delete([variantKey(job.fileId, job.nonce)]);
-    // Without a row, its file was removed, or the rendition alone. Its message brings the next one in any case.
-    if (row === undefined || row.state === "pending")
-      await deps.queue.send(await deps.variants.leaveLane(job, deps.clock.nowMs()));
+    // This message has kept its place, so it brings the next one.
+    if (row?.state === "removed") await deps.variants.delete([job], Number.MAX_SAFE_INTEGER);
+    if (row?.state !== "failed") await deps.queue.send(await deps.variants.leaveLane(job, deps.clock.nowMs()));
     return undefined;
   } catch (thrown) {
     return describeError(thrown);

@@ -1,5 +1,5 @@
 import { MASTER_KEY } from "../files/file-store.ts";
-import { jobsOf, sendInLane, sendInLaneOf } from "../lanes/lane-store.ts";
+import { jobsOf, removeFromLane, sendInLane, sendInLaneOf } from "../lanes/lane-store.ts";
 import type { VariantRow, FileCaller } from "../model/file.ts";
 import type { VariantJob } from "../model/job.ts";
 import { LIMITS } from "../model/limits.ts";
@@ -84,11 +84,11 @@ const SQL = {
     SELECT ?1, value ->> 'nonce', value ->> 'type', value ->> 'size', 'pending', ?6, ?7, ?4, 1 FROM json_each(?5)
     WHERE EXISTS (${OWNED_FILE}) AND ${IS_WITHIN_LIMIT}
     ON CONFLICT (file_id, type, size) WHERE state <> 'removed' DO NOTHING`,
-  remove: `UPDATE variant SET state = 'removed', due_at = ?6 WHERE file_id = ?1 AND state <> 'removed'
+  remove: `UPDATE variant SET ${removeFromLane("?6")} WHERE file_id = ?1 AND state <> 'removed'
     AND EXISTS (${OWNED_FILE})
     AND (?5 IS NULL OR type || size IN (SELECT value ->> 'type' || (value ->> 'size') FROM json_each(?5)))
     RETURNING nonce`,
-  delete: `DELETE FROM variant WHERE state = 'removed' AND (file_id, nonce) IN
+  delete: `DELETE FROM variant WHERE state = 'removed' AND (lane IS NULL OR due_at <= ?2) AND (file_id, nonce) IN
     (SELECT value ->> 'fileId', value ->> 'nonce' FROM json_each(?1))`,
   // A late job may write such a rendition again when no row names it any more.
   forgetPlaces: `UPDATE file SET known_places = NULL WHERE known_places = 1
@@ -110,10 +110,11 @@ const SQL = {
       WHERE file.id = ?1 AND file.state = 'committed' AND owner.erasure_id IS NULL)`,
   markFailed: `UPDATE variant SET state = 'failed', due_at = NULL, lane = NULL, waits = 0, reason = ?3
     WHERE file_id = ?1 AND nonce = ?2 AND state = 'pending'`,
-  // Files of a retired owner are removed page by page, which a trigger does the same for.
-  leaveLane: `UPDATE variant SET lane = NULL, waits = 0 WHERE file_id = ?1 AND nonce = ?2 AND state = 'pending'
-    AND EXISTS (SELECT 1 FROM file JOIN owner ON owner.id = file.owner_id
-      WHERE file.id = ?1 AND owner.erasure_id IS NOT NULL AND NOT ${IS_COMING})`,
+  // Files of a retired owner are removed page by page. Without a due time, nothing more is sent, and it has no place.
+  leaveLane: `UPDATE variant SET waits = 0, due_at = NULL WHERE file_id = ?1 AND nonce = ?2 AND state = 'pending'
+    AND EXISTS (SELECT 1 FROM file LEFT JOIN owner ON owner.id = file.owner_id
+      WHERE file.id = ?1 AND (file.state = 'removed' OR owner.erasure_id IS NOT NULL AND NOT ${IS_COMING}))`,
+  forgetLane: `UPDATE variant SET lane = NULL WHERE file_id = ?1 AND nonce = ?2 AND state = 'pending' AND due_at IS NULL`,
   due: `SELECT file_id AS fileId, nonce, state FROM variant WHERE due_at <= ?1
     AND NOT (state = 'pending' AND (waits = 1 OR ${IS_HELD})) ORDER BY due_at LIMIT ?2`,
   postponeWaiting: `UPDATE variant SET due_at = ?2 WHERE state = 'pending' AND waits = 1 AND (file_id, nonce) IN
@@ -165,26 +166,25 @@ export function createVariantStore(db: D1Database) {
       return { list, sent: jobsOf(sent), replaced: noncesOf(replaced) };
     },
 
-    /** Any state → removed. `removed` undefined: the caller has no such file. `sent`: as in `add`. */
+    /** Any state → removed. Undefined: the caller has no such file. */
     async remove(
       fileId: string,
       caller: FileCaller,
       which: readonly VariantName[] | "all",
       nowMs: number,
-    ): Promise<{ readonly removed: readonly string[] | undefined; readonly sent: readonly VariantJob[] }> {
+    ): Promise<readonly string[] | undefined> {
       const names = which === "all" ? null : JSON.stringify(which);
-      const [file, removed, sent] = await db.batch([
+      const [file, removed] = await db.batch([
         prepared(SQL.ownedFile, ...owned(fileId, caller)),
         prepared(SQL.remove, ...owned(fileId, caller), names, nowMs),
-        sendInLane(db, caller.tenant, nowMs),
       ]);
-      return { removed: contentTypeOf(file) === undefined ? undefined : noncesOf(removed), sent: jobsOf(sent) };
+      return contentTypeOf(file) === undefined ? undefined : noncesOf(removed);
     },
 
-    /** Deletes the rows of removed renditions whose bytes are deleted. */
-    async delete(renditions: readonly VariantJob[]): Promise<void> {
+    /** Deletes the rows of removed renditions whose bytes are deleted, without those that wait for their message. */
+    async delete(renditions: readonly VariantJob[], nowMs: number): Promise<void> {
       const given = JSON.stringify(renditions);
-      await db.batch([prepared(SQL.forgetPlaces, given), prepared(SQL.delete, given)]);
+      await db.batch([prepared(SQL.forgetPlaces, given), prepared(SQL.delete, given, nowMs)]);
     },
 
     /**
@@ -212,7 +212,7 @@ export function createVariantStore(db: D1Database) {
       const values = [made.contentType, made.width, made.height, made.sizeBytes, made.etag];
       const [marked, sent] = await db.batch([
         prepared(SQL.markReady, fileId, nonce, ...values),
-        sendInLaneOf(db, fileId, nowMs),
+        sendInLaneOf(db, fileId, nowMs, nonce),
       ]);
       return { isReady: marked?.meta.changes === 1, sent: jobsOf(sent) };
     },
@@ -220,13 +220,17 @@ export function createVariantStore(db: D1Database) {
     /** Pending → failed. */
     async markFailed({ fileId, nonce }: VariantJob, reason: string, nowMs: number): Promise<readonly VariantJob[]> {
       const marked = prepared(SQL.markFailed, fileId, nonce, reason);
-      return jobsOf((await db.batch([marked, sendInLaneOf(db, fileId, nowMs)])).at(-1));
+      return jobsOf((await db.batch([marked, sendInLaneOf(db, fileId, nowMs, nonce)])).at(-1));
     },
 
     /** The file is removed, its owner, or the rendition, which may have no row: it takes no place from others. */
     async leaveLane({ fileId, nonce }: VariantJob, nowMs: number): Promise<readonly VariantJob[]> {
-      const left = prepared(SQL.leaveLane, fileId, nonce);
-      return jobsOf((await db.batch([left, sendInLaneOf(db, fileId, nowMs)])).at(-1));
+      const [, sent] = await db.batch([
+        prepared(SQL.leaveLane, fileId, nonce),
+        sendInLaneOf(db, fileId, nowMs, nonce),
+        prepared(SQL.forgetLane, fileId, nonce),
+      ]);
+      return jobsOf(sent);
     },
 
     /** Returns the rows that are due, without renditions that are held: their messages wait, or are sent after it. */

@@ -72,7 +72,7 @@ export const createVariants = (deps: VariantsDeps, visibility: Visibility): Rout
           return err({ kind: "unsupported_content_type", contentType: before.contentType });
         const { list, sent, replaced } = await deps.variants.add(fileId, caller, wanted, nowMs, LIMITS.variantsPerFile);
         call.waitUntil(deps.queue.send(sent));
-        call.waitUntil(purgeVariants(deps, renditionsOf(fileId, replaced)));
+        call.waitUntil(purgeVariants(deps, renditionsOf(fileId, replaced), nowMs));
         return orNoFile(list);
       });
       if (!adding.ok) return toProblem(adding.error);
@@ -102,15 +102,13 @@ export const deleteVariants = (deps: VariantsDeps, visibility: Visibility): Rout
       if (!named.ok) return toProblem(named.error);
       const which = named.value.length === 0 ? "all" : named.value;
       const { principal, nowMs } = call;
-      const removal = await withCaller(deps, { principal, visibility, fileId, nowMs }, "change", async (caller) => {
-        const { removed, sent } = await deps.variants.remove(fileId, caller, which, nowMs);
-        call.waitUntil(deps.queue.send(sent));
-        return orNoFile(removed);
-      });
+      const removal = await withCaller(deps, { principal, visibility, fileId, nowMs }, "change", async (caller) =>
+        orNoFile(await deps.variants.remove(fileId, caller, which, nowMs)),
+      );
       if (!removal.ok) return toProblem(removal.error);
       const removed = removal.value;
       if (visibility === "public" && removed.length > 0) await deps.edge.invalidateFile(fileId);
-      call.waitUntil(purgeVariants(deps, renditionsOf(fileId, removed)));
+      call.waitUntil(purgeVariants(deps, renditionsOf(fileId, removed), nowMs));
       return empty(204);
     },
   });

@@ -1,12 +1,13 @@
 import { env } from "cloudflare:workers";
 import { afterEach, describe, expect, it } from "vitest";
 import { LIMITS } from "../../../src/media/model/limits.ts";
-import { shardsOf, type Shards } from "../../../src/platform/storage/shards.ts";
+import { shardsOf, type Shard, type Shards } from "../../../src/platform/storage/shards.ts";
+import type { TenantObjects } from "../../../src/platform/storage/tenant-objects.ts";
 import { aroundMethods, counting } from "../../support/counting.ts";
 import { encodePng, gradient } from "../../support/images.ts";
 import { expectJson } from "../../support/platform/call.ts";
 import { unique } from "../../support/platform/unique.ts";
-import { everywhere, inShards, shardDb, testObjects } from "../../support/shards.ts";
+import { everywhere, inShards, isOwn, shardDb, testObjects } from "../../support/shards.ts";
 import { mediaApp, START_MS, type MediaApp } from "../support/media-app.ts";
 import { keptPlacement, MovingTenants, placeTenants } from "../support/moving-tenants.ts";
 import { IN_DIRECTORY } from "../support/placement.ts";
@@ -39,14 +40,14 @@ async function ask(app: MediaApp, as: Caller, path: string, method = "POST"): Pr
 }
 const store = (app: MediaApp, as: Caller, query?: string): Promise<StoredFile> =>
   stored(app, PICTURE, { as, ...(query === undefined ? {} : { query: `?${query}` }) });
-/** Two files, of which the first is deleted and leaves its room to the other's variants. Its messages are lost. */
-async function afterDeletion(app: MediaApp, as: Caller): Promise<{ file: StoredFile; gone: StoredFile }> {
-  const gone = await store(app, as, clips(2));
+/** A file whose variants wait, although there is room, as after a release that knows no lanes. */
+async function thatWaits(app: MediaApp, as: Caller): Promise<StoredFile> {
+  const before = await store(app, as, clips(2));
   app.clock.nowMs += 1;
   const file = await store(app, as, clips(3));
-  await ask(app, as, gone.path, "DELETE");
+  await everywhere.prepare("UPDATE variant SET state = 'ready' WHERE file_id = ?").bind(before.id).run();
   app.jobs.splice(0);
-  return { file, gone };
+  return file;
 }
 const statesOf = async (app: MediaApp, as: Caller, { path }: StoredFile): Promise<string[]> =>
   (await expectJson(await app.call(`${path}/variants`, { as }), 200)).map(({ state }: { state: string }) => state);
@@ -60,10 +61,10 @@ async function deliver(app: MediaApp, most = Infinity): Promise<number> {
   }
 }
 
-/** The numbers of a tenant's variants that wait, and of those with a message. */
+/** The numbers of a tenant's variants that wait, and of those with a message, which may be removed. */
 async function lane({ tenant }: Caller): Promise<readonly [waiting: number, sent: number]> {
   const { results } = await everywhere
-    .prepare("SELECT waits FROM variant WHERE state = 'pending' AND lane = ?")
+    .prepare("SELECT waits FROM variant WHERE state IN ('pending', 'removed') AND lane = ? AND due_at IS NOT NULL")
     .bind(tenant)
     .all<{ waits: number }>();
   const waiting = results.filter(({ waits }) => waits === 1).length;
@@ -76,9 +77,9 @@ async function sweep(app: MediaApp, afterMs = 0): Promise<void> {
 }
 
 /** The databases, in which every batch fails that follows one that took variants from a lane. */
-function failingOnceTaken(): Shards {
+function failingOnceTaken(): { shards: Shards; objects?: TenantObjects } {
   let isDown = false;
-  return shardsOf(env).map(({ number, db }) => {
+  const failing = ({ number, db }: Shard): Shard => {
     const batch = async (statements: D1PreparedStatement[]) => {
       if (isDown) throw new Error("injected");
       const answers = await db.batch<{ nonce?: string }>(statements);
@@ -86,7 +87,9 @@ function failingOnceTaken(): Shards {
       return answers;
     };
     return { number, db: { prepare: (sql: string) => db.prepare(sql), batch } as unknown as D1Database };
-  }) as unknown as Shards;
+  };
+  const shards = shardsOf(env).map(failing) as unknown as Shards;
+  return isOwn ? { shards, objects: { ...testObjects, at: (number) => failing(testObjects.at(number)) } } : { shards };
 }
 
 const times = (count: number, state: string): string[] => Array.from({ length: count }, () => state);
@@ -108,8 +111,65 @@ describe("a tenant that starts thousands of variants", () => {
     expect([app.jobs.length, await lane(busy)]).toEqual([100, [4800, 100]]);
     await ask(app, busy, `/media/v2/files?tenant=${busy.tenant}`, "DELETE");
     while (app.longJobs.length > 0) await app.consume({ jobs: app.longJobs.splice(0) });
+    expect(await lane(busy)).toEqual([0, 100]);
+    await deliver(app);
     expect(await lane(busy)).toEqual([0, 0]);
   });
+});
+
+describe("a tenant that starts variants and deletes them again and again", () => {
+  it.each<[string, (app: MediaApp, as: Caller, file: StoredFile) => Promise<void>]>([
+    ["alone", (app, as, { path }) => ask(app, as, `${path}/variants`, "DELETE")],
+    [
+      "in bulk",
+      (app, as) => ask(app, as, `/media/v2/bulk/variants?tenant=${as.tenant}&${clips(3)}&pageSize=9`, "DELETE"),
+    ],
+    ["with their file", (app, as, { path }) => ask(app, as, path, "DELETE")],
+    [
+      "with their file, of which one was deleted before",
+      async (app, as, { path }) => {
+        await ask(app, as, `${path}/variants?clip=1x1`, "DELETE");
+        await ask(app, as, path, "DELETE");
+      },
+    ],
+    [
+      "with all files",
+      async (app, as) => {
+        await ask(app, as, `/media/v2/files?tenant=${as.tenant}`, "DELETE");
+        while (app.longJobs.length > 0) await app.consume({ jobs: app.longJobs.splice(0) });
+      },
+    ],
+  ])("has no more messages than others: %s", async (_, remove) => {
+    const { app, as } = narrowLane(2);
+    for (let round = 0; round < 4; round++) await remove(app, as, await store(app, as, clips(3)));
+    expect([app.jobs.length, await lane(as)]).toEqual([2, [0, 2]]);
+    const file = await store(app, as, clips(3));
+    expect([app.jobs.length, await lane(as)]).toEqual([2, [3, 2]]);
+    await deliver(app);
+    expect([await lane(as), await statesOf(app, as, file)]).toEqual([[0, 0], times(3, "ready")]);
+    const { results } = await everywhere
+      .prepare("SELECT state, due_at FROM variant WHERE lane = ? AND due_at IS NOT NULL")
+      .bind(as.tenant)
+      .all();
+    expect(results).toEqual([]);
+  });
+
+  it.each(["the variants", "the file"])(
+    "has its turns a quarter of an hour after it deleted %s, if messages are lost",
+    async (what) => {
+      const { app, as } = narrowLane(2);
+      const gone = await store(app, as, clips(3));
+      await ask(app, as, what === "the file" ? gone.path : `${gone.path}/variants`, "DELETE");
+      const file = await store(app, as, clips(3));
+      app.jobs.splice(0);
+      await sweep(app, LATE_MS - 1);
+      expect(await lane(as)).toEqual([3, 2]);
+      await sweep(app, 1);
+      await sweep(app);
+      await deliver(app);
+      expect([await lane(as), await statesOf(app, as, file)]).toEqual([[0, 0], times(3, "ready")]);
+    },
+  );
 });
 
 describe("variants that wait", () => {
@@ -180,12 +240,12 @@ describe("variants that wait", () => {
       .prepare("SELECT type || '=' || size AS name FROM variant WHERE state = 'pending' AND waits = 0 AND lane = ?")
       .bind(as.tenant)
       .all<{ name: string }>();
-    app.jobs.splice(0);
     await ask(app, as, `${file.path}/variants?${results[0]!.name}`, "DELETE");
+    expect([app.jobs.length, await lane(as)]).toEqual([1, [2, 1]]);
+    await deliver(app, 1);
     expect([app.jobs.length, await lane(as)]).toEqual([1, [1, 1]]);
-    app.jobs.splice(0);
     await ask(app, as, `/media/v2/bulk/variants?tenant=${as.tenant}&${clips(4)}&pageSize=2`, "DELETE");
-    expect(await lane(as)).toEqual([0, 0]);
+    expect(await lane(as)).toEqual([0, 1]);
     const last = await store(app, as, "clip=1x1");
     await deliver(app);
     expect(await statesOf(app, as, last)).toEqual(["ready"]);
@@ -284,16 +344,16 @@ describe("nothing is lost", () => {
         await deliver(app);
       } else {
         for (const { id, path } of gone) {
-          // Such files lose the rows of their variants at once, as after the deletion of one.
+          // Such files lose the rows of their other variants at once, as after the deletion of one.
           if (how === "with their messages")
             await everywhere.prepare("UPDATE file SET known_places = NULL WHERE id = ?").bind(id).run();
           await ask(app, going, path, "DELETE");
         }
-        expect(await lane(staying)).toEqual([3, 0]);
+        expect(await lane(staying)).toEqual([3, 2]);
         if (how === "one by one") {
           app.jobs.splice(0);
-          await sweep(app);
-          expect(await lane(staying)).toEqual([2, 1]);
+          await sweep(app, LATE_MS);
+          expect(app.jobs).toHaveLength(2);
         }
         await deliver(app);
       }
@@ -301,26 +361,20 @@ describe("nothing is lost", () => {
     }
   });
 
-  it.each<[string, (files: Record<"file" | "gone", StoredFile>) => [path: string, method: string]]>([
-    ["a commit", ({ file }) => [`${file.commitLink}?shared=tenant`, "POST"]],
-    ["a deletion", ({ gone }) => [`${gone.path}/variants`, "DELETE"]],
-  ])("with %s that is refused just when there is room", async (_, request) => {
+  it("with a commit that is refused just when there is room", async () => {
     const { app, as } = narrowLane(2);
-    const { file, gone } = await afterDeletion(app, as);
-    const [path, method] = request({ file, gone });
-    expect((await app.call(path, { as, method })).status).toBeGreaterThanOrEqual(400);
+    const file = await thatWaits(app, as);
+    expect((await app.call(`${file.commitLink}?shared=tenant`, { as, method: "POST" })).status).toBe(409);
     await app.settle();
-    const [, sent] = await lane(as);
-    expect(app.jobs).toHaveLength(sent);
-    await sweep(app);
+    expect(app.jobs).toHaveLength(2);
     await deliver(app);
     expect(await statesOf(app, as, file)).toEqual(times(3, "ready"));
   });
 
   it("with a commit whose second batch fails, after the first was refused and took them", async () => {
     const { app, as } = narrowLane(2);
-    const { file } = await afterDeletion(app, as);
-    const failing = mediaApp({ shards: failingOnceTaken() });
+    const file = await thatWaits(app, as);
+    const failing = mediaApp(failingOnceTaken());
     expect((await failing.call(`${file.commitLink}?shared=tenant`, { as, method: "POST" })).status).toBe(500);
     await failing.settle();
     expect([failing.jobs.length, await lane(as)]).toEqual([2, [1, 2]]);
@@ -397,20 +451,16 @@ describe("a tenant that moves", () => {
       const moving = new MovingTenants(app.media, shardsOf(env), app.clock, testObjects);
       await moving.begin(as.tenant, 2, app.clock.nowMs);
       for (let calls = 1; (await moving.underWay()).length > 0; calls++) await moving.run(calls);
-      for (const method of ["POST", "DELETE"]) {
-        const { file } = await afterDeletion(app, as);
-        const fails = how !== "";
-        const asked = fails
-          ? mediaApp({ placement: keptPlacement(), objects: testObjects, shards: failingOnceTaken() })
-          : app;
-        const path = `/media/v2/bulk/variants?tenant=${as.tenant}&clip=${method === "POST" ? "1x1" : "9x9"}`;
-        expect((await asked.call(path, { as, method })).status >= 500).toBe(fails);
-        await asked.settle();
-        expect([asked.jobs.length, await lane(as)]).toEqual([2, [1, 2]]);
-        if (fails) app.jobs.push(...asked.jobs);
-        await deliver(app);
-        expect(await statesOf(app, as, file)).toEqual(times(3, "ready"));
-      }
+      const file = await thatWaits(app, as);
+      const fails = how !== "";
+      const asked = fails ? mediaApp({ placement: keptPlacement(), objects: testObjects, ...failingOnceTaken() }) : app;
+      const path = `/media/v2/bulk/variants?tenant=${as.tenant}&clip=1x1`;
+      expect((await asked.call(path, { as, method: "POST" })).status >= 500).toBe(fails);
+      await asked.settle();
+      expect([asked.jobs.length, await lane(as)]).toEqual([2, [1, 2]]);
+      if (fails) app.jobs.push(...asked.jobs);
+      await deliver(app);
+      expect(await statesOf(app, as, file)).toEqual(times(3, "ready"));
     },
   );
 });

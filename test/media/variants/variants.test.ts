@@ -1,5 +1,5 @@
 import { env } from "cloudflare:workers";
-import { describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { createBlobStore } from "../../../src/media/blobs/blob-store.ts";
 import { readImageHeader } from "../../../src/media/images/header.ts";
 import type { ImageTransformer } from "../../../src/media/model/image-transformer.ts";
@@ -757,6 +757,9 @@ describe("adding variants", () => {
 });
 
 describe("deleting variants", () => {
+  // Tests before have dropped messages.
+  beforeAll(async () => void (await everywhere.prepare("UPDATE variant SET lane = NULL, waits = 0").run()));
+
   // shows: media/endpoints/delete-p-fileid-variants
   // shows: media/variants/etag
   it("removes those named, then all, at once; made again they have another nonce and the same ETag", async () => {
