@@ -42,7 +42,7 @@ const callback = createRoute({
   path: "/callback",
   beforeLoad: async () => {
     const sent = new URLSearchParams(location.search);
-    if (handBack(sent)) return;
+    if (await handBack(sent)) return;
     try {
       throw redirect({ href: safeReturn(await land(sent)), replace: true });
     } catch (thrown) {

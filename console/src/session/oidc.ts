@@ -1,4 +1,5 @@
 import * as oauth from "oauth4webapi";
+import { noAnswer, PlinthError } from "../../../packages/sdk/src/errors.ts";
 import { CONSOLE_PATH, configNow } from "./config.ts";
 
 /** Signs in by the platform's own OpenID Connect, as a public client with PKCE (RFC 9700). */
@@ -71,6 +72,12 @@ export async function authorizationUrl({ organization, returnTo, silent = false 
 /** True if this tab sent the person to the platform. */
 export const hasAsked = (): boolean => sessionStorage.getItem(PENDING) !== null;
 
+/** True if this tab waits for this answer. */
+export function isAwaited(answer: URLSearchParams): boolean {
+  const text = sessionStorage.getItem(PENDING);
+  return text !== null && (JSON.parse(text) as Pending).state === answer.get("state");
+}
+
 export const forgetAsked = (): void => sessionStorage.removeItem(PENDING);
 
 export interface Landed {
@@ -96,8 +103,9 @@ export async function redeem(answer: URLSearchParams): Promise<Landed> {
   sessionStorage.removeItem(PENDING);
   if (text === null) throw new SignInError("lost", "", "/");
   const { state, verifier, organization, returnTo } = JSON.parse(text) as Pending;
-  const at = await server();
+  if (answer.get("state") !== state) throw new SignInError("lost", "", returnTo);
   try {
+    const at = await server();
     const checked = oauth.validateAuthResponse(at, client(), answer, state);
     const sent = await oauth.authorizationCodeGrantRequest(
       at,
@@ -115,20 +123,25 @@ export async function redeem(answer: URLSearchParams): Promise<Landed> {
       throw new SignInError(thrown.error, thrown.error_description ?? "", returnTo);
     if (thrown instanceof oauth.ResponseBodyError)
       throw new SignInError(thrown.error, thrown.error_description ?? "", returnTo);
-    throw thrown;
+    throw new SignInError("unreachable", "", returnTo);
   }
 }
 
-/** Gets new tokens by the refresh token. Undefined if the platform refused it: the session is over. */
+/**
+ * Gets new tokens by the refresh token. Undefined if the platform refused it: the session is over. Throws a
+ * `PlinthError` if the platform does not answer, or not now.
+ */
 export async function renew(tokens: Tokens): Promise<Tokens | undefined> {
   if (tokens.refreshToken === undefined) return undefined;
-  const at = await server();
   try {
+    const at = await server();
     const sent = await oauth.refreshTokenGrantRequest(at, client(), oauth.None(), tokens.refreshToken, insecure());
     return tokensOf(await oauth.processRefreshTokenResponse(at, client(), sent), tokens);
   } catch (thrown) {
-    if (thrown instanceof oauth.ResponseBodyError && thrown.error === "invalid_grant") return undefined;
-    throw thrown;
+    if (!(thrown instanceof oauth.ResponseBodyError)) throw noAnswer(thrown, "");
+    const { error: type, status, error_description: message = "" } = thrown;
+    if (type === "invalid_grant") return undefined;
+    throw new PlinthError({ status, type, message });
   }
 }
 

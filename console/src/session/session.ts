@@ -6,8 +6,10 @@ import {
   forgetAsked,
   hasAsked,
   holderOf,
+  isAwaited,
   redeem,
   renew,
+  SignInError,
   type Tokens,
 } from "./oidc.ts";
 
@@ -39,6 +41,9 @@ export interface Rights {
 const EARLY_MS = 60_000;
 const ORGANIZATION = "plinth-console-organization";
 const SIGNED_IN_AGAIN = "plinth-console-signed-in";
+const HEARD = "heard";
+/** The page that asked hears at once, if there is one. */
+const HEARING_MS = 2_000;
 
 let session: Session = { state: "signedOut" };
 let tokens: Tokens | undefined;
@@ -84,7 +89,11 @@ export async function signInSilently(returnTo: string): Promise<void> {
 export async function land(answer: URLSearchParams): Promise<string> {
   const landed = await redeem(answer);
   localStorage.setItem(ORGANIZATION, landed.organization);
-  await take(landed.tokens, landed.organization);
+  try {
+    await take(landed.tokens, landed.organization);
+  } catch {
+    throw new SignInError("unreachable", "", landed.returnTo);
+  }
   return landed.returnTo;
 }
 
@@ -131,24 +140,33 @@ export async function signInAgain(): Promise<void> {
   if (window_ === null) return location.assign(url);
   const channel = new BroadcastChannel(SIGNED_IN_AGAIN);
   channel.addEventListener("message", ({ data }: MessageEvent<string>) => {
+    const answer = new URLSearchParams(data);
+    // Another tab may sign in again at the same time.
+    if (!isAwaited(answer)) return;
+    // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a channel is of one origin
+    channel.postMessage(HEARD);
     channel.close();
-    void land(new URLSearchParams(data)).catch(() => undefined);
+    void land(answer).catch(() => undefined);
   });
   window_.location.assign(url);
 }
 
 /**
  * Runs in the window that signs in again: hands the answer to the page that asked, which has the verifier. Returns
- * whether this is that window.
+ * whether this is that window. If no page hears it, this is a page that was loaded again.
  */
-export function handBack(answer: URLSearchParams): boolean {
+export async function handBack(answer: URLSearchParams): Promise<boolean> {
   if (hasAsked()) return false;
   const channel = new BroadcastChannel(SIGNED_IN_AGAIN);
-  // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a channel is of one origin
-  channel.postMessage(answer.toString());
+  const isHeard = await new Promise<boolean>((resolve) => {
+    channel.addEventListener("message", ({ data }: MessageEvent<string>) => data === HEARD && resolve(true));
+    setTimeout(() => resolve(false), HEARING_MS);
+    // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a channel is of one origin
+    channel.postMessage(answer.toString());
+  });
   channel.close();
-  window.close();
-  return true;
+  if (isHeard) window.close();
+  return isHeard;
 }
 
 /** Signs out and leaves the page, so that its tokens are gone. */

@@ -124,6 +124,36 @@ export function keepSuite(stage: () => Stage): void {
     });
   });
 
+  describe("when the platform does not answer while tokens are fetched, the console", () => {
+    test("says so at the sign-in, and a page that is loaded again begins anew", async () => {
+      const page = await stage().open({ path: "/roles" });
+      await page.getByRole("heading", { level: 1, name: "Roles" }).waitFor();
+      await page.route("**/oauth2/v1/token", (route) => route.abort());
+      await page.reload();
+      await page.getByRole("alert").getByText("The platform did not answer. Try again.").waitFor();
+      await page.unroute("**/oauth2/v1/token");
+      await page.getByRole("button", { name: "Sign in", exact: true }).click();
+      await page.getByRole("heading", { level: 1, name: "Roles" }).waitFor();
+      await page.goto(`${stage().url}/console/callback?code=used&state=gone`);
+      await page.getByRole("alert").getByText("Begin it again.").waitFor();
+    });
+
+    test("says that it cannot be reached, and goes on", async () => {
+      const page = await stage().open({ path: "/roles" });
+      await page.getByRole("heading", { level: 1, name: "Roles" }).waitFor();
+      await page.route("**/oauth2/v1/token", (route) => route.abort());
+      let times = 0;
+      await page.route("**/admin/v1/**", (route) =>
+        (times += 1) === 1 ? route.fulfill({ status: 401, json: {} }) : route.continue(),
+      );
+      await page.getByRole("navigation").getByRole("link", { name: "Organizations" }).click();
+      await page.getByRole("heading", { name: "The platform cannot be reached" }).waitFor();
+      await page.unroute("**/oauth2/v1/token");
+      await page.getByRole("button", { name: "Try again" }).click();
+      await page.getByRole("row", { name: "demo" }).first().waitFor();
+    });
+  });
+
   describe("while the platform asks it to wait, the console", () => {
     const waits = /^The platform is busy, or has had too many requests from you\. The console asks again at \d+:/;
 

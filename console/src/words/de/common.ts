@@ -97,6 +97,7 @@ export const session: Same<typeof en.session> = {
     invalid_scope: "Sie gehören nicht zu dieser Organisation, oder es gibt sie nicht.",
     unauthorized_client: "Der Client der Konsole ist gesperrt oder hat andere Rücksprungadressen.",
     lost: "Die Anmeldung wurde in einem anderen Tab begonnen oder vor zu langer Zeit. Beginnen Sie von vorn.",
+    unreachable: "Die Plattform hat nicht geantwortet. Versuchen Sie es noch einmal.",
     other: "Die Plattform sagt:",
   },
   noRights: "Sie sind angemeldet, aber keine Ihrer Rollen erlaubt die Konsole.",

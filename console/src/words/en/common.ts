@@ -94,6 +94,7 @@ export const session = {
     invalid_scope: "You are no member of this organization, or it does not exist.",
     unauthorized_client: "The console's client is disabled, or has other redirect addresses.",
     lost: "The sign-in was begun in another tab, or too long ago. Begin it again.",
+    unreachable: "The platform did not answer. Try again.",
     other: "The platform said:",
   },
   noRights: "You are signed in, but none of your roles lets you use the console.",
