@@ -169,7 +169,7 @@ function ConnectionLost() {
     () => onlineManager.isOnline(),
   );
   return (
-    <div role="status">
+    <div role="status" className="waiting">
       {!isOnline && (
         <p className="offline">
           <WifiOff aria-hidden size={16} /> {common.offline}

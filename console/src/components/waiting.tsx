@@ -10,7 +10,7 @@ export function Waiting() {
   const format = useFormats();
   const untilMs = usePausedUntil();
   return (
-    <div role="status">
+    <div role="status" className="waiting">
       {untilMs !== undefined && (
         <div className="offline">
           <Hourglass aria-hidden size={16} />

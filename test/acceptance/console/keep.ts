@@ -155,7 +155,7 @@ export function keepSuite(stage: () => Stage): void {
   });
 
   describe("while the platform asks it to wait, the console", () => {
-    const waits = /^The platform is busy, or has had too many requests from you\. The console asks again at \d+:/;
+    const waits = /^Too many requests, or the platform is busy\. It goes on at \d+:/;
 
     test("says until when, and asks at once if the person wants it", async () => {
       const page = await stage().open({ path: "/people" });

@@ -47,8 +47,7 @@ export const common: Same<typeof en.common> = {
   documentation: "Dokumentation",
   organizationOf: (name) => `für ${name}`,
   offline: "Es gibt keine Verbindung zur Plattform. Was Sie sehen, kann alt sein; es geht von selbst weiter.",
-  waiting: (time) =>
-    `Die Plattform ist ausgelastet oder hat zu viele Anfragen von Ihnen bekommen. Die Konsole fragt um ${time} noch einmal.`,
+  waiting: (time) => `Zu viele Anfragen, oder die Plattform ist ausgelastet. Weiter geht es um ${time}.`,
   page: (title) => `${title} · Plinth`,
 };
 

@@ -45,8 +45,7 @@ export const common = {
   documentation: "Documentation",
   organizationOf: (name: string) => `for ${name}`,
   offline: "There is no connection to the platform. What you see may be old; it goes on by itself.",
-  waiting: (time: string) =>
-    `The platform is busy, or has had too many requests from you. The console asks again at ${time}.`,
+  waiting: (time: string) => `Too many requests, or the platform is busy. It goes on at ${time}.`,
   page: (title: string) => `${title} · Plinth`,
 } as const;
 
