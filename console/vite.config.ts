@@ -21,10 +21,18 @@ export default defineConfig({
     // The content security policy forbids styles and pictures as `data:`.
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
-    // Its hooks are files of 200 bytes, which compress better in one.
+    // Small files of the first view, which compress better in one.
     rolldownOptions: {
       output: {
-        codeSplitting: { groups: [{ name: "router", test: /@tanstack\/(?:(?:react-)?(?:router|store)|history)/ }] },
+        codeSplitting: {
+          groups: [
+            { name: "router", test: /@tanstack\/(?:(?:react-)?(?:router|store)|history)/ },
+            {
+              name: "parts",
+              test: /console\/src\/(?:api\/waits|components\/(?:page|plain|states|toasts\/say|waiting)\.)/,
+            },
+          ],
+        },
       },
     },
     chunkSizeWarningLimit: 1_000,
