@@ -72,6 +72,37 @@ test("an edit keeps what the form of an application of devices does not show", a
   }
 });
 
+test("a new record replaces none that is there", async () => {
+  const { operate, open } = stage();
+  expect((await operate("PUT", "roles/clerk", { scopes: ["bills.read"] })).status).toBe(201);
+  const page = await open({ path: "/roles/new" });
+  await page.getByLabel("Name", { exact: true }).fill("clerk");
+  await page.getByLabel("Scopes").fill("bills.write");
+  await page.getByRole("button", { name: "Create" }).click();
+  await page.getByText("It exists already.").waitFor();
+  expect(await (await operate("GET", "roles/clerk")).json()).toMatchObject({ scopes: ["bills.read"] });
+  await page.getByLabel("Name", { exact: true }).fill("clerk-2");
+  await page.getByRole("button", { name: "Create" }).click();
+  await page.getByText("clerk-2 is saved.").waitFor();
+});
+
+test("a deletion whose answer was lost is done", async () => {
+  const { operate, open } = stage();
+  expect((await operate("PUT", "roles/short", { scopes: [] })).status).toBe(201);
+  const page = await open({ path: "/roles/short" });
+  let times = 0;
+  await page.route("**/admin/v1/roles/short", async (route) => {
+    if (route.request().method() !== "DELETE" || (times += 1) > 1) return route.continue();
+    await route.fetch();
+    await route.abort();
+  });
+  await page.getByRole("button", { name: "Delete" }).click();
+  await page.getByRole("alertdialog").getByRole("button", { name: "Delete" }).click();
+  await page.getByText("short is deleted.").waitFor();
+  await page.getByRole("heading", { level: 1, name: "Roles" }).waitFor();
+  expect(times).toBe(2);
+});
+
 test("a second try to sign in again works", async () => {
   const { operate, open } = stage();
   const page = await open();

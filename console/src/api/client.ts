@@ -43,6 +43,12 @@ export async function answer<T extends Answered>(asked: Promise<T>): Promise<Dat
   return (await whole(asked)).data as Data<T>;
 }
 
+/** Deletes. What is gone already is deleted: the answer to the first try may have been lost on its way. */
+export async function gone(asked: Promise<Answered>): Promise<void> {
+  const got = await asked;
+  if (got.status >= 400 && got.status !== 404) throw refusalOf(got);
+}
+
 /** The answer with its headers. */
 export async function whole<T extends Answered>(asked: Promise<T>): Promise<T> {
   const got = await asked;

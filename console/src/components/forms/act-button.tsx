@@ -1,5 +1,5 @@
 import { useState, type ReactNode } from "react";
-import { answer } from "../../api/client.ts";
+import { gone, type answer } from "../../api/client.ts";
 import { useWords } from "../../words/words.ts";
 import { Button } from "../button.tsx";
 import { Confirm } from "../dialogs.tsx";
@@ -61,7 +61,7 @@ export function DeleteButton({ name, remove, children, after }: DeleteButtonProp
       title={common.deleteTitle(name)}
       isDangerous
       onConfirm={async () => {
-        await answer(remove());
+        await gone(remove());
         say.done(common.deleted(name));
         await after();
       }}

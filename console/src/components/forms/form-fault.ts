@@ -7,3 +7,18 @@ export class FormFault extends Error {
     this.field = field;
   }
 }
+
+/**
+ * Refuses to create what is there already: the service would replace it. It writes a record whole, whoever it was made
+ * by, so that repeating a request does no harm.
+ *
+ *   if (role === undefined) await mustBeNew(getRole(name, operations), "name", common.taken);
+ */
+export async function mustBeNew(
+  asked: Promise<{ readonly status: number }>,
+  field: string,
+  message: string,
+): Promise<void> {
+  const { status } = await asked;
+  if (status < 300) throw new FormFault(field, message);
+}

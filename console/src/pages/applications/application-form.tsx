@@ -1,7 +1,8 @@
 import { useState } from "react";
-import { putClient, type Client, type WrittenClient } from "../../../../api/plinth.ts";
+import { getClient, putClient, type Client, type WrittenClient } from "../../../../api/plinth.ts";
 import { answer, operations } from "../../api/client.ts";
 import { CheckField, ServiceForm, TextField } from "../../components/forms/form.tsx";
+import { mustBeNew } from "../../components/forms/form-fault.ts";
 import { linesOf, textOf } from "../../components/forms/lines.ts";
 import { useDraft } from "../../components/forms/use-draft.ts";
 import { useWords } from "../../words/words.ts";
@@ -48,7 +49,9 @@ export function ApplicationForm({ client, kind, cancel, done }: ApplicationFormP
           scopes: linesOf(lines.scopes),
           ...(isOfPeople && { backchannelLogoutUri: draft.backchannelLogoutUri.trim(), thirdParty }),
         };
-        await done(await answer(putClient(draft.clientId.trim(), body, operations)));
+        const clientId = draft.clientId.trim();
+        if (client === undefined) await mustBeNew(getClient(clientId, operations), "clientId", common.taken);
+        await done(await answer(putClient(clientId, body, operations)));
       }}
     >
       {client === undefined && (

@@ -1,6 +1,8 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import {
+  getOrganizationMember,
+  getTenantMember,
   deleteOrganizationMember,
   deleteTenantMember,
   listOrganizationMembers,
@@ -8,12 +10,13 @@ import {
   putOrganizationMember,
   putTenantMember,
 } from "../../../../api/plinth.ts";
-import { answer, operations } from "../../api/client.ts";
+import { answer, gone, operations } from "../../api/client.ts";
 import { useList } from "../../api/lists.ts";
 import { ActButton } from "../../components/forms/act-button.tsx";
 import { Button, TextLink, SmallButton } from "../../components/button.tsx";
 import { Panel } from "../../components/panel.tsx";
 import { ServiceForm, TextField } from "../../components/forms/form.tsx";
+import { mustBeNew } from "../../components/forms/form-fault.ts";
 import { linesOf, textOf } from "../../components/forms/lines.ts";
 import { useDraft } from "../../components/forms/use-draft.ts";
 import { Rows } from "../../components/lists/rows.tsx";
@@ -30,8 +33,13 @@ interface Member {
 }
 
 const OPERATIONS = {
-  tenant: { list: listTenantMembers, put: putTenantMember, remove: deleteTenantMember },
-  organization: { list: listOrganizationMembers, put: putOrganizationMember, remove: deleteOrganizationMember },
+  tenant: { list: listTenantMembers, get: getTenantMember, put: putTenantMember, remove: deleteTenantMember },
+  organization: {
+    list: listOrganizationMembers,
+    get: getOrganizationMember,
+    put: putOrganizationMember,
+    remove: deleteOrganizationMember,
+  },
 } as const;
 
 /** The members of a tenant or an organization, with their roles. */
@@ -81,7 +89,7 @@ export function Members({
                   title={common.deleteTitle(member.email)}
                   isDangerous
                   onConfirm={async () => {
-                    await answer(remove(id, member.email, operations));
+                    await gone(remove(id, member.email, operations));
                     await refresh();
                   }}
                 >
@@ -113,11 +121,13 @@ function MemberForm({ of, id, member, close, done }: MemberFormProps) {
   const { members: words, common } = useWords();
   const [{ email, roles }, field] = useDraft({ email: member.email, roles: textOf(member.roles) });
   const put: (...given: Parameters<typeof putTenantMember>) => Promise<{ status: number }> = OPERATIONS[of].put;
+  const get: (...given: Parameters<typeof getTenantMember>) => Promise<{ status: number }> = OPERATIONS[of].get;
   return (
     <ServiceForm
       act={common.save}
       cancel={close}
       onSubmit={async () => {
+        if (member.email === "") await mustBeNew(get(id, email.trim(), operations), "email", common.taken);
         await answer(put(id, email.trim(), { roles: linesOf(roles) }, operations));
         say.done(common.saved(email));
         close();

@@ -1,6 +1,7 @@
-import { putOrganization, type Organization } from "../../../../api/plinth.ts";
+import { getOrganization, putOrganization, type Organization } from "../../../../api/plinth.ts";
 import { answer, operations } from "../../api/client.ts";
 import { ServiceForm, TextField } from "../../components/forms/form.tsx";
+import { mustBeNew } from "../../components/forms/form-fault.ts";
 import { useDraft } from "../../components/forms/use-draft.ts";
 import { NewRecord } from "../../components/records/new-record.tsx";
 import type { RecordFormProps } from "../../components/records/records.ts";
@@ -18,6 +19,7 @@ export function OrganizationForm({ record: organization, cancel, done }: RecordF
       act={organization === undefined ? common.create : common.save}
       cancel={cancel}
       onSubmit={async () => {
+        if (organization === undefined) await mustBeNew(getOrganization(id.trim(), operations), "id", common.taken);
         await answer(putOrganization(id.trim(), { name }, operations));
         say.done(common.saved(name));
         await done(id.trim());

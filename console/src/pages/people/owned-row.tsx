@@ -1,6 +1,6 @@
 import type { LucideIcon } from "lucide-react";
 import type { ReactNode } from "react";
-import { answer } from "../../api/client.ts";
+import { gone, type answer } from "../../api/client.ts";
 import { ActButton } from "../../components/forms/act-button.tsx";
 import { usePerson } from "../../session/session.ts";
 
@@ -37,7 +37,7 @@ export function OwnedRow({ icon: Icon, name, facts, act, question, take, taken, 
           title={question}
           isDangerous
           onConfirm={async () => {
-            await answer(take());
+            await gone(take());
             await taken();
           }}
         >

@@ -1,6 +1,7 @@
-import { putUser, type User } from "../../../../api/plinth.ts";
+import { getUser, putUser, type User } from "../../../../api/plinth.ts";
 import { answer, operations } from "../../api/client.ts";
 import { ServiceForm, TextField } from "../../components/forms/form.tsx";
+import { mustBeNew } from "../../components/forms/form-fault.ts";
 import { useDraft } from "../../components/forms/use-draft.ts";
 import { NewRecord } from "../../components/records/new-record.tsx";
 import type { RecordFormProps } from "../../components/records/records.ts";
@@ -21,7 +22,9 @@ export function PersonForm({ record: user, cancel, done }: RecordFormProps<User>
         const { name, password } = draft;
         const profile = { picture: draft.picture.trim(), locale: draft.locale.trim() };
         const body = { ...profile, ...(name !== "" && { name }), ...(password !== "" && { password }) };
-        const made = await answer(putUser(draft.email.trim(), body, operations));
+        const email = draft.email.trim();
+        if (user === undefined) await mustBeNew(getUser(email, operations), "email", common.taken);
+        const made = await answer(putUser(email, body, operations));
         say.done(common.saved(made.email));
         await done(made.email);
       }}

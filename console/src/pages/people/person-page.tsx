@@ -11,7 +11,7 @@ import {
   type LinkedIdentity,
   type User,
 } from "../../../../api/plinth.ts";
-import { answer, operations } from "../../api/client.ts";
+import { answer, gone, operations } from "../../api/client.ts";
 import { useList } from "../../api/lists.ts";
 import { ActButton } from "../../components/forms/act-button.tsx";
 import { Rows } from "../../components/lists/rows.tsx";
@@ -118,7 +118,7 @@ function Identities({ email }: { readonly email: string }) {
                 title={common.deleteTitle(provider)}
                 isDangerous
                 onConfirm={async () => {
-                  await answer(deleteLinkedIdentity(email, provider, operations));
+                  await gone(deleteLinkedIdentity(email, provider, operations));
                   await queries.invalidateQueries({ queryKey: key });
                 }}
               >

@@ -1,7 +1,8 @@
 import { useState } from "react";
-import { putIdentityProvider, type IdentityProvider } from "../../../../api/plinth.ts";
+import { getIdentityProvider, putIdentityProvider, type IdentityProvider } from "../../../../api/plinth.ts";
 import { answer, operations } from "../../api/client.ts";
 import { CheckField, SelectField, ServiceForm, TextField } from "../../components/forms/form.tsx";
+import { mustBeNew } from "../../components/forms/form-fault.ts";
 import { linesOf, textOf } from "../../components/forms/lines.ts";
 import { useDraft } from "../../components/forms/use-draft.ts";
 import { say } from "../../components/toasts/say.ts";
@@ -46,6 +47,7 @@ export function ProviderForm({ provider, close, done }: ProviderFormProps) {
           trustEmail,
           button,
         };
+        if (provider === undefined) await mustBeNew(getIdentityProvider(id.trim(), operations), "id", common.taken);
         await answer(putIdentityProvider(id.trim(), body, operations));
         say.done(common.saved(id));
         close();

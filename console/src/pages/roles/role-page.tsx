@@ -5,6 +5,7 @@ import { answer, operations } from "../../api/client.ts";
 import { CodeLines } from "../../components/lists/code-lines.tsx";
 import { Fetched } from "../../components/fetched.tsx";
 import { ServiceForm, TextField } from "../../components/forms/form.tsx";
+import { mustBeNew } from "../../components/forms/form-fault.ts";
 import { linesOf, textOf } from "../../components/forms/lines.ts";
 import { useDraft } from "../../components/forms/use-draft.ts";
 import { Card, Page as Frame } from "../../components/page.tsx";
@@ -49,6 +50,7 @@ export function RoleForm({ role }: { readonly role?: Role }) {
     <ServiceForm
       act={role === undefined ? common.create : common.save}
       onSubmit={async () => {
+        if (role === undefined) await mustBeNew(getRole(name, operations), "name", common.taken);
         await answer(putRole(name, { scopes: linesOf(draft.scopes) }, operations));
         say.done(common.saved(name));
         await refresh();

@@ -1,7 +1,8 @@
 import { useState } from "react";
-import { putPackage, putService, type Package, type Service } from "../../../../api/plinth.ts";
+import { getPackage, getService, putPackage, putService, type Package, type Service } from "../../../../api/plinth.ts";
 import { answer, operations } from "../../api/client.ts";
 import { CheckField, SelectField, ServiceForm, TextField } from "../../components/forms/form.tsx";
+import { mustBeNew } from "../../components/forms/form-fault.ts";
 import { linesOf, pairsOf, pairsText, textOf } from "../../components/forms/lines.ts";
 import { useDraft } from "../../components/forms/use-draft.ts";
 import { say } from "../../components/toasts/say.ts";
@@ -32,6 +33,7 @@ export function ServiceRegistration({ service, close, done }: Ends & { readonly 
         const says = { scopes: linesOf(lists.scopes), scopeDescriptions: pairsOf(lists.scopeDescriptions) };
         const access = draft.access as Service["access"];
         const trusts = { access, essential, trusted, forwardAuthorization: forward };
+        if (service === undefined) await mustBeNew(getService(name.trim(), operations), "name", common.taken);
         await answer(putService(name.trim(), { sourceUrl, proxyPath, tenant, ...says, ...trusts }, operations));
         say.done(common.saved(name));
         close();
@@ -82,6 +84,7 @@ export function PackageForm({ one, close, done }: Ends & { readonly one?: Packag
       onSubmit={async () => {
         const { id, version, organization } = draft;
         const body = { version, organization, services: linesOf(services) };
+        if (one === undefined) await mustBeNew(getPackage(id.trim(), operations), "id", common.taken);
         await answer(putPackage(id.trim(), body, operations));
         say.done(common.saved(id));
         close();

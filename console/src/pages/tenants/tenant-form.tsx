@@ -1,6 +1,7 @@
-import { putTenant, type Tenant } from "../../../../api/plinth.ts";
+import { getTenant, putTenant, type Tenant } from "../../../../api/plinth.ts";
 import { answer, operations } from "../../api/client.ts";
 import { SelectField, ServiceForm, TextField } from "../../components/forms/form.tsx";
+import { mustBeNew } from "../../components/forms/form-fault.ts";
 import { useDraft } from "../../components/forms/use-draft.ts";
 import { NewRecord } from "../../components/records/new-record.tsx";
 import type { RecordFormProps } from "../../components/records/records.ts";
@@ -33,6 +34,7 @@ export function TenantForm({ record: tenant, cancel, done }: RecordFormProps<Ten
           plan: draft.plan as Tenant["plan"],
           quota: { ...(files !== "" && { files: Number(files) }), ...(bytes !== "" && { bytes: Number(bytes) }) },
         };
+        if (tenant === undefined) await mustBeNew(getTenant(id, operations), "id", common.taken);
         await answer(putTenant(id, body, operations));
         say.done(common.saved(draft.name));
         await done(id);

@@ -13,7 +13,7 @@ import {
   type Subscription,
   type Tenant,
 } from "../../../../api/plinth.ts";
-import { answer, operations } from "../../api/client.ts";
+import { answer, gone, operations } from "../../api/client.ts";
 import { useList } from "../../api/lists.ts";
 import { ActButton } from "../../components/forms/act-button.tsx";
 import { BrandCard } from "../../components/brand-card.tsx";
@@ -151,7 +151,7 @@ function Subscriptions({ id }: { readonly id: string }) {
                 title={common.deleteTitle(one.package)}
                 isDangerous
                 onConfirm={async () => {
-                  await answer(deleteSubscription(id, one.package, operations));
+                  await gone(deleteSubscription(id, one.package, operations));
                   await queries.invalidateQueries({ queryKey: key });
                 }}
               >

@@ -10,7 +10,7 @@ import {
   testOperatedSubscription,
   type Delivery,
 } from "../../../../api/plinth.ts";
-import { answer, operations } from "../../api/client.ts";
+import { answer, gone, operations } from "../../api/client.ts";
 import { useList } from "../../api/lists.ts";
 import { ActButton } from "../../components/forms/act-button.tsx";
 import { Button } from "../../components/button.tsx";
@@ -108,7 +108,7 @@ export function Page() {
                   title={common.deleteTitle(one.name)}
                   isDangerous
                   onConfirm={async () => {
-                    await answer(removeOperatedSubscription(id, operations));
+                    await gone(removeOperatedSubscription(id, operations));
                     say.done(common.deleted(one.name));
                     await navigate({ to: path });
                     queries.removeQueries({ queryKey: key });

@@ -35,6 +35,7 @@ export const common: Same<typeof en.common> = {
   disabled: "Gesperrt",
   enableText: "Es geht wieder.",
   saved: (what) => `${what} ist gespeichert.`,
+  taken: "Das gibt es schon. Öffnen Sie es dort, um es zu ändern.",
   deleted: (what) => `${what} ist gelöscht.`,
   deleteTitle: (what) => `${what} löschen?`,
   menu: "Menü",

@@ -33,6 +33,7 @@ export const common = {
   disabled: "Disabled",
   enableText: "It works again.",
   saved: (what: string) => `${what} is saved.`,
+  taken: "It exists already. Open it there to change it.",
   deleted: (what: string) => `${what} is deleted.`,
   deleteTitle: (what: string) => `Delete ${what}?`,
   menu: "Menu",

@@ -2,7 +2,7 @@ import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
 import { deleteOperatedFile, deleteOperatedFiles } from "../../../../../api/plinth.ts";
-import { answer, operations, whole } from "../../../api/client.ts";
+import { answer, gone, operations, whole } from "../../../api/client.ts";
 import { FaultNotice } from "../../../app/faults.tsx";
 import { Button } from "../../../components/button.tsx";
 import { Confirm } from "../../../components/dialogs.tsx";
@@ -28,7 +28,7 @@ export function DeleteSelected({ ids, after }: { readonly ids: readonly string[]
     const failures: unknown[] = [];
     const work = async () => {
       for (let id = left.pop(); id !== undefined; id = left.pop())
-        await answer(deleteOperatedFile(id, operations)).catch((thrown: unknown) => failures.push(thrown));
+        await gone(deleteOperatedFile(id, operations)).catch((thrown: unknown) => failures.push(thrown));
     };
     await Promise.all(Array.from({ length: AT_ONCE }, work));
     await queries.invalidateQueries({ queryKey: ["files"] });
