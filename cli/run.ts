@@ -9,6 +9,8 @@ import { processIo } from "./terminal/io.ts";
 export async function run(about: About): Promise<void> {
   process.stdout.on("error", () => {});
   process.stderr.on("error", () => process.exit());
-  process.exitCode = await main(process.argv.slice(2), processIo(), about);
+  const [executable = "", script = "", ...argv] = process.argv;
+  const program = [executable, ...process.execArgv, script];
+  process.exitCode = await main(argv, processIo(), { ...about, program });
   process.stderr.write("", () => process.exit());
 }

@@ -4,6 +4,7 @@ import { stopOnSignal } from "../terminal/stop.ts";
 import { clean } from "../terminal/values.ts";
 import type { Saying } from "./client-data.ts";
 import { eraseTenant } from "./erase.ts";
+import { startGuard } from "./guard.ts";
 import { makePlan, shownPlan, staysOf, UNSEEN } from "./plan.ts";
 import { throwIfStopped } from "./until-stopped.ts";
 
@@ -17,8 +18,7 @@ export const eraseCommand: Command = {
     "A deletion cannot be undone. If the command is stopped or killed, repeat it and it continues. Files become " +
       "unreachable at once; the command ends when their bytes are deleted. Only a client's own token can " +
       "delete its topics and files, so each client gets a temporary secret and stops working. A disabled " +
-      "client or tenant is enabled meanwhile. Ctrl-C disables the tenant again; if the command is killed, " +
-      "the tenant stays enabled.",
+      "client or tenant is enabled meanwhile. The tenant is disabled again if the command fails, is stopped or killed.",
     "Files of other tenants' clients in this tenant, and files of its clients in other tenants, must be " +
       "deleted by their clients first. A service that is in a package, or has clients of other tenants, " +
       "must be removed from them first. Users, roles, the organization and the audit log stay.",
@@ -36,7 +36,11 @@ export const eraseCommand: Command = {
       return;
     }
     const stop = stopOnSignal(() => io.err("Stopping; the call under way is brought to its end.\n"));
+    const { tenant, clients, inTheWay } = plan;
+    const isOpened = tenant.disabled && clients.length > 0 && inTheWay.length === 0;
+    const guard = isOpened ? startGuard(invocation, tenant.id) : undefined;
     const gone = await eraseTenant(client, plan, sayingOf(invocation, stop.signal), stop.signal).finally(stop.end);
+    guard?.end();
     for (const text of staysOf({ ...plan, serving: [] })) io.err(`${text}\n`);
     await printRecord(invocation, { ...shownPlan(plan), ...gone });
   },

@@ -20,8 +20,8 @@ const PLATFORM_PACKAGE = "platform";
  *   records     clients, services, subscriptions, and the tenant with its memberships
  *
  * Clients are deleted after the files of all of them: while files of other tenants' clients exist, no client is
- * deleted. After a failure, or once `stopping` is aborted, a tenant that was disabled is disabled again. A killed
- * program cannot do that, so the person is told before the tenant is enabled.
+ * deleted. After a failure, or once `stopping` is aborted, a tenant that was disabled is disabled again. If the program
+ * is killed, another one does that (guard.ts). If the machine stops, nobody does, so the person is told before.
  */
 export async function eraseTenant(
   forever: OperatorClient,
@@ -118,7 +118,7 @@ async function open({ opts }: AdminClient, { tenant, subscriptions }: Plan, say:
   if (!tenant.disabled) return;
   const id = clean(tenant.id);
   say.waiting(
-    `${id} is enabled meanwhile, because nobody gets a token for a disabled tenant. If this program is killed, ` +
+    `${id} is enabled meanwhile, because nobody gets a token for a disabled tenant. If this machine stops, ` +
       `it stays enabled: repeat the command, or tenant set ${id} --disabled`,
   );
   await ok(api.putTenant(tenant.id, bodyOf(tenant, false), opts));

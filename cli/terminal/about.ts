@@ -5,6 +5,8 @@ export interface About {
   readonly version: string;
   /** The checkout, where `npm start` keeps the local secrets; undefined for the installed package. */
   readonly root: string | undefined;
+  /** The program and its first arguments, by which this program can be started again. */
+  readonly program?: readonly string[];
 }
 
 /** Replaces `npm run plat --` and `npm run -s plat --` in an example or advice if this program has another name. */

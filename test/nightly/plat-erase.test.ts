@@ -339,12 +339,36 @@ describe("plat tenant erase", () => {
     expect(await erase.ended, erase.output()).toBe(130);
     proxy.close();
     printed += erase.output();
-    expect(erase.output()).toContain("If this program is killed, it stays enabled");
+    expect(erase.output()).toContain("If this machine stops, it stays enabled");
     expect(erase.output()).toContain("Disabled again.");
     expect(erase.output()).toContain("Repeat the command: it goes on where it was.");
     expect((await done("tenant show sixth --json")).json()).toMatchObject({ disabled: true });
     expect((await run("client show sixth.app")).code).toBe(1);
     await done("tenant erase sixth --yes");
+  });
+
+  test("a killed program leaves no disabled tenant enabled", async () => {
+    await done("organization set ninth --name Ninth");
+    await done("tenant set ninth --organization ninth --name Ninth");
+    await done("tenant subscribe ninth platform");
+    await makeClient("ninth.app", "ninth", ["pubsub_publish", "pubsub.topic=*"]);
+    await call("POST", "/pubsub/v1/topics", await token("ninth.app"), { eventType: "orders" });
+    await done("tenant set ninth --disabled");
+    const isDisabled = async () => (await done("tenant show ninth --json")).json().disabled as boolean;
+    const proxy = await startMeddling(platform.url, (method, path) =>
+      method === "DELETE" && path.includes("/topics/ninth.app/") ? "hold" : undefined,
+    );
+    const variables = { ...NAMES, PLINTH_URL: `${proxy.url}/base` };
+    const erase = npm("plat", variables, ["--", "tenant", "erase", "ninth", "--yes"]);
+    await proxy.held;
+    expect(await isDisabled()).toBe(false);
+    await stopGroup(erase, "SIGKILL");
+    await vi.waitUntil(isDisabled, { timeout: 20_000, interval: 200 });
+    proxy.close();
+    await done("tenant erase ninth --yes");
+    // A guard does not make a tenant again that is gone.
+    await sleep(2_000);
+    expect((await run("tenant show ninth")).code).toBe(1);
   });
 
   test("disables the tenant again where the terminal is gone", async () => {
