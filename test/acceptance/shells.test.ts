@@ -16,7 +16,7 @@ writeFileSync(plinth, `#!/bin/sh\nexec ${process.execPath} ${join(ROOT, "package
 chmodSync(plinth, 0o755);
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-const WORDS = ["create", "delete", "export", "list", "publish", "seek", "show", "tail"];
+const WORDS = "consumers create delete export list publish remove-consumer seek show tail".split(" ");
 
 /** What a shell does after it has the script, so that it prints the candidates of `plinth topic `, a line each. */
 const SHELLS = {
