@@ -72,7 +72,7 @@ function ownersOf(scope: string, topics: string): readonly object[] {
 
 /**
  * How many clients an organization has when its administrators can add no more. Our choice: each client may leave a row
- * that every isolate holds, as by a token that it revokes, and ten organizations are far from the platform's bound.
+ * that every isolate holds, as by a token that it revokes, and one organization is far from the platform's bound.
  */
 export const MOST_CLIENTS_OF_ORGANIZATION = 10_000;
 
