@@ -183,6 +183,23 @@ describe("The device grant", () => {
     expect(await failureOf(await poll(device, plain))).toBe("400 invalid_grant");
   });
 
+  // shows: oauth/devices/tokens-again
+  it.each([0, 1])("gets its tokens whenever a database fails, if it polls again: in shard %i", async (home) => {
+    const person = await makeUser({ tenant, home });
+    const from = new Browser();
+    await signInThrough(from, await makeApp({ tenant }), person);
+    await atEachCall(async (breaking) => {
+      const device = await begin();
+      await decide(from, await type(from, device.user_code), "allow");
+      const fetch = breaking();
+      const body = new URLSearchParams({ grant_type: GRANT, client_id: tool.clientId, device_code: device.device_code });
+      const first = await fetch("/oauth2/v1/token", { method: "POST", body });
+      if (first.status !== 200) expect(first.status).toBe(503);
+      const tokens = await expectJson<Tokens>(first.status === 200 ? first : await poll(device), 200);
+      expect((await refreshed(tokens.refresh_token)).status).toBe(200);
+    });
+  });
+
   it("is decided by the form that is sent again after a failure of a database", async () => {
     const { fetch: here } = isolate();
     await atEachCall(async (breaking) => {
