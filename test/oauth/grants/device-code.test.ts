@@ -192,7 +192,11 @@ describe("The device grant", () => {
       const device = await begin();
       await decide(from, await type(from, device.user_code), "allow");
       const fetch = breaking();
-      const body = new URLSearchParams({ grant_type: GRANT, client_id: tool.clientId, device_code: device.device_code });
+      const body = new URLSearchParams({
+        grant_type: GRANT,
+        client_id: tool.clientId,
+        device_code: device.device_code,
+      });
       const first = await fetch("/oauth2/v1/token", { method: "POST", body });
       if (first.status !== 200) expect(first.status).toBe(503);
       const tokens = await expectJson<Tokens>(first.status === 200 ? first : await poll(device), 200);
