@@ -10,6 +10,7 @@ import {
 import { parseTenantObjects, type TenantObjectsSetting } from "./platform/storage/tenant-objects.ts";
 import { MAIL_NOTICES, type MailNotice, type MailSender } from "./platform/ports/mail.ts";
 import { PATTERNS } from "./platform/model/names.ts";
+import { isLoopbackHost } from "./platform/outside/ip-range.ts";
 import { parseSealKeys, type SealKey } from "./platform/secrets/seal.ts";
 import { DAY_MS, MINUTE_MS } from "./platform/runtime/clock.ts";
 
@@ -272,8 +273,7 @@ function otlpEndpoint(raw: RawConfig): OtlpEndpoint | undefined {
   const given = text(raw, "OTLP_ENDPOINT");
   if (given === "") return undefined;
   const url = URL.parse(given);
-  const isSafe = url?.protocol === "https:" || (url?.protocol === "http:" && flag(raw, "ALLOW_LOOPBACK"));
-  if (url === null || !isSafe || url.search !== "" || url.hash !== "" || url.username !== "")
+  if (url === null || !isSafe(raw, url) || url.search !== "" || url.hash !== "" || url.username !== "")
     throw new ConfigError("OTLP_ENDPOINT must be an address such as https://otlp.example.com");
   const pairs = text(raw, "OTLP_HEADERS").split(",").filter(Boolean);
   const headers = pairs.map((pair) => /^\s*([A-Za-z0-9_-]+)=([\x21-\x7e][\x20-\x7e]*)$/.exec(pair));
@@ -299,14 +299,17 @@ function s3Access(raw: RawConfig): S3Access | undefined {
   };
 }
 
-/** Requires TLS except on this machine, since callers send their files there. */
+/** The address that callers send their files to. */
 function s3Endpoint(raw: RawConfig): string {
   const url = URL.parse(text(raw, "R2_S3_ENDPOINT"));
-  const isSafe = url?.protocol === "https:" || (url?.protocol === "http:" && flag(raw, "ALLOW_LOOPBACK"));
-  if (url === null || !isSafe || url.search !== "" || url.hash !== "" || url.username !== "")
+  if (url === null || !isSafe(raw, url) || url.search !== "" || url.hash !== "" || url.username !== "")
     throw new ConfigError("R2_S3_ENDPOINT must be an address such as https://<account>.r2.cloudflarestorage.com");
   return url.href.replace(/\/$/, "");
 }
+
+/** Requires TLS except on this machine. */
+const isSafe = (raw: RawConfig, { protocol, hostname }: URL): boolean =>
+  protocol === "https:" || (protocol === "http:" && (flag(raw, "ALLOW_LOOPBACK") || isLoopbackHost(hostname)));
 
 function passwordGrant(raw: RawConfig): PasswordGrant {
   const withoutClient = flag(raw, "PASSWORD_GRANT_WITHOUT_CLIENT");

@@ -267,8 +267,19 @@ describe("configuration", () => {
     }
   });
 
+  it("needs no TLS to this machine, whether or not pushes may go there", () => {
+    const local = {
+      R2_S3_ENDPOINT: "http://127.0.0.1:8797/cdn-cgi/local/r2/s3",
+      OTLP_ENDPOINT: "http://localhost:4318",
+    };
+    const config = readConfig({ ...env, ...s3, ...local, ALLOW_LOOPBACK: "false" });
+    expect(config.s3?.endpoint).toBe(local.R2_S3_ENDPOINT);
+    expect(config.otlp?.url).toBe("http://localhost:4318/v1/traces");
+  });
+
   it.each([
     ["R2_S3_ENDPOINT", "http://r2.example", { ALLOW_LOOPBACK: "false" }],
+    ["R2_S3_ENDPOINT", "http://127.0.0.1.r2.example", { ALLOW_LOOPBACK: "false" }],
     ["R2_S3_ENDPOINT", "https://r2.example/?a=1", {}],
     ["R2_S3_ENDPOINT", "r2.example", {}],
     ["R2_BUCKET", "a/b", {}],

@@ -11,8 +11,9 @@ export function isGlobalIp(host: string): boolean {
   return ip instanceof ipaddr.IPv6 ? isGivenOut(ip) : host !== AZURE_HOST;
 }
 
-/** True for `127.0.0.1`, `[::1]` and every other address of this machine. */
-export const isLoopbackIp = (host: string): boolean => readIp(host)?.range() === "loopback";
+/** True for `localhost`, names under it, `127.0.0.1`, `[::1]` and every other address of this machine. */
+export const isLoopbackHost = (host: string): boolean =>
+  readIp(host)?.range() === "loopback" || host === "localhost" || host.endsWith(".localhost");
 
 export const isIp = (host: string): boolean => readIp(host) !== undefined;
 

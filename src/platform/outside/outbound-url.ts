@@ -1,4 +1,4 @@
-import { isGlobalIp, isIp, isLoopbackIp } from "./ip-range.ts";
+import { isGlobalIp, isIp, isLoopbackHost } from "./ip-range.ts";
 import { err, ok, type Result } from "../model/result.ts";
 
 /** Maximum length of an address. Real ones are shorter. */
@@ -35,8 +35,7 @@ export function parseOutboundUrl(text: string, allowLoopback: boolean): Result<U
   // could be an IP address.
   const host = url.hostname.replace(/\.$/, "");
   if (host.split(".").includes("")) return err("must be an absolute address");
-  const loopback = isLoopbackIp(host) || host === "localhost" || host.endsWith(".localhost");
-  if (allowLoopback && loopback) return ok(url);
+  if (allowLoopback && isLoopbackHost(host)) return ok(url);
   if (url.protocol !== "https:") return err("must start with https://");
   if (FOREIGN_PORTS.has(url.port)) return err("must not name a port of another protocol");
   if (isIp(host)) return isGlobalIp(host) ? ok(url) : err("must not name an IP address of a private or special range");
