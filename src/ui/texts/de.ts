@@ -244,7 +244,7 @@ export const de: Texts = {
     allowed: { title: "Das Gerät ist verbunden", text: "Sie können diese Seite schließen und am Gerät weitermachen." },
     denied: {
       title: "Das Gerät wurde nicht verbunden",
-      text: "Sie können diese Seite schließen. Das Gerät bekommt keinen Zugriff.",
+      text: "Sie können diese Seite schließen. Das Gerät bekommt keinen Zugriff. Wenn Sie es verbinden wollten, beginnen Sie dort von vorn.",
     },
   },
   legal: { terms: "Nutzungsbedingungen", privacy: "Datenschutz" },

@@ -233,7 +233,10 @@ export const en: Texts = {
       stale: "This page was out of date. Please try again.",
     },
     allowed: { title: "The device is connected", text: "You can close this page and go on at the device." },
-    denied: { title: "The device was not connected", text: "You can close this page. The device gets no access." },
+    denied: {
+      title: "The device was not connected",
+      text: "You can close this page. The device gets no access. If you wanted to connect it, begin again there.",
+    },
   },
   legal: { terms: "Terms", privacy: "Privacy" },
   consent: {

@@ -246,7 +246,7 @@ export const fr: Texts = {
     allowed: { title: "L’appareil est connecté", text: "Vous pouvez fermer cette page et continuer sur l’appareil." },
     denied: {
       title: "L’appareil n’a pas été connecté",
-      text: "Vous pouvez fermer cette page. L’appareil n’obtient aucun accès.",
+      text: "Vous pouvez fermer cette page. L’appareil n’obtient aucun accès. Si vous vouliez le connecter, recommencez sur l’appareil.",
     },
   },
   legal: { terms: "Conditions", privacy: "Confidentialité" },

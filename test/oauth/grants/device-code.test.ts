@@ -204,6 +204,14 @@ describe("The device grant", () => {
     });
   });
 
+  it("is not connected by a person who allows it too late, and who is told to begin again", async () => {
+    const page = await type(browser, (await begin()).user_code);
+    later(601);
+    const { html } = await decide(browser, page, "allow");
+    expect(html).toContain("The device was not connected");
+    expect(html).toContain("begin again there");
+  });
+
   it("is decided by the form that is sent again after a failure of a database", async () => {
     const { fetch: here } = isolate();
     await atEachCall(async (breaking) => {
