@@ -103,6 +103,19 @@ test("a deletion whose answer was lost is done", async () => {
   expect(times).toBe(2);
 });
 
+test("the secret of a provider is an empty field, not the stars that stand for it", async () => {
+  const { operate, open } = stage();
+  const provider = { issuer: "https://login.example", clientId: "plinth", clientSecret: "a secret of theirs" };
+  expect((await operate("PUT", "identity-providers/office", provider)).status).toBe(201);
+  const page = await open({ path: "/providers" });
+  await page.getByRole("button", { name: "Edit" }).click();
+  expect(await page.getByLabel("Our client secret there").inputValue()).toBe("");
+  const sent = page.waitForRequest((request) => request.method() === "PUT");
+  await page.getByRole("dialog").getByRole("button", { name: "Save" }).click();
+  expect((await sent).postDataJSON()).not.toHaveProperty("clientSecret");
+  await page.getByText("office is saved.").waitFor();
+});
+
 test("a second try to sign in again works", async () => {
   const { operate, open } = stage();
   const page = await open();

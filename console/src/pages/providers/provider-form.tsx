@@ -22,7 +22,8 @@ export function ProviderForm({ provider, close, done }: ProviderFormProps) {
   const { providers: words, common } = useWords();
   const [draft, field] = useDraft(
     { id: "", issuer: "", clientId: "", clientSecret: "", linking: "confirm", button: "" },
-    provider,
+    // The service shows stars in place of the secret. A new one would be typed behind them.
+    provider && { ...provider, clientSecret: "" },
   );
   const [lists, listField] = useDraft({
     scopes: provider?.scopes.join(" ") ?? "openid email profile",

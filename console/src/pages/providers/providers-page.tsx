@@ -74,6 +74,11 @@ export function Page() {
           <CodeBlock label={words.callback} code={`${issuer}/callback/${one.id}`} />
         </Card>
       ))}
+      {list.hasMore && (
+        <Button onPress={list.loadMore} isPending={list.isLoadingMore}>
+          {common.showMore}
+        </Button>
+      )}
       {tested !== undefined && <ProviderTest id={tested} close={() => test(undefined)} />}
       {edited !== undefined && (
         <Panel title={edited === "new" ? words.make : edited.id} isOpen close={() => edit(undefined)}>
