@@ -76,7 +76,7 @@ export interface AdminClientOptions {
   readonly token?: (refused?: string) => Promise<string>;
   /** Limit of one attempt, in milliseconds; 30 s by default. */
   readonly timeoutMs?: number;
-  /** Called before a retry, with a sentence for the person at the terminal. */
+  /** Called before a retry, and if an answer takes long, with a sentence for the person at the terminal. */
   onRepeat?(why: string): void;
   /** Pauses between attempts. */
   wait?(ms: number): Promise<void>;
@@ -87,6 +87,8 @@ const FIRST_PAUSE_MS = 250;
 /** The longest pause that the client waits by itself. After a longer `Retry-After`, the person decides. */
 const LONGEST_PAUSE_MS = 20_000;
 const TIMEOUT_MS = 30_000;
+/** An answer is late after this part of the limit: 5 s. */
+const LATE_PART = 6;
 /** Replaces tokens early, so that none expires during a long call. */
 const RENEW_BEFORE_MS = 60_000;
 const PASSING: readonly number[] = [429, 502, 503, 504];
@@ -111,6 +113,13 @@ export function createAdminClient(options: AdminClientOptions, who?: Identity): 
   let asked: Promise<Token> | undefined;
   let hasAnswered = false;
 
+  /** Says that an answer takes long: a terminal that shows nothing for half a minute seems to hang. */
+  function telling(answer: Promise<Response>): Promise<Response> {
+    const tell = (): void => options.onRepeat?.(`no answer yet; waiting ${timeoutMs / 1000} s for it`);
+    const late = setTimeout(tell, timeoutMs / LATE_PART);
+    return answer.finally(() => clearTimeout(late));
+  }
+
   /** Sends one request and retries it while that can help. `repeated`: an earlier attempt may have been carried out. */
   async function attempt(
     url: string,
@@ -121,7 +130,7 @@ export function createAdminClient(options: AdminClientOptions, who?: Identity): 
     for (let count = 1, repeated = false; ; count++) {
       let pauseMs = FIRST_PAUSE_MS * 2 ** (count - 1) * (0.75 + Math.random() / 2);
       try {
-        const response = await send(url, request, timeoutMs);
+        const response = await telling(send(url, request, timeoutMs));
         hasAnswered = true;
         if (!PASSING.includes(response.status) || !isSafe || count >= ATTEMPTS) return { response, repeated };
         const askedMs = Number(response.headers.get("retry-after") ?? "0") * 1000;

@@ -216,6 +216,19 @@ describe("calls of the operator service", () => {
     await expect(CALLS.POST(other.opts)).rejects.toThrow("nothing came within 0.1 s");
   });
 
+  test("a late answer is told while it is waited for, and a quick one is not", async () => {
+    const { base, close } = await play([{ status: 200, body: {} }, "silent"]);
+    const told: string[] = [];
+    const onRepeat = (why: string): void => void told.push(why);
+    const { opts } = createAdminClient({ base, platform: "plat", secret: "s", timeoutMs: 6_000, onRepeat });
+    await CALLS.POST(opts);
+    expect(told).toEqual([]);
+    const silent = CALLS.POST(opts);
+    await vi.waitUntil(() => told.length > 0, { timeout: 5_000 });
+    expect(told).toEqual(["no answer yet; waiting 6 s for it"]);
+    await Promise.all([close(), expect(silent).rejects.toThrow("the connection was lost")]);
+  });
+
   test("a DELETE succeeds if its retry finds nothing, and fails if the first attempt does", async () => {
     const gone = { status: 404, body: { type: "element_resource_non_existing", message: "There is no such role." } };
     const repeated = await play(["lost", gone]);
