@@ -47,7 +47,7 @@ export function toProblem(failure: Failure, names: Names): Problem {
     case "no_topic":
       return problem(
         "element_resource_non_existing",
-        "There is no such topic, or it is not yours. Its owner creates it by POST /pubsub/v1/topics.",
+        "There is no such topic, or it is not yours. Its owner creates it by POST to the service's /topics.",
       );
     case "scope_missing":
       return scopeRefusal(failure.scope, names);
