@@ -184,6 +184,32 @@ describe("a file that is committed for a tenant of another shard", () => {
     expect(await placesOf(id)).toEqual([await testPlacement.shardOf(THERE, 0)]);
   });
 
+  inShards("holds up no proof of another file while its first shard does not answer", async () => {
+    const app = mediaApp();
+    const as = serving(app);
+    const moved = await uploaded(app, PICTURE, { as });
+    expect((await commitFor(app, moved.commitLink, THERE, as)).status).toBe(202);
+    const other = await stored(app, PICTURE, { as: { ...as, tenant: THERE } });
+    for (const { path } of [moved, other])
+      expect((await app.call(path, { as: { ...as, tenant: THERE }, method: "DELETE" })).status).toBe(204);
+    await app.settle();
+    const [first, home] = await Promise.all([HERE, THERE].map((tenant) => testPlacement.shardOf(tenant, 0)));
+    expect([await placesOf(moved.id), await placesOf(other.id)]).toEqual([[home], [home]]);
+    const shards = shardsOf(env).map(({ number, db }) => {
+      const prepare = (sql: string) => {
+        if (number === first && sql.startsWith("DELETE FROM moved_file")) throw new Error("injected");
+        return db.prepare(sql);
+      };
+      return { number, db: { prepare, batch: db.batch.bind(db) } as unknown as D1Database };
+    }) as unknown as Shards;
+    const dueAt = START_MS + DAY_MS;
+    await expect(mediaApp({ shards }).media.sweep(dueAt)).rejects.toThrow("injected");
+    expect([await placesOf(moved.id), await placesOf(other.id)]).toEqual([[home], []]);
+    await mediaApp({ shards }).media.sweep(dueAt);
+    await app.media.sweep(dueAt + LIMITS.verifyAgainMs);
+    expect(await placesOf(moved.id)).toEqual([]);
+  });
+
   // shows: operator/shards/move-refused
   inShards("is back if the commit fails there", async () => {
     const home = await testPlacement.shardOf(THERE, 0);
