@@ -62,9 +62,10 @@ export const initCommand: Command = {
     if ((await find(ok(api.getClient(id, client.opts)))) !== undefined) {
       const isOurs = Object.values(readEnvFile(io.cwd)).includes(id);
       const what = isOurs
-        ? `The .env of this folder is that of client ${clean(id)} already. For another application`
-        : `There is a client ${clean(id)} already. Take another name`;
-      throw new UserError(inWordsOf(about, `${what}: npm run plat -- init <name>`));
+        ? `The .env of this folder is that of client ${clean(id)} already. For another application: npm run plat -- init <name>`
+        : `There is a client ${clean(id)} already. Take another name: npm run plat -- init <name>. Or, if an init that was ` +
+          `killed left it, remove it: npm run plat -- client delete ${clean(id)}`;
+      throw new UserError(inWordsOf(about, what));
     }
     const secret = kind === "browser" ? undefined : randomBytes(32).toString("base64url");
     const values = valuesFor(kind, target.base, id, secret);

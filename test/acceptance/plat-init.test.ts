@@ -1,5 +1,8 @@
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { parseEnv } from "node:util";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -9,6 +12,7 @@ import { findConflicts, writeEnvFile } from "../../cli/app/dot-env.ts";
 import { detectFramework } from "../../cli/app/framework.ts";
 import { npmInstall, runInstall, shownInstall } from "../../cli/app/install.ts";
 import { snippetFor } from "../../cli/app/snippets.ts";
+import { PLINTH } from "../../scripts/lib/about-plat.ts";
 import { ROOT } from "../../scripts/lib/root.ts";
 import { plat } from "./support/plat-command.ts";
 
@@ -96,6 +100,21 @@ describe("init", () => {
     // The limit ends the program, as a full disk ends the write.
     expect(spawnSync("sh", ["-c", 'ulimit -f 0; "$0" -e "$1"', process.execPath, write]).status).not.toBe(0);
     expect(readFileSync(join(cwd, ".env"), "utf8")).toBe("OTHER=x\n");
+  });
+
+  test("says how to go on where an init that was killed has left its client", async () => {
+    const server = createServer(({ url }, response) => {
+      const body = url?.endsWith("/token") === true ? { access_token: "t", expires_in: 60 } : { clientId: "demo.app" };
+      response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(body));
+    }).listen(0, "127.0.0.1");
+    await once(server, "listening");
+    const base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const cwd = mkdtempSync(join(folder, "app-"));
+    const made = await plat({ OPERATOR_CLIENT_SECRET: "s" }, ["init", "app", "--url", base], { cwd }, PLINTH);
+    server.close();
+    expect(made.code).toBe(1);
+    expect(made.err).toContain("plinth init <name>. Or, if an init that was killed left it, remove it");
+    expect(made.err).toContain("plinth client delete demo.app");
   });
 
   test("a pipe as .env holds nobody up", async () => {
