@@ -1,4 +1,4 @@
-import { clean, readInstant } from "../terminal/values.ts";
+import { clean, readInstant, toJson } from "../terminal/values.ts";
 import { showCommand } from "../command-line/patterns.ts";
 import * as api from "../../api/plinth.ts";
 import { ok } from "@oazapfts/runtime";
@@ -44,15 +44,18 @@ export const restorePointCommands = (): Command[] => [
     examples: ["platform replay --yes"],
     changes: true,
     async run(invocation) {
-      const { io } = invocation;
+      const { io, options } = invocation;
+      const asJson = options.has("json");
       await confirm(invocation, `Remove again what the copies of the audit log name?`);
       const { opts } = await invocation.client();
       const counts = new Map<string, number>();
+      const all: { readonly outcome: string; readonly subject: string }[] = [];
       let refused = 0;
       for (;;) {
         const { done, copy, lines } = await ok(api.replayErasures(opts));
         for (const { subject, outcome } of lines) {
-          await io.out(`${clean(outcome)}\t${clean(subject)}\n`);
+          if (asJson) all.push({ outcome, subject });
+          else await io.out(`${clean(outcome)}\t${clean(subject)}\n`);
           const kind = OUTCOMES.has(outcome) ? outcome : "refused";
           counts.set(kind, (counts.get(kind) ?? 0) + 1);
           if (kind === "refused") refused += 1;
@@ -60,6 +63,7 @@ export const restorePointCommands = (): Command[] => [
         if (done) break;
         io.err(`${clean(copy ?? "")}\n`);
       }
+      if (asJson) await io.out(`${toJson(all, 2)}\n`);
       const sum = [...counts].map(([kind, count]) => `${kind} ${count}`).join(", ");
       sayDone(io, sum === "" ? "There was nothing to remove." : `Done: ${sum}.`);
       return refused === 0 ? 0 : 1;

@@ -1,5 +1,6 @@
 import { UserError } from "../../scripts/lib/user-error.ts";
 import type { Command } from "../command-line/command.ts";
+import { printRecord } from "../command-line/print.ts";
 import { UsageError } from "../terminal/usage-error.ts";
 import { readLinks } from "./discover.ts";
 import { openBrowser } from "./open-browser.ts";
@@ -19,13 +20,14 @@ export const openCommand: Command = {
   options: [],
   notes: ["The address is also the output, so this works without a browser."],
   examples: ["open", "open account"],
-  async run({ args, io, base }) {
+  async run({ args, io, base, options }) {
     const page = args["page"] ?? "docs";
     const name = Object.hasOwn(PAGES, page) ? PAGES[page] : undefined;
     if (name === undefined) throw new UsageError(`There is no page ${page}: ${Object.keys(PAGES).join(", ")}.`);
     const address = (await readLinks(base))[name];
     if (address === undefined) throw new UserError(`${base} has no ${page}.`);
-    await io.out(`${address}\n`);
+    if (options.has("json")) await printRecord({ io, options }, { url: address });
+    else await io.out(`${address}\n`);
     await openBrowser(address, io.env);
   },
 };

@@ -627,6 +627,23 @@ test("says what a comparison waits for that does not begin, as in maintenance", 
   ]);
 });
 
+test("platform replay and open print JSON with --json", async () => {
+  const line = { at: 1, outcome: "erased", subject: "users/a" };
+  const { base } = await play([
+    { status: 200, body: { done: false, copy: "one", lines: [line] } },
+    { status: 200, body: { done: true, copy: null, lines: [{ ...line, outcome: "absent" }] } },
+    { status: 200, body: { links: { signIn: "http://127.0.0.1:1/in", documentation: "http://127.0.0.1:1/docs" } } },
+  ]);
+  const env = { OPERATOR_CLIENT_SECRET: "s", BROWSER: "none" };
+  const replayed = await plat(env, ["platform", "replay", "--yes", "--json", "--url", base]);
+  expect(replayed.json()).toEqual([
+    { outcome: "erased", subject: "users/a" },
+    { outcome: "absent", subject: "users/a" },
+  ]);
+  const opened = await plat(env, ["open", "--json", "--url", base]);
+  expect(opened.json()).toEqual({ url: "http://127.0.0.1:1/docs" });
+});
+
 test("audit --follow waits while the platform is away", async () => {
   const row = (subject: string) => ({ at: 1, requestId: "r", actor: "a", action: "put", subject, outcome: "done" });
   const away = { status: 503, body: { type: "a_type", message: "Away." }, headers: { "retry-after": "60" } };
