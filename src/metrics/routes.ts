@@ -63,6 +63,16 @@ const USUAL_STEPS: readonly { readonly step: Step; readonly upToMs: number }[] =
   { step: "hour", upToMs: 14 * STEPS.day.ms },
 ];
 
+type AskedTime = Partial<Record<"from" | "to", number | undefined>>;
+
+/** The time that a query asks for: unless it says otherwise, the last hour. Undefined: it ends before it begins. */
+function timeOf(given: AskedTime, nowMs: number): { readonly from: number; readonly to: number } | undefined {
+  const to = given.to ?? nowMs;
+  const from = given.from ?? to - STEPS.hour.ms;
+  return from < to ? { from, to } : undefined;
+}
+const refuseOrder = () => invalid("invalid_query_parameter", "from", "from must be before to.");
+
 export interface MetricsRoutesDeps extends StoredNowDeps {
   readonly reader: MetricsReader;
 }
@@ -77,9 +87,9 @@ export function metricsRoutes({ reader, clock, ...counting }: MetricsRoutesDeps)
       operation: "readMetrics",
       query,
       async handle({ nowMs, query: { tenant, service, metric, ...given } }) {
-        const to = given.to ?? nowMs;
-        const from = given.from ?? to - STEPS.hour.ms;
-        if (from >= to) return invalid("invalid_query_parameter", "from", "from must be before to.");
+        const time = timeOf(given, nowMs);
+        if (time === undefined) return refuseOrder();
+        const { from, to } = time;
         const step = given.step ?? USUAL_STEPS.find(({ upToMs }) => to - from <= upToMs)?.step ?? "day";
         const fromMs = startOf(step, from);
         const points = pointsOf(step, from, to);
@@ -105,9 +115,9 @@ export function metricsRoutes({ reader, clock, ...counting }: MetricsRoutesDeps)
       operation: "listBusiestTenants",
       query: topQuery,
       async handle({ nowMs, query: { metric = "requests", service, top = 10, ...given } }) {
-        const to = given.to ?? nowMs;
-        const from = given.from ?? to - STEPS.hour.ms;
-        if (from >= to) return invalid("invalid_query_parameter", "from", "from must be before to.");
+        const time = timeOf(given, nowMs);
+        if (time === undefined) return refuseOrder();
+        const { from, to } = time;
         const isKept = (name: Step): boolean => from >= nowMs - STEPS[name].keptMs;
         const step = STEP_NAMES.find((name) => isKept(name) && pointsOf(name, from, to) <= LIMITS.topSteps);
         if (step === undefined)

@@ -122,9 +122,11 @@ interface Budget {
 /** Ends a run: another run has overtaken it, or a change of the tenant or of a client excludes it for the moment. */
 class Overtaken extends Error {}
 
-const orOvertaken = (isDone: boolean): void => {
-  if (!isDone) throw new Overtaken();
-};
+/** The answer of a step. None, or `false`: the step was refused. */
+function orOvertaken<T>(answer: T | false | undefined): T {
+  if (answer === undefined || answer === false) throw new Overtaken();
+  return answer;
+}
 
 export function createMoves(deps: MovesDeps): Moves {
   const { shards, objects, objectStore, store, places, mover, clock, random, log } = deps;
@@ -150,12 +152,10 @@ export function createMoves(deps: MovesDeps): Moves {
 
   async function copy(given: Move, budget: Budget): Promise<Move | undefined> {
     let run = given;
-    orOvertaken((await mover.begin(run, run)) !== undefined);
+    orOvertaken(await mover.begin(run, run));
     for (; budget.pages > 0; budget.pages--) {
       const at = { owner: run.atOwner, file: run.atFile, files: run.files, isEnd: false };
-      const copied = await mover.copy(run, run, at);
-      orOvertaken(copied !== undefined);
-      const { owner, file, files, isEnd } = copied!;
+      const { owner, file, files, isEnd } = orOvertaken(await mover.copy(run, run, at));
       orOvertaken(await store.progress(run, owner, file, files, soon()));
       run = { ...run, atOwner: owner, atFile: file, files };
       if (isEnd) return advance(run, "switching", soon());
@@ -165,31 +165,25 @@ export function createMoves(deps: MovesDeps): Moves {
 
   /** Closes the old shard and names the new one. Changes are refused meanwhile, so the caller retries at once. */
   async function switchOver(run: Move, budget: Budget): Promise<Move | undefined> {
-    const begun = await mover.begin(run, run);
-    orOvertaken(begun !== undefined);
-    if (begun!.from === "leaving") {
+    const begun = orOvertaken(await mover.begin(run, run));
+    if (begun.from === "leaving") {
       for (; (await follow(run)) === "more"; budget.pages--) if (budget.pages <= 0) return undefined;
       orOvertaken(await mover.close(run, run));
     }
-    if (begun!.to === "coming") {
+    if (begun.to === "coming") {
       while ((await follow(run)) === "more");
       // From here on the new shard shows files. Later changes of the tenant are copied to both (tenant-copies.ts).
       await copyTenant(run);
       orOvertaken(await mover.arrive(run, run));
     }
     for (let attempt = 0; attempt < MOVE_LIMITS.attempts; attempt++) {
-      const state = await store.switch(run, await copyTenant(run));
-      orOvertaken(state !== undefined);
+      const state = orOvertaken(await store.switch(run, await copyTenant(run)));
       if (state === "opening") return { ...run, state };
     }
     throw new Error("the tenant's record changed in every attempt");
   }
 
-  async function follow(run: Move): Promise<"more" | "all"> {
-    const followed = await mover.follow(run, run);
-    orOvertaken(followed !== undefined);
-    return followed!;
-  }
+  const follow = async (run: Move): Promise<"more" | "all"> => orOvertaken(await mover.follow(run, run));
 
   async function open(run: Move): Promise<Move> {
     orOvertaken(await mover.depart(run, run));

@@ -145,7 +145,7 @@ const WITH_EVENTS = `${PRODUCTION}shards = 3\ntenant_objects = "asked:apac"\npla
 const onlyDatabase = () => [...account.databases.values()][0]!;
 const bindings = (worker = "plinth"): any[] => account.workers.get(worker)!.versions.at(-1)!.bindings;
 const compatibilityFlags = (): string[] => account.workers.get("plinth")!.versions.at(-1)!.metadata.compatibility_flags;
-const variable = (name: string, worker?: string): unknown => bindings(worker).find((one) => one.name === name)?.text;
+const variable = (name: string): unknown => bindings().find((one) => one.name === name)?.text;
 
 describe("a deployment's file", () => {
   it.each([

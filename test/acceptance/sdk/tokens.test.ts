@@ -7,7 +7,7 @@ type TokenAnswer = () => Response | Promise<Response>;
 
 let number = 0;
 let timeoutMs = 1_000;
-const granted = (lifeSec = 3_600) => Response.json({ access_token: `token ${(number += 1)}`, expires_in: lifeSec });
+const granted = () => Response.json({ access_token: `token ${(number += 1)}`, expires_in: 3_600 });
 const busy = (retryAfterSec: number) =>
   Response.json(
     { error: "temporarily_unavailable" },

@@ -15,7 +15,7 @@ import {
 import { eventsApp, type EventsCall } from "../support/events-app.ts";
 import { inShard } from "../support/in-shard.ts";
 import { expectProblem, faults } from "../support/problem.ts";
-import { makeTopic, payloads, type ReadAnswer, type TestTopic } from "../support/test-topic.ts";
+import { makeTopic, once, payloads, type ReadAnswer, type TestTopic } from "../support/test-topic.ts";
 import { objectsOf } from "../support/topic-objects.ts";
 
 /**
@@ -25,7 +25,6 @@ import { objectsOf } from "../support/topic-objects.ts";
  */
 const app = eventsApp();
 const ALL = ["p1", "p2", "p3", "p4"];
-const once = (key: string) => ({ headers: { "idempotency-key": key, "content-type": "application/json" } });
 
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ["Date"] });

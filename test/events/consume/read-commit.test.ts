@@ -14,12 +14,10 @@ import { eventsApp, ORIGIN } from "../support/events-app.ts";
 import { inShard } from "../support/in-shard.ts";
 import { expectProblem, faults } from "../support/problem.ts";
 import { someClient } from "../support/some-client.ts";
-import { makeTopic, payloads, type ReadAnswer, type TestTopic } from "../support/test-topic.ts";
+import { makeTopic, names, payloads, texts, type ReadAnswer, type TestTopic } from "../support/test-topic.ts";
 import { objectsOf } from "../support/topic-objects.ts";
 
 const app = eventsApp();
-const texts = (count: number, from = 1) => Array.from({ length: count }, (_, at) => ({ payload: `p${from + at}` }));
-const names = (count: number, from = 1) => texts(count, from).map((event) => event.payload);
 const statuses = (answers: readonly { status: number }[]) =>
   answers.map((answer) => answer.status).toSorted((a, b) => a - b);
 /** A request for the consumer's object itself. */

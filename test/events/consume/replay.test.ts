@@ -8,19 +8,16 @@ import { eventsApp } from "../support/events-app.ts";
 import { inShard } from "../support/in-shard.ts";
 import { expectProblem, faults } from "../support/problem.ts";
 import { someClient } from "../support/some-client.ts";
-import { makeTopic, payloads, type ReadAnswer, type TestTopic } from "../support/test-topic.ts";
+import { makeTopic, names, once, payloads, texts, type ReadAnswer, type TestTopic } from "../support/test-topic.ts";
 import { objectsOf } from "../support/topic-objects.ts";
 import { itAtNight } from "../../support/model-runs.ts";
 
 const app = eventsApp();
-const texts = (count: number, from = 1) => Array.from({ length: count }, (_, at) => ({ payload: `p${from + at}` }));
-const names = (count: number, from = 1) => texts(count, from).map((event) => event.payload);
 afterEach(() => {
   vi.useRealTimers();
   vi.restoreAllMocks();
 });
 
-const once = (key: string) => ({ headers: { "idempotency-key": key, "content-type": "application/json" } });
 const header = (read: ReadAnswer, name: string) => read.response.headers.get(name);
 /** All that a client sees of a read. */
 const seen = (read: ReadAnswer) => ({

@@ -69,3 +69,11 @@ export function topicAt(app: EventsApp, owner: Principal, path: string): TestTop
 }
 
 export const payloads = (answer: ReadAnswer): string[] => answer.events.map((event) => event.payload);
+
+/** Events `p1`, `p2` and so on. */
+export const texts = (count: number, from = 1) =>
+  Array.from({ length: count }, (_, at) => ({ payload: `p${from + at}` }));
+/** The payloads of `texts`. */
+export const names = (count: number, from = 1) => texts(count, from).map((event) => event.payload);
+/** A request with this idempotency key. */
+export const once = (key: string) => ({ headers: { "idempotency-key": key, "content-type": "application/json" } });

@@ -49,7 +49,7 @@ function make(changes: Partial<TextCache> = {}) {
   return { location, written, warnings, isolate, settled: () => Promise.all(work) };
 }
 
-const within = (nowMs = NOW_MS) => ({ nowMs, maxAgeMs: 10_000, sinceMs: Number.NEGATIVE_INFINITY });
+const WITHIN = { nowMs: NOW_MS, maxAgeMs: 10_000, sinceMs: Number.NEGATIVE_INFINITY };
 /** Reads through the cache, and counts the reads of the source behind it. */
 function reader(location: LocationCache, name: string) {
   let reads = 0;
@@ -111,9 +111,9 @@ describe("The cache of a location", () => {
     const [[firstAddress, first], [secondAddress]] = [...written] as [[string, string], [string, string]];
     const real = textCacheOf(caches.default);
     await real.put(secondAddress, first, 10);
-    expect(await location.find(two, within())).toBeUndefined();
+    expect(await location.find(two, WITHIN)).toBeUndefined();
     await real.put(firstAddress, `${first.slice(0, -2)}AA`, 10);
-    expect(await location.find(one, within())).toBeUndefined();
+    expect(await location.find(one, WITHIN)).toBeUndefined();
   });
 
   it("lets one isolate ask for a record, and the next one at once if no copy comes", async () => {
