@@ -84,6 +84,13 @@ test("a new record replaces none that is there", async () => {
   await page.getByLabel("Name", { exact: true }).fill("clerk-2");
   await page.getByRole("button", { name: "Create" }).click();
   await page.getByText("clerk-2 is saved.").waitFor();
+  await page.getByRole("heading", { level: 1, name: "clerk-2" }).waitFor();
+  await page.getByLabel("Scopes").fill("bills.read");
+  await page.getByRole("button", { name: "Save" }).click();
+  await expect
+    .poll(async () => (await operate("GET", "roles/clerk-2")).json())
+    .toMatchObject({ scopes: ["bills.read"] });
+  expect(page.url()).toContain("/roles/clerk-2");
 });
 
 test("a deletion whose answer was lost is done", async () => {

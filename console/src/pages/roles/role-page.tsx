@@ -10,7 +10,7 @@ import { linesOf, textOf } from "../../components/forms/lines.ts";
 import { useDraft } from "../../components/forms/use-draft.ts";
 import { Card, Page as Frame } from "../../components/page.tsx";
 import { DeleteRecord } from "../../components/records/record-acts.tsx";
-import { useRefresh } from "../../components/records/records.ts";
+import { recordHref, useRefresh } from "../../components/records/records.ts";
 import { say } from "../../components/toasts/say.ts";
 import { usePerson } from "../../session/session.ts";
 import { useWords } from "../../words/words.ts";
@@ -54,7 +54,7 @@ export function RoleForm({ role }: { readonly role?: Role }) {
         await answer(putRole(name, { scopes: linesOf(draft.scopes) }, operations));
         say.done(common.saved(name));
         await refresh();
-        await navigate({ to: "/roles" });
+        if (role === undefined) await navigate({ href: recordHref("roles", name) });
       }}
     >
       {role === undefined && <TextField {...field("name")} label={common.name} isRequired />}

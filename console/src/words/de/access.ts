@@ -42,7 +42,7 @@ export const applications: Same<typeof en.applications> = {
   codeText: "Code, der mit ihr läuft. Legen Sie das Geheimnis dorthin, wo nur der Server es liest.",
   done: "Zur Anwendung",
   rotate: "Neues Geheimnis",
-  rotateText: "Das alte gilt noch 24 Stunden, damit Sie es überall ersetzen können.",
+  rotateText: "Das alte gilt noch 24 Stunden, damit Sie es überall ersetzen können. Ein früher ersetztes endet jetzt.",
   rotated: (until) => `Das alte Geheimnis gilt bis ${until}.`,
   revoke: "Alle Token beenden",
   revokeText: "Alle Token dieser Anwendung enden in fünf Sekunden.",

@@ -39,7 +39,8 @@ export const applications = {
   codeText: "Code that works with it. Put the secret where only the server can read it.",
   done: "To the application",
   rotate: "New secret",
-  rotateText: "The old secret works for 24 hours more, so that you can replace it everywhere.",
+  rotateText:
+    "The old secret works for 24 hours more, so that you can replace it everywhere. One that was replaced before ends now.",
   rotated: (until: string) => `The old secret works until ${until}.`,
   revoke: "End all tokens",
   revokeText: "Every token of this application ends within five seconds.",
