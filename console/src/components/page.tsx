@@ -1,4 +1,4 @@
-import { useEffect, type ReactNode } from "react";
+import { useEffect, useRef, type ReactNode } from "react";
 import { ChevronRight } from "lucide-react";
 import { useWords } from "../words/words.ts";
 import { PageLink } from "./plain.tsx";
@@ -14,12 +14,23 @@ interface PageProps {
   readonly children: ReactNode;
 }
 
-/** The frame of a page, with its title on the page and in the browser's tab. */
+/** False before the first page, which leaves the focus to the browser. */
+let isFurther = false;
+
+/**
+ * The frame of a page, with its title on the page and in the browser's tab. The heading gets the focus if a page before
+ * had it, such as at a row: a screen reader says where the person is.
+ */
 export function Page({ title, lead, actions, parent, children }: PageProps) {
   const { common } = useWords();
   useEffect(() => {
     document.title = common.page(title);
   }, [common, title]);
+  const heading = useRef<HTMLHeadingElement>(null);
+  useEffect(() => {
+    if (isFurther && document.activeElement === document.body) heading.current?.focus({ preventScroll: true });
+    isFurther = true;
+  }, []);
   return (
     <div className="page">
       {parent !== undefined && (
@@ -30,7 +41,9 @@ export function Page({ title, lead, actions, parent, children }: PageProps) {
       )}
       <div className="page-head">
         <div>
-          <h1>{title}</h1>
+          <h1 ref={heading} tabIndex={-1}>
+            {title}
+          </h1>
           {lead !== undefined && <p className="lead">{lead}</p>}
         </div>
         {actions !== undefined && <div className="buttons">{actions}</div>}

@@ -182,6 +182,20 @@ export function keepSuite(stage: () => Stage): void {
     });
   });
 
+  test("a page that is reached by a row or Back has the focus at its heading", async () => {
+    const page = await stage().open({ path: "/tenants" });
+    const focused = () => page.evaluate("document.activeElement.textContent");
+    const row = page.getByRole("row", { name: "Demo shop" });
+    await row.waitFor();
+    expect(await page.evaluate("document.activeElement.tagName")).toBe("BODY");
+    await row.focus();
+    await page.keyboard.press("Enter");
+    await page.getByRole("heading", { level: 1, name: "demo" }).waitFor();
+    await expect.poll(focused).toBe("Demo shop");
+    await page.evaluate("history.back()");
+    await expect.poll(focused).toBe("Tenants");
+  });
+
   test("a copy that the browser refuses is said", async () => {
     const page = await stage().open({ path: "/applications/demo.web" });
     const copy = page.getByRole("button", { name: /^Copy/ }).first();
