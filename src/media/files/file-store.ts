@@ -203,18 +203,19 @@ export function createFileStore(db: D1Database) {
           prepared(SQL.startVariants, fileId, committedAt + LIMITS.variantWaitMs, tenant),
           sendInLane(db, tenant, committedAt),
         );
-      const isDone = ([committed, , , , sent]: readonly D1Result[]): boolean => {
+      /** Sends what the batch has taken from the lane, and returns whether it has committed the file. */
+      const settle = ([committed, , , , sent]: readonly D1Result[]): boolean => {
         send(jobsOf(sent));
         return committed?.results.length === 1;
       };
-      if (isDone(await db.batch(statements))) return ok(undefined);
+      if (settle(await db.batch(statements))) return ok(undefined);
       // The first file in a tenant needs an owner, and a refusal its reason. Every other commit saves both statements.
       const [, over, ...again] = await db.batch([
         prepared(ENSURE_OWNER_OF_PENDING, ...ownedBy(fileId, caller), tenant),
         prepared(SQL.isOverQuota, tenant, sizeBytes, fileId),
         ...statements,
       ]);
-      if (isDone(again)) return ok(undefined);
+      if (settle(again)) return ok(undefined);
       return err(over?.results.length === 1 ? "over_quota" : "not_pending");
     },
 
