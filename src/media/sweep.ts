@@ -35,6 +35,8 @@ export async function sweepMedia(deps: SweepDeps, consistency: Consistency | und
     },
     "ended links": () => sweepLinks(deps, nowMs),
     deletions: () => sweepErasures(deps, nowMs),
+    // First, because a page of the others passes over these.
+    "waiting variants": () => deps.variants.postponeWaiting(nowMs, LIMITS.rowsPerPostponement),
     variants: () => sweepVariants(deps, nowMs),
     lanes: () => sweepLanes(deps, nowMs),
     ...(consistency === undefined ? {} : { consistency: () => consistency.sweep(nowMs) }),
@@ -103,7 +105,6 @@ async function sweepLanes(deps: SweepDeps, nowMs: number): Promise<number> {
 }
 
 async function sweepVariants(deps: SweepDeps, nowMs: number): Promise<number> {
-  const waiting = await deps.variants.postponeWaiting(nowMs, LIMITS.rowsPerPostponement);
   const due = await deps.variants.due(nowMs, LIMITS.variantRows);
   const pending = due.filter(({ state }) => state === "pending").map(({ fileId, nonce }) => ({ fileId, nonce }));
   if (pending.length > 0) {
@@ -116,5 +117,5 @@ async function sweepVariants(deps: SweepDeps, nowMs: number): Promise<number> {
     due.filter(({ state }) => state === "removed"),
     nowMs,
   );
-  return waiting === LIMITS.rowsPerPostponement ? waiting : due.length;
+  return due.length;
 }

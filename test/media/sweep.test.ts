@@ -227,6 +227,29 @@ describe("the sweep", () => {
     expect(costed.jobs).toEqual([]);
   });
 
+  it("passes over variants that wait for their turn few times, however many they are", async () => {
+    const { env: counted, tally, reset } = counting(env);
+    const due = START_MS + 15 * DAY_MS;
+    const ids = await insertPending(6_000, due + DAY_MS);
+    const list = JSON.stringify(ids);
+    const each = (sql: string, ...values: unknown[]) =>
+      env.DB.prepare(`${sql} IN (SELECT value FROM json_each(?1))`).bind(list, ...values);
+    await env.DB.batch([
+      each("UPDATE file SET state = 'committed', size_bytes = 1, due_at = NULL WHERE id"),
+      each("UPDATE variant SET state = 'pending', lane = 'l', waits = 1, due_at = ?2 WHERE file_id", due),
+    ]);
+    const { rowsPerPostponement } = LIMITS;
+    Object.assign(LIMITS, { rowsPerPostponement: LIMITS.sweepRows });
+    try {
+      reset();
+      await mediaApp({ db: counted.DB }).media.sweep(due);
+      expect(tally.d1RowsRead).toBeLessThan(25_000);
+    } finally {
+      Object.assign(LIMITS, { rowsPerPostponement });
+      await env.DB.batch([each("DELETE FROM variant WHERE file_id"), each("DELETE FROM file WHERE id")]);
+    }
+  });
+
   itAtNight("sends variants though some files cannot be purged, and fails at the end", async () => {
     const due = START_MS + 9 * DAY_MS;
     const [file] = await insertPending(1, due - DAY_MS);
