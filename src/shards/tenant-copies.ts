@@ -47,6 +47,7 @@ export function createTenantCopies({
   readonly store: PlacementStore;
   readonly log: Log;
 }): TenantCopies {
+  /** The directory is the only shard, and needs no copies. */
   const isOne = shards.length === 1 && objects === undefined;
   const copies = ofShards(shards, objects, createCopyStore);
   const objectStore = createTenantObjectStore(shards[0].db);
@@ -97,6 +98,7 @@ export function createTenantCopies({
    * it holds up no other. Throws at the end if one failed. False: none is left.
    */
   async function writePages(most: number): Promise<boolean> {
+    if (isOne) return false;
     const failed: Failed = new Map();
     let isMore = true;
     for (let pages = 0; isMore && pages < most;) {
@@ -118,14 +120,12 @@ export function createTenantCopies({
     async copy(tenant) {
       if (!isOne) await copyOne(tenant);
     },
-    async sweep() {
-      if (!isOne) await writePages(1);
-    },
+    sweep: async () => void (await writePages(1)),
     copyAgain,
-    more: async () => !isOne && (await writePages(1)),
+    more: () => writePages(1),
     async copyAll(nowMs) {
       await copyAgain(nowMs);
-      if (!isOne) await writePages(MOST_PAGES);
+      await writePages(MOST_PAGES);
     },
   };
 }

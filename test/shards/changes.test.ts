@@ -12,6 +12,7 @@ import { operate, put } from "../support/platform/operator.ts";
 import { makeTenantIn, placeOf } from "../support/platform/tenants.ts";
 import { tokenFor } from "../support/platform/tokens.ts";
 import { shardDb } from "../support/shards.ts";
+import { storePublic } from "./support.ts";
 
 /**
  * What an operator changes while a tenant moves holds when the operator is answered, wherever the tenant's files are
@@ -29,13 +30,6 @@ beforeEach(async () => {
 });
 
 const change = (changes: object) => put(`tenants/${tenant}`, { organization: `${tenant}-org`, name: "x", ...changes });
-
-async function storeFile(): Promise<string> {
-  const token = await tokenFor(client);
-  const post = () => call("/media/v2/public/files", { token, method: "POST", body: "four", headers: TEXT });
-  const first = await post();
-  return (await expectJson(first.status === 503 ? await post() : first, 202)).id;
-}
 
 /** Before which calls of the move it is disabled and enabled. In between, a move has time for what it has to repeat. */
 const DISABLED: readonly (readonly [number, number])[] = [
@@ -57,9 +51,9 @@ describe("while a tenant moves", () => {
   it.each(casesOf(DISABLED, 2))(
     "no file is shown from a change before its call %i on, and all are from the one before call %i on",
     async (from, until) => {
-      const files = [await storeFile()];
+      const files = [await storePublic(client, "four")];
       await new WatchedMoves(tenant).to(FROM);
-      files.push(await storeFile());
+      files.push(await storePublic(client, "four"));
       let [calls, isDisabled] = [0, false];
       const seen = () => Promise.all(files.map(async (id) => (await call(`/media/v2/public/files/${id}`)).status));
       const moves = new WatchedMoves(tenant, async () => {
@@ -77,7 +71,7 @@ describe("while a tenant moves", () => {
   // shows: operator/shards/tenant-move-quota
   it("nobody gets past its quota, and its use is the same before and after", async () => {
     await new WatchedMoves(tenant).to(FROM);
-    await storeFile();
+    await storePublic(client, "four");
     // An isolate that does not hear of the move.
     const { fetch } = isolate();
     const token = await tokenFor(client);
@@ -110,7 +104,7 @@ describe("while a tenant moves", () => {
   // shows: operator/shards/tenant-move-changes
   it("it keeps its client and organization, and its packages are what the operator says", async () => {
     await new WatchedMoves(tenant).to(FROM);
-    await storeFile();
+    await storePublic(client, "four");
     let [calls, isSubscribed] = [0, true];
     await new WatchedMoves(tenant, async () => {
       const now = calls++;
@@ -183,7 +177,7 @@ describe("a deletion whose answer is lost while the tenant moves", () => {
   // shows: operator/shards/tenant-move-lost-answer
   it.each(CASES)("is answered with its report: $kind, a move of $calls calls", async ({ kind, path, calls }) => {
     await new WatchedMoves(tenant).to(FROM);
-    const id = await storeFile();
+    const id = await storePublic(client, "four");
     const headers = { authorization: `Bearer ${await tokenFor(client)}` };
     const metadata = { headers: { ...headers, "content-type": "application/json" }, method: "PUT", json: { a: "b" } };
     expect((await call(`/media/v2/public/files/${id}/metadata`, metadata)).status).toBe(200);
@@ -200,7 +194,7 @@ describe("a deletion whose answer is lost while the tenant moves", () => {
 
   it("is not answered as if there had been no file, if nothing tells what became of it", async () => {
     await new WatchedMoves(tenant).to(FROM);
-    const id = await storeFile();
+    const id = await storePublic(client, "four");
     const headers = { authorization: `Bearer ${await tokenFor(client)}` };
     const path = `/media/v2/public/files/${id}`;
     const here = deaf(new WatchedMoves(tenant), Infinity, true);

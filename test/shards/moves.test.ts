@@ -9,24 +9,13 @@ import { OPERATOR, put } from "../support/platform/operator.ts";
 import { makeTenantIn, placeOf } from "../support/platform/tenants.ts";
 import { tokenFor } from "../support/platform/tokens.ts";
 import { shardDb } from "../support/shards.ts";
+import { makeMovesDue, move, storePublic } from "./support.ts";
 
-const move = async (tenant: string, shard: unknown) =>
-  call(`/admin/v1/tenants/${tenant}/move`, { token: await tokenFor(OPERATOR), json: { shard } });
 const show = async (tenant: string) =>
   call(`/admin/v1/tenants/${tenant}/move`, { token: await tokenFor(OPERATOR), method: "GET" });
 const detailOf = async (answer: Response): Promise<string> => (await expectJson(answer, 409)).details[0].type;
 const quotaIn = (shard: number, tenant: string) =>
   shardDb(shard).prepare("SELECT quota_files AS files FROM tenant WHERE id = ?").bind(tenant).first<number>("files");
-
-async function storeFile(client: Awaited<ReturnType<typeof makeClient>>): Promise<string> {
-  const token = await tokenFor(client);
-  const headers = { "content-type": "text/plain" };
-  const body = new TextEncoder().encode("x");
-  const store = () => call("/media/v2/public/files", { token, method: "POST", body, headers });
-  const first = await store();
-  // An isolate that comes to the old shard with a body that it has read finds out, and asks for it again.
-  return (await expectJson(first.status === 503 ? await store() : first, 202)).id;
-}
 
 async function until(tenant: string, state: string): Promise<any> {
   for (let step = 0; step < 50; step++) {
@@ -36,8 +25,6 @@ async function until(tenant: string, state: string): Promise<any> {
   }
   throw new Error(`the move does not become ${state}`);
 }
-
-const later = async (): Promise<void> => void (await env.DB.exec("UPDATE tenant_move SET due_at = 1 WHERE due_at > 0"));
 
 /** A backup job in this state. */
 const jobOf = (stateOf: () => string | Promise<string>) =>
@@ -58,16 +45,16 @@ describe("POST /tenants/{id}/move", () => {
   it("moves a tenant with its files and its quota, and the cron ends it", async () => {
     const tenant = await makeTenantIn(1);
     const client = await makeClient({ tenant });
-    const id = await storeFile(client);
+    const id = await storePublic(client);
     await put(`tenants/${tenant}`, { organization: `${tenant}-org`, name: "x", quota: { files: 7 } });
-    const begun = await expectJson(await move(tenant, 3), 202);
+    const begun = await expectJson(await move(tenant, { shard: 3 }), 202);
     expect(begun).toMatchObject({ tenant, from: 1, to: 3, doneAt: null });
     expect(await until(tenant, "cleaning")).toMatchObject({ files: 1 });
     expect([await placeOf(tenant), await quotaIn(3, tenant)]).toEqual([3, 7]);
     expect((await call(`/media/v2/content/${id}`)).status).toBe(200);
     await put(`tenants/${tenant}`, { organization: `${tenant}-org`, name: "x", quota: { files: 8 } });
     expect([await quotaIn(3, tenant), await quotaIn(1, tenant)]).toEqual([8, 7]);
-    await later();
+    await makeMovesDue();
     await createDeps(env).moves.sweep();
     expect(await expectJson(await show(tenant), 200)).toMatchObject({ state: "done", doneAt: expect.any(Number) });
     expect(await shardDb(1).prepare("SELECT 1 FROM file WHERE id = ?").bind(id).first()).toBeNull();
@@ -80,13 +67,13 @@ describe("POST /tenants/{id}/move", () => {
   it("moves to and from the directory itself", async () => {
     const tenant = await makeTenantIn(0);
     const client = await makeClient({ tenant });
-    const ids = [await storeFile(client)];
+    const ids = [await storePublic(client)];
     for (const to of [2, 0]) {
-      await expectJson(await move(tenant, to), 202);
+      await expectJson(await move(tenant, { shard: to }), 202);
       await until(tenant, "cleaning");
-      await later();
+      await makeMovesDue();
       await createDeps(env).moves.sweep();
-      ids.push(await storeFile(client));
+      ids.push(await storePublic(client));
       for (const id of ids) expect((await call(`/media/v2/content/${id}`)).status).toBe(200);
     }
     expect(
@@ -96,15 +83,15 @@ describe("POST /tenants/{id}/move", () => {
 
   it("refuses what cannot be, and a repeat is no second move", async () => {
     const tenant = await makeTenantIn(1);
-    expect((await move("nosuch", 1)).status).toBe(404);
+    expect((await move("nosuch", { shard: 1 })).status).toBe(404);
     expect((await show(tenant)).status).toBe(404);
-    for (const shard of [4, 256, -1, "1", undefined]) expect((await move(tenant, shard)).status).toBe(400);
-    expect(await detailOf(await move(tenant, 1))).toBe("already_there");
+    for (const shard of [4, 256, -1, "1", undefined]) expect((await move(tenant, { shard })).status).toBe(400);
+    expect(await detailOf(await move(tenant, { shard: 1 }))).toBe("already_there");
     const token = await tokenFor(OPERATOR);
-    await expectJson(await move(tenant, 2), 202);
+    await expectJson(await move(tenant, { shard: 2 }), 202);
     await until(tenant, "cleaning");
-    await expectJson(await move(tenant, 2), 202);
-    expect(await detailOf(await move(tenant, 3))).toBe("move_under_way");
+    await expectJson(await move(tenant, { shard: 2 }), 202);
+    expect(await detailOf(await move(tenant, { shard: 3 }))).toBe("move_under_way");
     expect((await call(`/admin/v1/tenants/${tenant}/subscriptions/platform`, { token, method: "DELETE" })).status).toBe(
       204,
     );
@@ -112,9 +99,9 @@ describe("POST /tenants/{id}/move", () => {
     const refused = await call(`/admin/v1/tenants/${tenant}`, { token, method: "DELETE" });
     expect((await expectJson(refused, 409)).message).toContain("move");
     await env.DB.prepare("UPDATE tenant_move SET state = 'cleaning' WHERE tenant = ?").bind(tenant).run();
-    await later();
+    await makeMovesDue();
     await createDeps(env).moves.sweep();
-    expect(await detailOf(await move(tenant, 2))).toBe("already_there");
+    expect(await detailOf(await move(tenant, { shard: 2 }))).toBe("already_there");
   });
 
   it("excludes a backup, and a backup it", async () => {
@@ -155,12 +142,12 @@ describe("POST /tenants/{id}/move", () => {
       return state;
     });
     await expectJson(await moveBy(isolate({ BACKUP_JOB: meanwhile }), tenant), 202);
-    await later();
+    await makeMovesDue();
     await cron.sweep();
     expect(await expectJson(await show(tenant), 200)).toMatchObject({ state: "copying" });
     expect(await placeOf(tenant)).toBe(1);
     state = "done";
-    await later();
+    await makeMovesDue();
     await cron.sweep();
     expect(await expectJson(await show(tenant), 200)).toMatchObject({ state: "cleaning" });
     expect(await placeOf(tenant)).toBe(2);

@@ -27,11 +27,9 @@ import { makeTenant, makeTenantIn, placeOf } from "../support/platform/tenants.t
 import { tokenFor } from "../support/platform/tokens.ts";
 import { unique } from "../support/platform/unique.ts";
 import { everywhere, shardDb, testObjects } from "../support/shards.ts";
+import { makeMovesDue, move, storePrivate, storePublic } from "./support.ts";
 
 const operator = () => tokenFor(OPERATOR);
-const move = async (tenant: string, to: object) =>
-  call(`/admin/v1/tenants/${tenant}/move`, { token: await operator(), json: to });
-const later = async (): Promise<void> => void (await env.DB.exec("UPDATE tenant_move SET due_at = 1 WHERE due_at > 0"));
 const objectAt = (shard: number) => env.SHARD_DATABASE.getByName(shardObjectName(shard));
 const rowsIn = (shard: number, sql: string) =>
   runInDurableObject(objectAt(shard), (_, { storage }) => storage.sql.exec(sql).toArray());
@@ -59,15 +57,6 @@ async function untilMoved(tenant: string): Promise<number> {
 async function tenantAtHome(): Promise<{ tenant: string; home: number }> {
   const tenant = await makeTenant();
   return { tenant, home: await moveHome(tenant) };
-}
-
-async function store(client: TestClient, text = "x", visibility: "" | "public/" = ""): Promise<string> {
-  const headers = { "content-type": "text/plain" };
-  const body = new TextEncoder().encode(text);
-  const token = await tokenFor(client);
-  const send = () => call(`/media/v2/${visibility}files`, { token, method: "POST", body, headers });
-  const first = await send();
-  return (await expectJson(first.status === 503 ? await send() : first, 202)).id;
 }
 
 describe("the id of a file", () => {
@@ -128,7 +117,7 @@ describe("an object of a tenant's own", () => {
     expect(home).toBeGreaterThanOrEqual(FIRST_TENANT_OBJECT);
     const client = await makeClient({ tenant });
     const token = await tokenFor(client);
-    const [own, shared] = [await store(client), await store(client, "y", "public/")];
+    const [own, shared] = [await storePrivate(client), await storePublic(client, "y")];
     expect([own, shared].map(shardOfId)).toEqual([home, home]);
     expect(await rowsIn(home, "SELECT count(*) AS n FROM file")).toEqual([{ n: 2 }]);
     expect(await env.DB.prepare("SELECT 1 FROM file WHERE id = ?").bind(own).first()).toBeNull();
@@ -151,7 +140,7 @@ describe("an object of a tenant's own", () => {
   it("has the tenant's quota and its state when the change is answered", async () => {
     const { tenant, home } = await tenantAtHome();
     const client = await makeClient({ tenant });
-    const id = await store(client, "x", "public/");
+    const id = await storePublic(client);
     const described = { organization: `${tenant}-org`, name: "x", quota: { files: 1 } };
     await put(`tenants/${tenant}`, described);
     expect(await rowsIn(home, "SELECT id, quota_files AS files FROM tenant")).toEqual([{ id: tenant, files: 1 }]);
@@ -167,9 +156,9 @@ describe("an object of a tenant's own", () => {
   it("takes a tenant with its files, and gives it back: links work all the time", async () => {
     const tenant = await makeTenantIn(1);
     const client = await makeClient({ tenant });
-    const [first, secret] = [await store(client, "first", "public/"), await store(client, "secret")];
+    const [first, secret] = [await storePublic(client, "first"), await storePrivate(client, "secret")];
     const home = await moveHome(tenant);
-    const second = await store(client, "second", "public/");
+    const second = await storePublic(client, "second");
     expect([first, second].map(shardOfId)).toEqual([1, home]);
     const readAll = async () => {
       expect(await (await call(`/media/v2/content/${first}`)).text()).toBe("first");
@@ -177,14 +166,14 @@ describe("an object of a tenant's own", () => {
       expect((await call(`/media/v2/files/${secret}`, { token: await tokenFor(client) })).status).toBe(200);
     };
     await readAll();
-    await later();
+    await makeMovesDue();
     await createDeps(env).moves.sweep();
     await readAll();
     expect(await shardDb(1).prepare("SELECT 1 FROM file WHERE id = ?").bind(first).first()).toBeNull();
     await expectJson(await move(tenant, { shard: 2 }), 202);
     await untilMoved(tenant);
     await readAll();
-    await later();
+    await makeMovesDue();
     await createDeps(env).moves.sweep();
     await readAll();
     expect(await placeOf(tenant)).toBe(2);
@@ -234,7 +223,7 @@ describe("an object of a tenant's own", () => {
     expect(followed.size).toBe(121);
     await rowsIn(home, "DELETE FROM moving_tenant");
     // The move that brought the tenant here ends.
-    await later();
+    await makeMovesDue();
     await createDeps(env).moves.sweep();
     await expectJson(await move(tenant, { shard: 1 }), 202);
     expect(await untilMoved(tenant)).toBe(1);
@@ -252,7 +241,7 @@ describe("an object of a tenant's own", () => {
     const empty = await makeTenantIn(1);
     await moveHome(empty);
     expect(await shardDb(1).prepare("SELECT count(*) AS n FROM departed_to").first("n")).toBe(32);
-    await store(client);
+    await storePrivate(client);
     const expectCrowded = async () =>
       expect((await expectJson(await move(tenant, { shard: "own" }), 409)).details[0].type).toBe("crowded");
     await expectCrowded();
@@ -268,7 +257,7 @@ describe("an object of a tenant's own", () => {
     await env.DB.prepare("DELETE FROM tenant_move WHERE tenant LIKE '~%'").run();
     // The tenant without files has left, although its move has not ended.
     const next = await makeTenantIn(1);
-    await store(await makeClient({ tenant: next }));
+    await storePrivate(await makeClient({ tenant: next }));
     const other = await moveHome(next);
     // Files of shard 2 are looked for in shard 1 too, and in the objects of both.
     await shardDb(1).prepare("DELETE FROM departed_to WHERE shard > 100000").run();
@@ -279,7 +268,7 @@ describe("an object of a tenant's own", () => {
     const home = await moveHome(tenant);
     // A tenant that came back may return to its object, where files are looked for anyway.
     const end = async () => {
-      await later();
+      await makeMovesDue();
       await createDeps(env).moves.sweep();
     };
     await end();
@@ -371,7 +360,7 @@ describe("a number that a restored directory gives out again", () => {
     const { tenant, home } = await tenantAtHome();
     expect(home).toBeGreaterThan(lost.at(-1)!.home);
     expect(await rowsIn(home, "SELECT id FROM tenant")).toEqual([{ id: tenant }]);
-    await store(await makeClient({ tenant }));
+    await storePrivate(await makeClient({ tenant }));
     await untouched(lost);
   });
 
@@ -402,7 +391,7 @@ describe("a number that a restored directory gives out again", () => {
     // The object did not answer before the answer to the operator.
     await put(`tenants/${tenant}/subscriptions/platform`, {});
     const client = await makeClient({ tenant });
-    for (const by of [async () => createDeps(env).shards.copies.sweep(), async () => store(client)]) {
+    for (const by of [async () => createDeps(env).shards.copies.sweep(), async () => storePrivate(client)]) {
       const { home: taken } = lost[0]!;
       await env.DB.batch([
         env.DB.prepare("DELETE FROM tenant_object WHERE tenant = ?").bind(tenant),
@@ -436,7 +425,7 @@ describe("the sweep of a tenant object", () => {
     const client = await makeClient({ tenant });
     await sweep(home);
     expect(await alarmOf(home)).toBeNull();
-    const id = await store(client, "four");
+    const id = await storePrivate(client, "four");
     const soon = await alarmOf(home);
     expect(soon! - Date.now()).toBeGreaterThan(200_000);
     expect(soon! - Date.now()).toBeLessThanOrEqual(WAKE.afterMs);
@@ -483,27 +472,27 @@ describe("the sweep of a tenant object", () => {
     );
     await sweep(home);
     expect((await alarmOf(home))! - Date.now()).toBeGreaterThan(300 * 24 * 3_600_000);
-    await store(client);
+    await storePrivate(client);
     const soon = await alarmOf(home);
     expect(soon! - Date.now()).toBeLessThanOrEqual(WAKE.afterMs);
-    await store(client);
+    await storePrivate(client);
     expect(await alarmOf(home)).toBe(soon);
   });
 
   it("comes after a change although an earlier alarm was due long ago and never came", async () => {
     const { tenant, home } = await tenantAtHome();
     const client = await makeClient({ tenant });
-    await store(client);
+    await storePrivate(client);
     onTestFinished(() => void vi.useRealTimers());
     const now = Date.now() + 10 * HOUR_MS;
     vi.useFakeTimers({ toFake: ["Date"], now });
-    await store(client);
+    await storePrivate(client);
     expect((await alarmOf(home))! - now).toBeGreaterThan(200_000);
   });
 
   it("rests before it reports, so that a change after the report has an alarm", async () => {
     const { tenant, home } = await tenantAtHome();
-    await store(await makeClient({ tenant }));
+    await storePrivate(await makeClient({ tenant }));
     await env.DB.exec("ALTER TABLE tenant_object RENAME COLUMN reported_at TO gone");
     const acks = await attempt(home);
     await env.DB.exec("ALTER TABLE tenant_object RENAME COLUMN gone TO reported_at");
@@ -514,7 +503,7 @@ describe("the sweep of a tenant object", () => {
 
   it("is asked for by the alarm, again and again until a sweep ends", async () => {
     const { tenant, home } = await tenantAtHome();
-    await store(await makeClient({ tenant }));
+    await storePrivate(await makeClient({ tenant }));
     await runDurableObjectAlarm(objectAt(home));
     const again = await alarmOf(home);
     expect(again! - Date.now()).toBeGreaterThan(WAKE.againMs - 60_000);
@@ -526,7 +515,7 @@ describe("the sweep of a tenant object", () => {
   // shows: operator/shards/own-object-overdue
   it("is due in the directory from the alarm on, so that a lost job and a killed sweep are seen", async () => {
     const { tenant, home } = await tenantAtHome();
-    await store(await makeClient({ tenant }));
+    await storePrivate(await makeClient({ tenant }));
     await sweep(home);
     const alarm = (bindings: object) =>
       runInDurableObject(objectAt(home), async (object) => {
@@ -570,7 +559,7 @@ describe("the sweep of a tenant object", () => {
     const client = await makeClient({ tenant });
     const dueAt = () =>
       env.DB.prepare("SELECT due_at FROM tenant_object WHERE number = ?").bind(home).first<number>("due_at");
-    await store(client);
+    await storePrivate(client);
     await sweep(home);
     expect(await dueAt()).toBeNull();
 
@@ -617,7 +606,7 @@ describe("the sweep of a tenant object", () => {
   it("reports each time, so that an operator knows which objects have changed since", async () => {
     const { tenant, home } = await tenantAtHome();
     const client = await makeClient({ tenant });
-    const id = await store(client);
+    const id = await storePrivate(client);
     await sweep(home);
     const reportedAt = async () =>
       env.DB.prepare("SELECT reported_at FROM tenant_object WHERE number = ?").bind(home).first<number>("reported_at");
@@ -676,7 +665,7 @@ describe("a client with files in tenant objects", () => {
   it("cannot be renamed or removed while a file is committed there, and is gone there after its removal", async () => {
     const { tenant, home } = await tenantAtHome();
     const client = await makeClient({ tenant });
-    const id = await store(client);
+    const id = await storePrivate(client);
     const token = await operator();
     const path = `clients/${client.clientId}`;
     const remove = () => call(`/admin/v1/${path}`, { token, method: "DELETE" });
@@ -780,7 +769,7 @@ describe("the operator", () => {
   it("finds files of tenant objects by name, with or without the tenant", async () => {
     const { tenant } = await tenantAtHome();
     const client = await makeClient({ tenant });
-    const id = await store(client);
+    const id = await storePrivate(client);
     const token = await tokenFor(client);
     const name = unique("Plan");
     const json = { name };
@@ -797,14 +786,14 @@ describe("the operator", () => {
     const { tenant, home } = await tenantAtHome();
     const { tenant: other, home: otherHome } = await tenantAtHome();
     const client = await makeClient({ tenant });
-    const good = await store(client, "good");
-    const came = await store(await makeClient({ tenant: other }), "came");
+    const good = await storePrivate(client, "good");
+    const came = await storePrivate(await makeClient({ tenant: other }), "came");
     const moved = await makeTenantIn(2);
-    const left = await store(await makeClient({ tenant: moved }), "left");
+    const left = await storePrivate(await makeClient({ tenant: moved }), "left");
     await moveHome(moved);
-    await later();
+    await makeMovesDue();
     await createDeps(env).moves.sweep();
-    const lost = await store(client, "lost");
+    const lost = await storePrivate(client, "lost");
     await env.MEDIA.delete(`blob/${lost}`);
     const orphans = [newFileId(0, systemRandom, home), newFileId(0, systemRandom, otherHome)].map((id) => `blob/${id}`);
     for (const key of orphans) await env.MEDIA.put(key, "whose?");
