@@ -2,7 +2,7 @@ import type { AdminClient } from "../client/admin-client.ts";
 import type { Body } from "../terminal/values.ts";
 import { clean } from "../terminal/values.ts";
 import type { Column } from "../terminal/table.ts";
-import type { Command, Invocation } from "./command.ts";
+import type { Command, Invocation, Option } from "./command.ts";
 import { LIST_OPTIONS, printRows, readBounds } from "./listing.ts";
 import { confirm, printRecord, sayDone, YES_OPTION } from "./print.ts";
 
@@ -21,21 +21,25 @@ type Rows<Row> = Iterable<Row> | AsyncIterable<Row>;
 export const pagedListCommand = <Row extends Body>({
   columns,
   nouns,
+  filters = [],
   rows,
   ...help
 }: ListHelp<Row> & {
+  /** Options that leave rows out: then an empty list does not say that there are none at all. */
+  readonly filters?: readonly Option[];
   /** Reads the options, before anything is sent. */
   rows(invocation: Invocation): (client: AdminClient, page: { readonly pageSize: number }) => Rows<Row>;
 }): Command => ({
   args: [],
   ...help,
-  options: [...(help.options ?? []), ...LIST_OPTIONS],
+  options: [...(help.options ?? []), ...filters, ...LIST_OPTIONS],
   async run(invocation) {
     const { options, io } = invocation;
     const { limit, pageSize } = readBounds(options);
     const read = rows(invocation);
     const found = read(await invocation.client(), { pageSize });
-    await printRows(found, { io, asJson: options.has("json"), columns, limit, nouns });
+    const sought = filters.some(({ flag }) => options.has(flag)) ? `such ${nouns}` : nouns;
+    await printRows(found, { io, asJson: options.has("json"), columns, limit, nouns: sought });
   },
 });
 

@@ -54,7 +54,7 @@ const listOf = (resource: Resource): Command => {
     summary:
       keys.length === 1 ? `List every ${noun}.` : `List the ${pluralOf(noun)} of ${article(keys[0]?.name ?? "")}.`,
     args: keys.slice(0, -1),
-    options: [
+    filters: [
       ...(resource.searched === true ? SEARCH_OPTIONS : []),
       ...(resource.byTenant === true ? [TENANT_OPTION] : []),
     ],

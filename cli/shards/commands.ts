@@ -82,7 +82,7 @@ type ObjectRow = api.TenantObject & { readonly size?: string; readonly stored?: 
 const objects: Command = pagedListCommand<ObjectRow>({
   words: ["shard", "objects"],
   summary: "List the tenants with an object of their own, and what each object stores.",
-  options: [{ flag: "tenant", value: "<tenant>", help: "only that of this tenant" }],
+  filters: [{ flag: "tenant", value: "<tenant>", help: "only that of this tenant" }],
   notes: [
     "An object is swept within five minutes after a change. FILES, STORED (in the bucket) and SIZE (of its database, " +
       "which holds 10 GB) are as the last sweep found them.",

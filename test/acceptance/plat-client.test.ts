@@ -627,6 +627,16 @@ test("says what a comparison waits for that does not begin, as in maintenance", 
   ]);
 });
 
+test("an empty list of what was sought does not say that there are none at all", async () => {
+  const list = async (...line: string[]) => {
+    const { base } = await play([{ status: 200, body: [] }]);
+    return (await plat({ OPERATOR_CLIENT_SECRET: "s" }, [...line, "--url", base])).err;
+  };
+  expect(await list("tenant", "list", "--limit", "5")).toBe("There are no tenants.\n");
+  expect(await list("tenant", "list", "--query", "zz")).toBe("There are no such tenants.\n");
+  expect(await list("client", "list", "--tenant", "acme")).toBe("There are no such clients.\n");
+});
+
 test("platform replay and open print JSON with --json", async () => {
   const line = { at: 1, outcome: "erased", subject: "users/a" };
   const { base } = await play([

@@ -642,7 +642,7 @@ describe("actions", () => {
     expect(tableOf((await done("shard objects")).out)).toMatchObject([{ TENANT: "far", NEAR: "apac", FILES: "0" }]);
     expect((await done("shard status")).out).toMatch(/\n\nObjects of tenants: 1, size .*, files 0, stored 0 bytes\n$/);
     expect((await done("shard status --json")).json()).toHaveLength(5);
-    expect((await done("shard objects --tenant demo")).err).toContain("There are no objects of tenants.");
+    expect((await done("shard objects --tenant demo")).err).toContain("There are no such objects of tenants.");
   });
 
   test("push-subscription lists, shows and removes those of any client", async () => {

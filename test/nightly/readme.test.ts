@@ -64,7 +64,7 @@ test.skipIf(!hasCurl)("the commands of README.md, the quickstart and the guides 
   expect(stdout).toMatch(/"state":"done"/);
   expect(stdout).toMatch(/^example +The example shop +example/m);
   expect(stdout).toMatch(/^example\.jobs +example/m);
-  expect(stderr).toContain("There are no users.\n");
+  expect(stderr).toContain("There are no such users.\n");
   expect(stdout).toMatch(/^✓ granted: plat\.tenant=example plat\.media_view$/m);
   expect(stderr).toContain("The tenant example is gone");
 
