@@ -2,7 +2,7 @@ import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import type { TopicConsumer } from "../../../src/events/consume/topic-consumer.do.ts";
-import { breakLogs, failing, hanging, noWaiting, until } from "../support/broken-log.ts";
+import { breakLogs, failing, hanging, noWaiting } from "../support/broken-log.ts";
 import { frozenTime } from "../../support/frozen-time.ts";
 import { eventsApp } from "../support/events-app.ts";
 import { inShard } from "../support/in-shard.ts";
@@ -11,6 +11,7 @@ import { someClient } from "../support/some-client.ts";
 import { makeTopic, names, once, payloads, texts, type ReadAnswer, type TestTopic } from "../support/test-topic.ts";
 import { objectsOf } from "../support/topic-objects.ts";
 import { itAtNight } from "../../support/model-runs.ts";
+import { until } from "../support/until.ts";
 
 const app = eventsApp();
 afterEach(() => {

@@ -384,7 +384,7 @@ async function tell(
           () => (over = true),
           () => (over = true),
         );
-        await until(async () => over || world.begun > world.free);
+        await until(() => over || world.begun > world.free);
         // The held calls are not answered before the object is gone.
         await runInDurableObject(push.stub, (_: PushSubscriptionObject, state) => state.abort()).catch(() => undefined);
         world.holding = false;
@@ -402,7 +402,7 @@ async function tell(
           () => (over = true),
           () => (over = true),
         );
-        await until(async () => over || world.begun > begunBefore);
+        await until(() => over || world.begun > begunBefore);
         if (next.what.do === "crash") {
           world.holding = false;
           await scheduler.wait(1);

@@ -102,7 +102,7 @@ describe("redelivering one that was delivered, while its log is slow", () => {
   it("answers unknown and counts nothing when its row is removed", async () => {
     const { push, id, gate } = await withSlowLog();
     const again = push.stub.redeliver(id);
-    await until(async () => gate.asked === 1);
+    await until(() => gate.asked === 1);
     pass(8 * DAY_MS);
     await push.run();
     expect(await push.deliveries()).toEqual([]);
@@ -114,7 +114,7 @@ describe("redelivering one that was delivered, while its log is slow", () => {
   it("answers unknown and writes no row back when the subscription is destroyed", async () => {
     const { push, id, gate } = await withSlowLog();
     const again = push.stub.redeliver(id);
-    await until(async () => gate.asked === 1);
+    await until(() => gate.asked === 1);
     await push.stub.destroy();
     gate.open = true;
     expect(await again).toBe("unknown");
@@ -125,7 +125,7 @@ describe("redelivering one that was delivered, while its log is slow", () => {
   it("makes it pending once and sends it once when called twice at once", async () => {
     const { push, id, gate } = await withSlowLog();
     const both = [push.stub.redeliver(id), push.stub.redeliver(id)];
-    await until(async () => gate.asked === 2);
+    await until(() => gate.asked === 2);
     gate.open = true;
     expect(await Promise.all(both)).toEqual(["again", "again"]);
     await expectCounted(push, 1);

@@ -203,7 +203,7 @@ describe("the end", () => {
       return { kind: "segments", segments: [segment], endSeq: 1, atEnd: true };
     });
     const running = push.run();
-    await until(async () => asked);
+    await until(() => asked);
     await push.stub.destroy();
     await running;
     mend();
@@ -282,7 +282,7 @@ describe("while the text of an event is being read", () => {
     const { push, gate } = await withSlowText();
     await push.answer({});
     const running = push.run();
-    await until(async () => gate.asked);
+    await until(() => gate.asked);
     await push.stub.destroy();
     gate.open = true;
     await running;
@@ -294,7 +294,7 @@ describe("while the text of an event is being read", () => {
     const { push, gate } = await withSlowText();
     await push.answer({});
     const running = push.run();
-    await until(async () => gate.asked);
+    await until(() => gate.asked);
     const record = { asked: false, open: false };
     await withPorts(push, ({ store }) => ({
       store: {
@@ -310,7 +310,7 @@ describe("while the text of an event is being read", () => {
     await push.received();
     pass(10_000);
     gate.open = true;
-    await until(async () => record.asked);
+    await until(() => record.asked);
     await push.stub.destroy();
     record.open = true;
     await running;
@@ -419,7 +419,7 @@ describe("the record changes in the middle of a run", () => {
     }));
     await push.put(["x"]);
     const running = push.run();
-    await until(async () => gate.asked === 1);
+    await until(() => gate.asked === 1);
     await push.change({ endpoint: other.endpoint });
     await push.stub.changed();
     gate.told = true;

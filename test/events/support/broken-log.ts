@@ -4,6 +4,7 @@ import { vi } from "vitest";
 import type { TopicConsumer } from "../../../src/events/consume/topic-consumer.do.ts";
 import type { TopicLog } from "../../../src/events/log/topic-log.do.ts";
 import { READ } from "../../../src/events/model/limits.ts";
+import { until } from "./until.ts";
 
 export type LogCall = "read" | "addConsumer" | "positionBefore" | "timeOf" | "peek";
 
@@ -44,13 +45,6 @@ export function logsWith(fault: (call: LogCall, shard: number) => Fault | undefi
     });
   };
   return { getByName } as unknown as DurableObjectNamespace<TopicLog>;
-}
-
-/**
- * Waits until a condition is true, by polling: a promise of one object must not be resolved by another object.
- */
-export async function until(isSo: () => boolean): Promise<void> {
-  while (!isSo()) await scheduler.wait(1);
 }
 
 const waits: (() => void)[] = [];

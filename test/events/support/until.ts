@@ -1,8 +1,12 @@
-/** Waits until a condition is true. Tests use it for conditions that take milliseconds. */
-export async function until(is: () => Promise<boolean>): Promise<void> {
+/**
+ * Waits until a condition is true, which takes milliseconds. It polls: a promise of one object must not be resolved by
+ * another object.
+ */
+export async function until(is: () => boolean | Promise<boolean>): Promise<void> {
   for (let looks = 0; looks < 500; looks++) {
     if (await is()) return;
-    await new Promise((resolve) => setTimeout(resolve, 5));
+    // Not `setTimeout`, which tests replace.
+    await scheduler.wait(5);
   }
   throw new Error("it did not come to this");
 }
