@@ -36,9 +36,8 @@ export async function peek(
   ports: PeekPorts,
   id: TopicId,
   reader: Reader,
-  query: z.infer<typeof peekQuery>,
+  { query, maxChars = READ.maxAnswerChars }: { readonly query: z.infer<typeof peekQuery>; readonly maxChars?: number },
   nowMs: number,
-  maxChars: number = READ.maxAnswerChars,
 ): Promise<Result<View, Failure | Problem>> {
   const limit = query.limit === undefined ? PEEK.defaultEvents : Number(query.limit);
   if ((query.limit !== undefined && !/^\d{1,4}$/.test(query.limit)) || limit < 1 || limit > PEEK.maxEvents)

@@ -90,7 +90,7 @@ export const consumeRoutes = (ports: RequestPorts & WaitPorts): Route[] => [
         const memory = createAnswerMemory(call.requestId, ports.clock);
         try {
           const maxChars = memory.reserve(READ.maxPayloadBytes);
-          const view = await peek(ports, topic, reader, call.query, call.nowMs, maxChars);
+          const view = await peek(ports, topic, reader, { query: call.query, maxChars }, call.nowMs);
           if (!view.ok) return view;
           const { events, next } = view.value;
           return ok(jsonText(200, `{"events":[${events}],"next":${JSON.stringify(next)}}`, NOT_STORED));

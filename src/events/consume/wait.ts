@@ -63,7 +63,7 @@ export async function readWaiting(
     const roundMs = Math.min(WAIT.minRoundMs * 2 ** rounds, WAIT.maxRoundMs);
     const pausedMs = clock.nowMs();
     const round = scheduler.wait(Math.min(roundMs, leftMs), { signal: left }).catch(() => undefined);
-    await Promise.all([untilMore(ports, topic, reader, upTo, leftMs, left), round]);
+    await Promise.all([untilMore(ports, topic, reader, { upTo, ms: leftMs, left }), round]);
     waited(Math.max(clock.nowMs() - pausedMs, 0));
     if (left.aborted) return answer;
     const refused = await checkToken();
@@ -76,9 +76,7 @@ async function untilMore(
   { logs, log }: WaitPorts,
   topic: TopicAddress,
   { onlyTenant }: Reader,
-  upTo: readonly number[],
-  ms: number,
-  left: AbortSignal,
+  { upTo, ms, left }: Pick<Waiting, "ms" | "left"> & { readonly upTo: readonly number[] },
 ): Promise<void> {
   const shards = onlyTenant === undefined ? shardsOf(topic) : [shardFor(onlyTenant, topic.shards)];
   const sockets: WebSocket[] = [];

@@ -36,15 +36,17 @@ export interface LogEvent {
   readonly trace?: string | undefined;
 }
 
+/** The events of a publish. The first one has the position `firstSeq`. */
+interface Published {
+  readonly events: readonly NewEvent[];
+  readonly ids: readonly string[];
+  readonly firstSeq: number;
+  readonly createdAtMs: number;
+  readonly trace: string | undefined;
+}
+
 /** Packs events into segments of at most `maxChars`, in order. A longer event fills a segment alone. */
-export function packSegments(
-  events: readonly NewEvent[],
-  ids: readonly string[],
-  firstSeq: number,
-  createdAtMs: number,
-  maxChars: number,
-  trace?: string,
-): Segment[] {
+export function packSegments({ events, ids, firstSeq, createdAtMs, trace }: Published, maxChars: number): Segment[] {
   const segments: Segment[] = [];
   let lines: string[] = [];
   let sizes: number[] = [];

@@ -89,8 +89,9 @@ export class TopicLog extends RestorableObject<LogEnv> {
     const key = once === undefined ? undefined : { ...once, expiresAtMs: expiryOf(once, nowMs) };
     // Never earlier than the previous event: readers merge shards and search by this time.
     const createdAtMs = Math.max(nowMs, tail.createdAtMs);
-    const ids = newEventIds(events.length, tail.shard, tail.seq + 1, systemRandom);
-    const segments = packSegments(events, ids, tail.seq + 1, createdAtMs, LOG.segmentChars, trace);
+    const firstSeq = tail.seq + 1;
+    const ids = newEventIds(events.length, tail.shard, firstSeq, systemRandom);
+    const segments = packSegments({ events, ids, firstSeq, createdAtMs, trace }, LOG.segmentChars);
     const store = (): void => {
       for (const segment of segments) this.#segments.append(segment);
       if (key !== undefined) {

@@ -139,7 +139,7 @@ async function look(
   for (let page = 0; page < (wanted === undefined ? 1 : OPERATED.pagesASearch); page++) {
     const size = wanted === undefined ? limit : String(OPERATED.searchedAtOnce);
     const query = { ...(next !== null && { after: next }), ...(size !== undefined && { limit: size }) };
-    const view = await peek(ports, topic, OPERATOR, query, nowMs);
+    const view = await peek(ports, topic, OPERATOR, { query }, nowMs);
     if (!view.ok) return view;
     const found = JSON.parse(`[${view.value.events}]`) as StoredEvent[];
     read += found.length;

@@ -25,7 +25,7 @@ describe("segments", () => {
         fc.option(fc.constant(`00-${"a".repeat(32)}-${"b".repeat(16)}-01`), { nil: undefined }),
         (events, maxChars, from, skip, trace) => {
           const ids = events.map((_, index) => `id${index}`);
-          const segments = packSegments(events, ids, from + 1, 7, maxChars, trace);
+          const segments = packSegments({ events, ids, firstSeq: from + 1, createdAtMs: 7, trace }, maxChars);
           const unpacked = segments.flatMap((segment) => unpackSegment(segment, from + skip));
           expect(unpacked.map((event) => event.seq)).toEqual(events.map((_, at) => from + 1 + at).slice(skip));
           expect(unpacked.map((event) => event.text)).toEqual(
