@@ -32,7 +32,7 @@ export async function admit(
     return excess === undefined ? ok(undefined) : err(excess);
   }
   const caller = await authenticate(presentedBy(request, url), verifier, names, nowMs, meanwhile);
-  if (caller.ok) attributeTo(caller.value.tenant);
+  if (caller.ok) attributeTo(caller.value.tenant, caller.value.clientId);
   const excess = await (caller.ok ? limits.caller(caller.value) : limits.anonymous(request));
   if (excess !== undefined) return err(excess);
   if (!caller.ok) return caller;

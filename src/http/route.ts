@@ -82,7 +82,7 @@ export interface Call<P, Q, B, W> {
    * are cached, so this usually needs no I/O.
    */
   checkToken(): Promise<Problem | undefined>;
-  /** Counts the request for this tenant, and names the client in its span, if no token does. */
+  /** Counts the request for this tenant, if any, and names the client in its span, unless an accepted token does. */
   attributeTo(tenant: string, clientId?: string): void;
   /** Subtracts the time that the caller asked to wait from the request's duration. */
   waited(ms: number): void;

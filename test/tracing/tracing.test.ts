@@ -15,7 +15,7 @@ import { answerAt, answerJson, heldAt, release, requestsTo } from "../support/ou
 import { makeClient } from "../support/platform/clients.ts";
 import { put } from "../support/platform/operator.ts";
 import { makeTenant } from "../support/platform/tenants.ts";
-import { tokenFor } from "../support/platform/tokens.ts";
+import { basic, tokenFor } from "../support/platform/tokens.ts";
 import { unique } from "../support/platform/unique.ts";
 
 const TRACE = "0af7651916cd43dd8448eb211c80319c";
@@ -117,6 +117,23 @@ describe("spans of a request", () => {
     expect((await own.token(client)).status).toBe(200);
     const root = (await spans()).find(({ name }) => name === "POST /oauth2/v1/token");
     expect(root?.attributes).toMatchObject({ client: client.clientId, tenant: client.tenant });
+  });
+
+  it("name the client of a request that is refused", async () => {
+    const { own, open, spans } = traced();
+    await open();
+    const client = await makeClient();
+    const token = await tokenFor(client);
+    const code = new URLSearchParams({ grant_type: "refresh_token", refresh_token: "unknown" });
+    for (const [path, init, status] of [
+      ["/admin/v1/tenants", { headers: { authorization: `Bearer ${token}` } }, 403],
+      ["/oauth2/v1/token", { method: "POST", headers: { authorization: basic(client) }, body: code }, 400],
+      ["/oauth2/v1/introspect", { method: "POST", headers: { authorization: basic(client) }, body: code }, 400],
+    ] as const) {
+      expect([path, (await own.fetch(path, init)).status]).toEqual([path, status]);
+      const root = (await spans()).find(({ attributes }) => attributes["http.route"] === path);
+      expect([path, root?.attributes["client"]]).toEqual([path, client.clientId]);
+    }
   });
 
   it("include calls of objects, and say what failed", async () => {

@@ -99,6 +99,8 @@ export async function authenticateClient(
 ): Promise<Result<ClientRecord, OAuthFailure>> {
   const { client } = entry;
   const { assertion } = credentials;
+  // The tenant is that of the token, if there will be one.
+  if (client !== undefined) call.attributeTo("", client.id);
   const bySignature = client !== undefined && signsAssertions(client);
   if (bySignature && assertion !== undefined) {
     const checked = await checkAssertion(deps, client, assertion, call);
