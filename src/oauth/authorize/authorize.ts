@@ -25,7 +25,12 @@ import { readHint, identify } from "./identify.ts";
 import { parseRequest } from "./protocol/parse.ts";
 import { promptSignIn } from "./prompt.ts";
 import { openPushed } from "./pushed/pushed.ts";
-import { MAX_CARRIED_CHARS, toParametersWithoutHint, type AuthorizationRequest } from "./protocol/request.ts";
+import {
+  MAX_CARRIED_CHARS,
+  ofAddress,
+  toParametersWithoutHint,
+  type AuthorizationRequest,
+} from "./protocol/request.ts";
 import { refusedAnswer } from "./protocol/response.ts";
 import { readForm, type FormCall } from "../sign-in/form.ts";
 
@@ -69,7 +74,7 @@ async function retryByGet(
     fetchSite(call.request) !== "cross-site" || readCookie(call, "session", deps.names) !== undefined;
   if (call.request.method !== "POST" || bringsCookies || request.expectedUser === "unknown") return undefined;
   const address = withParameters(`${deps.pagesBase(call)}/authorize`, {
-    query: await toParametersWithoutHint(deps, request),
+    query: ofAddress(request, await toParametersWithoutHint(deps, request)),
   });
   return address.length > MAX_CARRIED_CHARS ? undefined : redirect(303, address);
 }

@@ -11,7 +11,7 @@ import type { AnyCall } from "../model/call.ts";
 import { pageContext, shownName } from "../pages/page.ts";
 import type { OutsideProviderView } from "../pages/views/sign-in.ts";
 import type { AuthorizeDeps } from "./protocol/deps.ts";
-import { toParametersWithoutHint, type AuthorizationRequest } from "./protocol/request.ts";
+import { ofAddress, toParametersWithoutHint, type AuthorizationRequest } from "./protocol/request.ts";
 
 /** The page. `answer`: the answer to the client, which the page holds back. */
 export async function outsideProviderPage(
@@ -41,7 +41,10 @@ export async function addressWithProvider(
   call: AnyCall,
   more: Readonly<Record<string, string>> = {},
 ): Promise<string> {
-  const parameters = await toParametersWithoutHint(deps, request);
-  const query = new URLSearchParams({ ...parameters, ...more, [deps.names.parameter("id_provider")]: provider });
+  const parameters = { ...(await toParametersWithoutHint(deps, request)), ...more };
+  const query = new URLSearchParams({
+    ...ofAddress(request, parameters),
+    [deps.names.parameter("id_provider")]: provider,
+  });
   return `${deps.pagesBase(call)}/authorize?${query.toString()}`;
 }

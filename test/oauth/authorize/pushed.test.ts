@@ -1,11 +1,13 @@
 import { afterEach, beforeAll, describe, expect, it, vi } from "vitest";
-import { Browser, landed, type Visit } from "../../support/browser.ts";
+import { Browser, landed, toInit, type Visit } from "../../support/browser.ts";
+import { isolate } from "../../support/isolate.ts";
 import { call, expectJson, ORIGIN } from "../../support/platform/call.ts";
 import { makeTenant } from "../../support/platform/tenants.ts";
 import { basic } from "../../support/platform/tokens.ts";
+import { unique } from "../../support/platform/unique.ts";
 import { appOf, setUpApp } from "../../support/parties/totp.ts";
 import { assertionOf, provenBy } from "../../support/parties/signing-client.ts";
-import { makeSigner } from "../../support/parties/idp/scripted-provider.ts";
+import { makeProvider, makeSigner } from "../../support/parties/idp/scripted-provider.ts";
 import { everywhere } from "../../support/shards.ts";
 import { APP_URI, errorOf, makeApp, signInThrough, type TestApp } from "../../support/sign-in.ts";
 import { join, makeUser, type TestUser } from "../../support/users.ts";
@@ -120,6 +122,23 @@ describe("A pushed request", () => {
     expect(page.html).toContain(ada.email);
     const answer = await stranger.submit(page, { email: ada.email, password: ada.password });
     expect(codeOf(answer)).not.toBe("");
+  });
+
+  it("shows the e-mail that it expects in no address", async () => {
+    const corporate = await makeTenant();
+    await makeProvider({ tenants: [corporate], button: "Corporate", domains: [`${unique("corp")}.example`] });
+    const app = await makeApp({ tenant: corporate });
+    const requestUri = await referenceOf(app, { ...REQUEST, login_hint: ada.email });
+    const own = isolate({});
+    const stranger = new Browser({ send: (address, init) => own.fetch(address.slice(ORIGIN.length), toInit(init)) });
+    const form = { client_id: app.clientId, request_uri: requestUri };
+    const led = await stranger.post(`${OAUTH}/authorize`, form, "cross-site");
+    expect([led.status, new URL(led.location!).pathname]).toEqual([303, "/oauth2/v1/authorize"]);
+    const page = await stranger.get(led.location!, "cross-site");
+    expect(page.html).toContain(`value="${ada.email}"`);
+    const links = [...page.html.matchAll(/href="([^"]*request_uri[^"]*)"/g)].map(([, link]) => link!);
+    expect(links).toHaveLength(2);
+    for (const address of [led.location!, ...links]) expect(decodeURIComponent(address)).not.toContain(ada.email);
   });
 
   it("tells whoever sends the last form again to begin at the application", async () => {

@@ -137,6 +137,17 @@ export async function toTextAfterSignIn(
 }
 
 /**
+ * For an address of ours: if the request was pushed, without the person whom its client expects. The platform has the
+ * pushed parameters, and addresses are kept in histories and logs.
+ */
+export function ofAddress(
+  { parameters: { pushed } }: Pick<AuthorizationRequest, "parameters">,
+  { login_hint: hint, ...others }: Readonly<Record<string, string>>,
+): Readonly<Record<string, string>> {
+  return pushed === undefined && hint !== undefined ? { ...others, login_hint: hint } : others;
+}
+
+/**
  * For a page or a provider: replaces the ID token hint by the sealed expected user, so the token is not passed around.
  */
 export async function toParametersWithoutHint(
