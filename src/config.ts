@@ -307,7 +307,7 @@ function s3Endpoint(raw: RawConfig): string {
   return url.href.replace(/\/$/, "");
 }
 
-/** Requires TLS except on this machine. */
+/** Requires TLS, except to this machine; with ALLOW_LOOPBACK to none. */
 const isSafe = (raw: RawConfig, { protocol, hostname }: URL): boolean =>
   protocol === "https:" || (protocol === "http:" && (flag(raw, "ALLOW_LOOPBACK") || isLoopbackHost(hostname)));
 
