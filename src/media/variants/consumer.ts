@@ -2,12 +2,11 @@ import type { Clock } from "../../platform/runtime/clock.ts";
 import { describeError, type Log } from "../../platform/runtime/log.ts";
 import type { Meter } from "../../platform/ports/metrics.ts";
 import type { Tracing } from "../../platform/ports/tracing.ts";
-import { variantKey } from "../blobs/blob-store.ts";
 import { inParallel } from "../../platform/runtime/parallel.ts";
 import type { DeadWorkStore } from "../dead/dead-work-store.ts";
-import { parseJob, type LongJob, type LongWork, type MediaJob, type VariantJob } from "../model/job.ts";
+import { parseJob, type LongJob, type LongWork, type MediaJob } from "../model/job.ts";
 import { LIMITS } from "../model/limits.ts";
-import { makeVariant, type MakeVariantDeps } from "./make.ts";
+import { giveUp, makeVariant, type MakeVariantDeps } from "./make.ts";
 import type { WaitUntil } from "../../platform/runtime/wait-until.ts";
 
 interface DoerDeps extends MakeVariantDeps {
@@ -103,17 +102,5 @@ export async function consumeJobs(deps: ConsumerDeps, batch: MessageBatch, waitU
 async function waitLonger({ deadWork, log, clock }: DoerDeps, job: LongJob): Promise<undefined> {
   const failures = await deadWork.record(job, clock.nowMs());
   log.error("media work failed in every attempt", { ...job, failures });
-  return undefined;
-}
-
-/** After the last attempt: marks the variant failed, and deletes its bytes unless it is ready after all. */
-async function giveUp(deps: DoerDeps, { fileId, nonce }: VariantJob): Promise<undefined> {
-  const reason = "The variant could not be made in several attempts.";
-  await deps.queue.send(await deps.variants.markFailed({ fileId, nonce }, reason, deps.clock.nowMs()));
-  const row = await deps.variants.findJob(fileId, nonce);
-  if (row?.state === "ready") return undefined;
-  if (row === undefined && (await deps.isElsewhere({ fileId, nonce }))) return undefined;
-  await deps.blobs.delete([variantKey(fileId, nonce)]);
-  deps.log.error("gave up a variant", { fileId, nonce });
   return undefined;
 }

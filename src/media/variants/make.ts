@@ -13,7 +13,7 @@ import type { ImageFormat, ImageHeader, ImageTransformers, TransformedImage } fr
 import type { JobQueue, VariantJob } from "../model/job.ts";
 import { LIMITS } from "../model/limits.ts";
 import { dimensionsOf, variantDimensions, type Dimensions } from "../model/sizes.ts";
-import type { JobRow, MadeVariant, VariantStore } from "./variant-store.ts";
+import type { Ended, JobRow, MadeVariant, VariantStore } from "./variant-store.ts";
 
 export interface MakeVariantDeps {
   readonly clock: Clock;
@@ -73,27 +73,40 @@ async function wait(deps: MakeVariantDeps, { fileId, nonce }: VariantJob): Promi
 
 async function makeInto(deps: MakeVariantDeps, job: VariantJob, row: JobRow): Promise<string | undefined> {
   const made = await make(deps, job, row);
-  if (made.ok) {
-    deps.meter.add("variants_made", { service: "media", tenant: row.tenant, label: "made" });
-    const { isReady: isMarked, sent } = await deps.variants.markReady(job, made.value, deps.clock.nowMs());
-    await deps.queue.send(sent);
-    if (isMarked) return undefined;
-    const now = await deps.variants.findJob(job.fileId, job.nonce);
-    const isReady = now?.state === "ready" && (now.fileState === "committed" || now.fileState === "moved");
-    return isReady ? undefined : discard(deps, job, now);
+  let ended: Ended;
+  if (made.ok) ended = await deps.variants.markReady(job, made.value, deps.clock.nowMs());
+  else if (made.error.kind === "temporary") return made.error.fault;
+  else {
+    const { reason } = made.error;
+    ended = await deps.variants.markFailed(job, reason, deps.clock.nowMs());
+    deps.log.info("variant failed", { fileId: job.fileId, nonce: job.nonce, reason });
   }
-  if (made.error.kind === "temporary") return made.error.fault;
-  deps.meter.add("variants_made", { service: "media", tenant: row.tenant, label: "failed" });
-  const sent = await deps.variants.markFailed(job, made.error.reason, deps.clock.nowMs());
+  deps.meter.add("variants_made", { service: "media", tenant: row.tenant, label: made.ok ? "made" : "failed" });
+  await deps.queue.send(ended.sent);
+  return ended.isMarked ? undefined : endLate(deps, job);
+}
+
+/** After the last attempt: marks the variant failed, and deletes its bytes unless it is ready after all. */
+export async function giveUp(deps: MakeVariantDeps, job: VariantJob): Promise<string | undefined> {
+  const reason = "The variant could not be made in several attempts.";
+  const { isMarked, sent } = await deps.variants.markFailed(job, reason, deps.clock.nowMs());
   await deps.queue.send(sent);
-  deps.log.info("variant failed", { fileId: job.fileId, nonce: job.nonce, reason: made.error.reason });
-  return undefined;
+  if (isMarked) deps.log.error("gave up a variant", { fileId: job.fileId, nonce: job.nonce });
+  return endLate(deps, job);
+}
+
+/** Ends the job of a rendition that another attempt or a deletion may have ended first. */
+async function endLate(deps: MakeVariantDeps, job: VariantJob): Promise<string | undefined> {
+  const row = await deps.variants.findJob(job.fileId, job.nonce);
+  if (row === undefined && (await deps.isElsewhere(job))) return undefined;
+  const isReady = row?.state === "ready" && (row.fileState === "committed" || row.fileState === "moved");
+  return isReady ? undefined : discard(deps, job, row);
 }
 
 /** A failure is a fault here: a rendition that is gone does not wait for the end of an outage. */
 async function discard(deps: MakeVariantDeps, job: VariantJob, row: JobRow | undefined): Promise<string | undefined> {
   try {
-    await deps.blobs.delete([variantKey(job.fileId, job.nonce)]);
+    await withTimeout(LIMITS.attemptMs, deps.blobs.delete([variantKey(job.fileId, job.nonce)]));
     // This message has kept its place, so it brings the next one.
     if (row?.state === "removed") await deps.variants.delete([job], Number.MAX_SAFE_INTEGER);
     if (row?.state !== "failed") await deps.queue.send(await deps.variants.leaveLane(job, deps.clock.nowMs()));

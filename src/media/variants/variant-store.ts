@@ -54,6 +54,12 @@ export interface MadeVariant {
   readonly etag: string;
 }
 
+/** `isMarked` false: the row is not pending any more. `sent`: the renditions of the tenant to make now. */
+export interface Ended {
+  readonly isMarked: boolean;
+  readonly sent: readonly VariantJob[];
+}
+
 /** SQL: the committed file of a caller. ?1 is the file, ?2 to ?4 the caller. */
 const OWNED_FILE = `SELECT file.content_type AS contentType FROM file JOIN owner ON owner.id = file.owner_id
   WHERE file.id = ?1 AND file.state = 'committed' AND owner.client = ?2 AND owner.visibility = ?3
@@ -131,6 +137,19 @@ export function createVariantStore(db: D1Database) {
   const variantsOf = (found: D1Result | undefined) => (found?.results ?? []) as VariantRow[];
   const noncesOf = (found: D1Result | undefined): string[] =>
     ((found?.results ?? []) as { nonce: string }[]).map((row) => row.nonce);
+  const end = async (
+    sql: string,
+    { fileId, nonce }: VariantJob,
+    nowMs: number,
+    ...values: unknown[]
+  ): Promise<Ended> => {
+    const [ended, sent] = await db.batch([
+      prepared(sql, fileId, nonce, ...values),
+      sendInLaneOf(db, fileId, nowMs, nonce),
+    ]);
+    // D1 also counts the rows that triggers changed.
+    return { isMarked: ended!.meta.changes > 0, sent: jobsOf(sent) };
+  };
 
   return {
     /** Lists the variants of a committed file by type and size; undefined: the caller has no such file. */
@@ -200,28 +219,13 @@ export function createVariantStore(db: D1Database) {
       return (await prepared(SQL.findJob, fileId, nonce).first<JobRow>()) ?? undefined;
     },
 
-    /**
-     * Pending → ready. `isReady` false: the row is not pending any more, or the file is removed. `sent`: the renditions
-     * of the tenant to make now; so for the other ends of a rendition.
-     */
-    async markReady(
-      { fileId, nonce }: VariantJob,
-      made: MadeVariant,
-      nowMs: number,
-    ): Promise<{ readonly isReady: boolean; readonly sent: readonly VariantJob[] }> {
-      const values = [made.contentType, made.width, made.height, made.sizeBytes, made.etag];
-      const [marked, sent] = await db.batch([
-        prepared(SQL.markReady, fileId, nonce, ...values),
-        sendInLaneOf(db, fileId, nowMs, nonce),
-      ]);
-      return { isReady: marked?.meta.changes === 1, sent: jobsOf(sent) };
-    },
+    /** Pending → ready, unless the file is removed. */
+    markReady: (job: VariantJob, made: MadeVariant, nowMs: number): Promise<Ended> =>
+      end(SQL.markReady, job, nowMs, made.contentType, made.width, made.height, made.sizeBytes, made.etag),
 
     /** Pending → failed. */
-    async markFailed({ fileId, nonce }: VariantJob, reason: string, nowMs: number): Promise<readonly VariantJob[]> {
-      const marked = prepared(SQL.markFailed, fileId, nonce, reason);
-      return jobsOf((await db.batch([marked, sendInLaneOf(db, fileId, nowMs, nonce)])).at(-1));
-    },
+    markFailed: (job: VariantJob, reason: string, nowMs: number): Promise<Ended> =>
+      end(SQL.markFailed, job, nowMs, reason),
 
     /** The file is removed, its owner, or the rendition, which may have no row: it takes no place from others. */
     async leaveLane({ fileId, nonce }: VariantJob, nowMs: number): Promise<readonly VariantJob[]> {

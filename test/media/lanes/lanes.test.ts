@@ -9,6 +9,7 @@ import { expectJson } from "../../support/platform/call.ts";
 import { unique } from "../../support/platform/unique.ts";
 import { everywhere, inShards, isOwn, shardDb, testObjects } from "../../support/shards.ts";
 import { mediaApp, START_MS, type MediaApp } from "../support/media-app.ts";
+import { withMethods } from "../support/faults.ts";
 import { keptPlacement, MovingTenants, placeTenants } from "../support/moving-tenants.ts";
 import { IN_DIRECTORY } from "../support/placement.ts";
 import { principal } from "../support/principal.ts";
@@ -249,6 +250,28 @@ describe("variants that wait", () => {
     const last = await store(app, as, "clip=1x1");
     await deliver(app);
     expect(await statesOf(app, as, last)).toEqual(["ready"]);
+  });
+
+  it("follow one that is deleted while its image is found broken, or before its dead letter", async () => {
+    for (const isDead of [false, true]) {
+      const { app, as } = narrowLane(1);
+      const broken = await stored(app, NO_PICTURE, { as, query: "?clip=1x1" });
+      app.clock.nowMs += 1;
+      const file = await store(app, as, clips(2));
+      const jobs = app.jobs.splice(0);
+      const remove = () => ask(app, as, `${broken.path}/variants`, "DELETE");
+      const get = async (...args: Parameters<R2Bucket["get"]>) => {
+        await remove();
+        return env.MEDIA.get(...args);
+      };
+      if (isDead) await remove();
+      const other = mediaApp({ bucket: withMethods({ get }) });
+      expect(await other.consume({ jobs, dead: isDead })).toEqual({ acked: 1, retried: 0 });
+      expect([other.jobs.length, await lane(as)]).toEqual([1, [1, 1]]);
+      app.jobs.push(...other.jobs);
+      await deliver(app);
+      expect([await lane(as), await statesOf(app, as, file)]).toEqual([[0, 0], times(2, "ready")]);
+    }
   });
 
   it("are sent by no repeated commit before their turn", async () => {

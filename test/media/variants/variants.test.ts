@@ -599,6 +599,20 @@ describe("messages", () => {
     expect(await down.consume({ jobs, attempts: LAST })).toEqual({ acked: 0, retried: 1 });
   });
 
+  it("are retried if the bucket does not answer when the bytes of a removed variant are deleted", async () => {
+    const file = await stored(app, await encodePng(gradient(50, 50)), { as, query: "?clip=10x10" });
+    const jobs = app.jobs.splice(0);
+    await everywhere.prepare("UPDATE variant SET state = 'removed' WHERE file_id = ?").bind(file.id).run();
+    const { attemptMs } = LIMITS;
+    Object.assign(LIMITS, { attemptMs: 300 });
+    try {
+      const down = mediaApp({ bucket: without(env.MEDIA, "delete", () => new Promise(() => {})) });
+      for (const dead of [false, true]) expect(await down.consume({ jobs, dead })).toEqual({ acked: 0, retried: 1 });
+    } finally {
+      Object.assign(LIMITS, { attemptMs });
+    }
+  });
+
   it("do not blame the image for one failure of Images", async () => {
     const file = await stored(app, await encodePng(gradient(50, 50)), { as, query: "?clip=10x10" });
     let calls = 0;
