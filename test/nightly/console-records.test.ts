@@ -93,6 +93,45 @@ test("a new record replaces none that is there", async () => {
   expect(page.url()).toContain("/roles/clerk-2");
 });
 
+test("a new record is not sent while it is unknown whether there is such a record", async () => {
+  const { operate, open } = stage();
+  expect((await operate("PUT", "roles/unseen", { scopes: ["bills.read"] })).status).toBe(201);
+  const page = await open({ path: "/roles/new" });
+  await page.route("**/admin/v1/roles/unseen", (route) =>
+    route.request().method() === "GET"
+      ? route.fulfill({ status: 500, json: { status: 500, type: "internal_service_error", message: "Not read." } })
+      : route.continue(),
+  );
+  await page.getByLabel("Name", { exact: true }).fill("unseen");
+  await page.getByRole("button", { name: "Create" }).click();
+  await page.getByRole("alert").getByText("Something went wrong").waitFor();
+  expect(await (await operate("GET", "roles/unseen")).json()).toMatchObject({ scopes: ["bills.read"] });
+});
+
+test("a new application whose answer was lost shows the secret that it has", async () => {
+  const { url, open } = stage();
+  const page = await open({ path: "/applications/new" });
+  let times = 0;
+  await page.route("**/admin/v1/clients/demo.lost", async (route) => {
+    if (route.request().method() !== "PUT" || (times += 1) > 1) return route.continue();
+    await route.fetch();
+    await route.abort();
+  });
+  await page.getByRole("radio", { name: /^Machine/ }).check({ force: true });
+  await page.getByRole("button", { name: "Next" }).click();
+  await page.getByLabel("Client id").fill("demo.lost");
+  await page.getByLabel("Tenant").fill("demo");
+  await page.getByRole("button", { name: "Create" }).click();
+  await page.getByRole("heading", { level: 1, name: "Your application is ready" }).waitFor();
+  const secret = await page.locator(".secret-value code").textContent({ timeout: 5_000 });
+  const granted = await fetch(`${url}/oauth2/v1/token`, {
+    method: "POST",
+    headers: { authorization: `Basic ${btoa(`demo.lost:${secret}`)}` },
+    body: new URLSearchParams({ grant_type: "client_credentials" }),
+  });
+  expect([times, granted.status]).toEqual([2, 200]);
+});
+
 test("a deletion whose answer was lost is done", async () => {
   const { operate, open } = stage();
   expect((await operate("PUT", "roles/short", { scopes: [] })).status).toBe(201);

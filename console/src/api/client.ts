@@ -49,6 +49,13 @@ export async function gone(asked: Promise<Answered>): Promise<void> {
   if (got.status >= 400 && got.status !== 404) throw refusalOf(got);
 }
 
+/** True if there is such a record. If that cannot be known now, the failure is thrown. */
+export async function exists(asked: Promise<Answered>): Promise<boolean> {
+  const got = await asked;
+  if (got.status >= 500 || got.status === 429) throw refusalOf(got);
+  return got.status < 300;
+}
+
 /** The answer with its headers. */
 export async function whole<T extends Answered>(asked: Promise<T>): Promise<T> {
   const got = await asked;

@@ -1,3 +1,5 @@
+import { exists } from "../../api/client.ts";
+
 /** A mistake in a field that the console finds without asking the service. Thrown while a form is sent. */
 export class FormFault extends Error {
   readonly field: string;
@@ -14,11 +16,6 @@ export class FormFault extends Error {
  *
  *   if (role === undefined) await mustBeNew(getRole(name, operations), "name", common.taken);
  */
-export async function mustBeNew(
-  asked: Promise<{ readonly status: number }>,
-  field: string,
-  message: string,
-): Promise<void> {
-  const { status } = await asked;
-  if (status < 300) throw new FormFault(field, message);
+export async function mustBeNew(asked: Parameters<typeof exists>[0], field: string, message: string): Promise<void> {
+  if (await exists(asked)) throw new FormFault(field, message);
 }

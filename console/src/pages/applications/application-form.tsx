@@ -38,8 +38,11 @@ export function ApplicationForm({ client, kind, cancel, done }: ApplicationFormP
       onSubmit={async () => {
         const kept = client === undefined ? SETTINGS[kind] : bodyOf(client);
         const name = draft.name.trim();
+        // Chosen here: a request that is sent again after a lost answer gets no secret of the platform's choice.
+        const made = client === undefined && kept.confidential ? { clientSecret: newSecret() } : {};
         const body = {
           ...kept,
+          ...made,
           grantTypes: [...kept.grantTypes],
           tenant: draft.tenant.trim(),
           ...(name !== "" && { name }),
@@ -51,7 +54,7 @@ export function ApplicationForm({ client, kind, cancel, done }: ApplicationFormP
         };
         const clientId = draft.clientId.trim();
         if (client === undefined) await mustBeNew(getClient(clientId, operations), "clientId", common.taken);
-        await done(await answer(putClient(clientId, body, operations)));
+        await done({ ...(await answer(putClient(clientId, body, operations))), ...made });
       }}
     >
       {client === undefined && (
@@ -90,3 +93,7 @@ export function ApplicationForm({ client, kind, cancel, done }: ApplicationFormP
     </ServiceForm>
   );
 }
+
+/** 32 random bytes, in hexadecimal digits. */
+const newSecret = (): string =>
+  Array.from(crypto.getRandomValues(new Uint8Array(32)), (byte) => byte.toString(16).padStart(2, "0")).join("");
