@@ -36,6 +36,18 @@ export function keepSuite(stage: () => Stage): void {
       await dialog.waitFor({ state: "detached" });
     });
 
+    test("in a dialog asks before Escape throws away a choice", async () => {
+      const page = await stage().open({ path: "/tenants/demo" });
+      const dialog = page.getByRole("dialog");
+      await page.locator(".page-head").getByRole("button", { name: "Edit" }).click();
+      await dialog.getByRole("button", { name: /Plan/ }).click();
+      await page.getByRole("option").last().click();
+      await page.getByRole("option").last().waitFor({ state: "detached" });
+      await page.keyboard.press("Escape");
+      await answer(page, "Throw away");
+      await dialog.waitFor({ state: "detached" });
+    });
+
     test("in a dialog stays while it is sent, so that a refusal is seen", async () => {
       const page = await stage().open({ path: "/tenants/demo" });
       const dialog = page.getByRole("dialog");
@@ -58,7 +70,10 @@ export function keepSuite(stage: () => Stage): void {
       await page.getByRole("button", { name: "Create" }).click();
       await visit(page, "People");
       refuse();
-      await page.getByRole("alertdialog").getByText("Not just now.").waitFor();
+      await page
+        .getByRole("alertdialog")
+        .getByText("New organization: The platform refused this. Not just now.")
+        .waitFor();
     });
 
     test("asks before a link, the back button or a reload throws away what was typed", async () => {

@@ -40,6 +40,8 @@ interface Refusal {
   readonly byField: Readonly<Record<string, readonly string[]>>;
   /** The text above the fields: the error, and what to do. */
   readonly title?: string;
+  /** For whoever is still at the form. */
+  readonly advice?: string;
   readonly lines: readonly string[];
 }
 
@@ -75,13 +77,14 @@ export function ServiceForm({ children, act, cancel, onSubmit, fieldOf = unchang
     setBusy(true);
     setRefusal(undefined);
     const before = unsent.current;
+    const heading = document.querySelector("h1")?.textContent ?? act;
     unsent.current = "sending";
     try {
       await onSubmit();
       unsent.current = "nothing";
     } catch (error) {
       const refused = refusalOf(error, namesOf(sent), fieldOf, faults);
-      if (form.current === null) return say.failed(textOf(refused, faults.formRefused));
+      if (form.current === null) return say.failed(`${heading}: ${textOf(refused, faults.formRefused)}`);
       unsent.current = before;
       setRefusal(refused);
     } finally {
@@ -110,7 +113,7 @@ export function ServiceForm({ children, act, cancel, onSubmit, fieldOf = unchang
           <CircleAlert aria-hidden size={18} />
           <div>
             <strong>{refusal.title}</strong>
-            {refusal.lines.map((text) => (
+            {[...(refusal.advice === undefined ? [] : [refusal.advice]), ...refusal.lines].map((text) => (
               <p key={text}>{text}</p>
             ))}
           </div>
@@ -156,12 +159,13 @@ function refusalOf(
   if (!(error instanceof PlinthError))
     return { byField: {}, title: faults.formRefused, lines: [error instanceof Error ? error.message : String(error)] };
   const fault = faultOf(error);
-  if (fault === "refused") return { byField: {}, title: faults.formForbidden, lines: [faults.formForbiddenText] };
+  if (fault === "refused")
+    return { byField: {}, title: faults.formForbidden, lines: [], advice: faults.formForbiddenText };
   if (fault === "offline" || fault === "busy")
-    return { byField: {}, title: faults[fault], lines: [faults[`${fault}Text`]] };
+    return { byField: {}, title: faults[fault], lines: [], advice: faults[`${fault}Text`] };
   if (error.status >= 500) {
     const id = error.requestId === undefined ? [] : [`${faults.requestId}: ${error.requestId}`];
-    return { byField: {}, title: faults.failed, lines: [faults.failedText, ...id] };
+    return { byField: {}, title: faults.failed, lines: id, advice: faults.failedText };
   }
   const byField: Record<string, string[]> = {};
   const lines: string[] = [];
@@ -174,9 +178,9 @@ function refusalOf(
   return { byField, lines, ...(lines.length > 0 && { title: faults.formRefused }) };
 }
 
-/** For whoever has left the page before the answer came. */
-const textOf = ({ title, lines, byField }: Refusal, refused: string): string =>
-  [title ?? refused, ...lines, ...Object.values(byField).flat()].join(" ");
+/** For whoever has left the page before the answer came, and with it what was typed. */
+const textOf = ({ title = "", lines, byField }: Refusal, refused: string): string =>
+  [`${title || refused}.`, ...lines, ...Object.values(byField).flat()].join(" ");
 
 /** Finds the form's field for `quota.files` or `redirectUris[0]`: by the whole name, else by a shorter part of it. */
 function placeOf(field: string, names: ReadonlySet<string>): string | undefined {
@@ -245,13 +249,19 @@ interface SelectFieldProps extends FieldProps {
 
 export function SelectField({ label, help, value, onChange, options, ...field }: SelectFieldProps) {
   const error = useFieldError(field.name);
+  const element = useRef<HTMLDivElement>(null);
   return (
     <Select
       {...field}
+      ref={element}
       isInvalid={error !== undefined}
       className="field"
       value={value === "" ? null : value}
-      onChange={(key) => onChange(String(key ?? ""))}
+      onChange={(key) => {
+        // As an input does, so that the form knows that it has something to lose.
+        element.current?.dispatchEvent(new Event("input", { bubbles: true }));
+        onChange(String(key ?? ""));
+      }}
     >
       <Label>{label}</Label>
       <AriaButton className="select-button">
