@@ -1,6 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import { useLocation, useNavigate } from "@tanstack/react-router";
-import { AppWindow, Building2, Image, Radio, UserRound, type LucideIcon } from "lucide-react";
+import { AppWindow, Building2, Image, Landmark, Radio, ShieldCheck, UserRound, type LucideIcon } from "lucide-react";
 import { useEffect, useState } from "react";
 import { Autocomplete, useFilter } from "react-aria-components";
 import { Header, ListBox, ListBoxItem, ListBoxSection } from "react-aria-components";
@@ -9,6 +9,7 @@ import { Input, Label, SearchField } from "react-aria-components";
 import {
   findFiles,
   getOperatedFile,
+  getOrganization,
   listClients,
   listOperatedTopics,
   listTenants,
@@ -18,6 +19,7 @@ import { answer, operations } from "../api/client.ts";
 import { usePerson } from "../session/session.ts";
 import { useWords } from "../words/words.ts";
 import { recordHref } from "../components/records/records.ts";
+import { findRoles } from "../pages/roles/role-search.ts";
 import { beginningOf } from "../pages/topics/topic-name.ts";
 import { PLACES } from "./navigation.ts";
 
@@ -29,7 +31,7 @@ interface Found {
 }
 
 interface Kind {
-  readonly key: "tenants" | "applications" | "people" | "topics" | "files";
+  readonly key: "tenants" | "organizations" | "people" | "applications" | "roles" | "topics" | "files";
   readonly icon: LucideIcon;
   readonly operatorsOnly?: true;
   /** `tenant`: that of the open page, if it has one. It comes first if too many are found. */
@@ -40,6 +42,7 @@ interface Kind {
 const pageSize = 5;
 /** The service is asked when typing has paused for so long. */
 const QUIET_MS = 200;
+const ORGANIZATION_ID = /^[\w.-]{1,64}$/;
 const FILE_ID = /^[0-9a-f]{24}$/;
 
 const KINDS: readonly Kind[] = [
@@ -52,6 +55,16 @@ const KINDS: readonly Kind[] = [
         name,
         id,
       })),
+  },
+  {
+    key: "organizations",
+    icon: Landmark,
+    // The service cannot search them, so only a whole id finds one.
+    find: async (q) => {
+      if (!ORGANIZATION_ID.test(q)) return [];
+      const { id, name } = await answer(getOrganization(q, operations));
+      return [{ href: recordHref("organizations", id), name, id }];
+    },
   },
   {
     key: "applications",
@@ -73,6 +86,15 @@ const KINDS: readonly Kind[] = [
         name,
         id: email,
       })),
+  },
+  {
+    key: "roles",
+    icon: ShieldCheck,
+    operatorsOnly: true,
+    find: async (q) => {
+      const named = (await findRoles(q)).filter(({ name }) => name.toLowerCase().startsWith(q.toLowerCase()));
+      return named.slice(0, pageSize).map(({ name }) => ({ href: recordHref("roles", name), name, id: name }));
+    },
   },
   {
     key: "topics",

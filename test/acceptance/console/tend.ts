@@ -257,7 +257,7 @@ export function tendSuite(stage: () => Stage): void {
       await Promise.all([own.context().close(), again.context().close()]);
     });
 
-    test("finds tenants, applications, people and topics in the palette", async () => {
+    test("finds records of each kind in the palette", async () => {
       const { topic } = await makeTopic(stage());
       const [owner = "", eventType = ""] = topic.split("/");
       const page = await stage().open();
@@ -266,6 +266,8 @@ export function tendSuite(stage: () => Stage): void {
         ["demo sh", /Demo shop/, "Demo shop"],
         ["demo.web", /demo\.web/, "demo.web"],
         ["ADA@demo", /ada@demo.example/, "Ada"],
+        ["organization-", /organization-admin/, "organization-admin"],
+        ["operators", /Operators/, "Operators"],
         [owner, new RegExp(`${eventType}.*${owner}`), eventType],
         [topic, new RegExp(`${eventType}.*${owner}`), eventType],
       ] as const) {

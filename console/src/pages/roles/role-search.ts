@@ -1,16 +1,16 @@
 import { listRoles, type Role } from "../../../../api/plinth.ts";
 import { operations } from "../../api/client.ts";
-import { readAll, type ListAnswer } from "../../api/lists.ts";
+import { readAll } from "../../api/lists.ts";
 import { queryClient } from "../../api/queries.ts";
 import { configNow } from "../../session/config.ts";
 
 /** Roles with this text in their name or scopes, or with a pattern that covers it. The service cannot search them. */
-export async function findRoles(q = ""): Promise<ListAnswer> {
+export async function findRoles(q = ""): Promise<readonly Role[]> {
   const roles = await queryClient.fetchQuery({
     queryKey: ["roles", { all: true }],
     queryFn: () => readAll<Role>((page) => listRoles(page, operations)),
   });
-  return { status: 200, data: roles.flatMap((role) => found(role, q.toLowerCase())) };
+  return roles.flatMap((role) => found(role, q.toLowerCase()));
 }
 
 /** The role with the scopes that match first; nothing if neither they nor its name match. */

@@ -10,5 +10,12 @@ export function Page() {
     { id: "name", title: common.name, cell: ({ name }) => <Bold>{name}</Bold> },
     { id: "scopes", title: words.scopes, share: 2, cell: ({ scopes }) => scopes.join(", "), wideOnly: true },
   ];
-  return <RecordList kind="roles" ask={({ q }) => findRoles(q)} idOf={({ name }) => name} columns={columns} />;
+  return (
+    <RecordList
+      kind="roles"
+      ask={async ({ q }) => ({ status: 200, data: await findRoles(q) })}
+      idOf={({ name }) => name}
+      columns={columns}
+    />
+  );
 }
