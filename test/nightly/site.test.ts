@@ -192,6 +192,10 @@ describe("a reader", () => {
       if (await page.evaluate("document.documentElement.scrollWidth > innerWidth")) wide.push(address);
     }
     expect(wide).toEqual([]);
+    await page.goto(`${platform.url}/docs`);
+    // The name is not cut: without room for it, its sign stands alone.
+    const shown = `getComputedStyle(document.querySelector(".site-title span")).clipPath`;
+    expect(await page.evaluate(shown)).toBe("inset(50%)");
   });
 
   it.each([

@@ -169,6 +169,8 @@ export function everyPageSuite(stage: () => Stage): void {
       const devtools = await page.context().newCDPSession(page);
       await devtools.send("Page.setFontSizes", { fontSizes: { standard: 32, fixed: 26 } });
       await page.reload();
+      await page.getByRole("button", { name: "Find anything" }).waitFor();
+      expect(await page.evaluate(CUT_WORDS)).toEqual([]);
       for (const name of PAGES) {
         await page.getByRole("button", { name: "Menu" }).click();
         await page.getByRole("dialog").getByRole("link", { name, exact: true }).click();
@@ -237,6 +239,11 @@ const CUT_WITHOUT_TITLE = `[...document.querySelectorAll(".table strong")]
 /** Runs in the page: the cells of tables whose text is higher than their row. */
 const CUT_ROWS = `[...document.querySelectorAll(".table [role=gridcell], .table [role=rowheader]")]
   .filter(({ scrollHeight, clientHeight }) => scrollHeight > clientHeight)
+  .map(({ textContent }) => textContent)`;
+
+/** Runs in the page: words of the head that are cut. Without room for them, the sign alone is shown. */
+const CUT_WORDS = `[...document.querySelectorAll(".top span")]
+  .filter((one) => one.scrollWidth > one.clientWidth && getComputedStyle(one).clipPath === "none")
   .map(({ textContent }) => textContent)`;
 
 /** Waits until nothing is loading and nothing fades. */
