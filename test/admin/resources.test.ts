@@ -782,6 +782,7 @@ describe("the audit row of a change", () => {
     for (const [noun, { path, json }] of Object.entries(await examples())) {
       await put(path, json);
       for (const status of [200, 200]) expect((await admin(path, { method: "PUT", json })).status, noun).toBe(status);
+      await put(path, await expectJson<object>(await admin(path), 200));
       const rows = await rowsOf(path);
       expect(rows, noun).toHaveLength(1);
       expect(rows[0], noun).toMatchObject({ action: "put", reason: "created" });

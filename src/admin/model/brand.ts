@@ -55,8 +55,8 @@ export function brandFaults({ brand: given }: { readonly brand?: Brand | undefin
   }
 }
 
-/** In statements: null if the body leaves it out. */
+/** In statements: null if the body leaves it out. Empty fields are not stored, so no brand has one spelling, `{}`. */
 export const brandOrKept = (given: Brand | undefined): string | null =>
-  given === undefined ? null : JSON.stringify(given);
+  given === undefined ? null : JSON.stringify(given, (_, value: unknown) => (value === "" ? undefined : value));
 
 export const toBrand = (json: unknown): Brand => ({ ...NO_BRAND, ...(JSON.parse(String(json)) as Partial<Brand>) });
