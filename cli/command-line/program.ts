@@ -34,7 +34,7 @@ export const GLOBAL_OPTIONS: readonly Option[] = [
   },
 ];
 
-/** Verbs of other programs, by which people may look for ours. */
+/** Words of other programs and of the interface, by which people may look for our commands. */
 const SYNONYMS: Readonly<Record<string, string>> = {
   put: "set",
   create: "set",
@@ -45,6 +45,10 @@ const SYNONYMS: Readonly<Record<string, string>> = {
   ls: "list",
   remove: "delete",
   rm: "delete",
+  event: "topic",
+  events: "topic",
+  pubsub: "topic",
+  media: "file",
 };
 
 interface Ports {

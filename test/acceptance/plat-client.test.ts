@@ -1039,6 +1039,8 @@ describe("help", () => {
     ["org list", "Unknown command 'org' (Did you mean organization?)"],
     ["role put editor", "Unknown command 'put' (Did you mean set?)"],
     ["tenants lst", "Unknown command 'lst' (Did you mean list?)"],
+    ["media list", "Unknown command 'media' (Did you mean file?)"],
+    ["events tail", "Unknown command 'events' (Did you mean topic?)"],
     ["client frobnicate", "Unknown command 'frobnicate'."],
     ["client list --jsn", "Unknown option '--jsn' (Did you mean --json?)"],
     ["client list --json=yes", "--json takes no value."],
