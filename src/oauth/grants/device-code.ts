@@ -5,6 +5,7 @@ import { failure } from "../model/failure.ts";
 import { redeemCode } from "./authorization-code.ts";
 import { identifyGrantClient, type GrantStep } from "./grant-step.ts";
 import { invalidGrant } from "./reauthorize.ts";
+import { GRACE_MS } from "./refresh-rotation.ts";
 
 /**
  * A device without a browser gets tokens (RFC 8628). It shows a code, a person types it in a browser and decides there,
@@ -12,7 +13,7 @@ import { invalidGrant } from "./reauthorize.ts";
  *
  *   POST /device_authorization ──▶ pending ──the person allows──▶ allowed ──the device's poll──▶ tokens
  *                                    │  └─────the person denies──▶ denied
- *                                    └── 10 min: expired
+ *                                    └── 10 min: expired. An allowed one lives for 30 s more
  *
  * The page (endpoints/device.ts) continues as a pushed authorization request of the client, so the person signs in,
  * chooses and decides as for every client (authorize/). An allowed device redeems an authorization code that nobody
@@ -38,7 +39,9 @@ export const deviceCodeGrant: GrantStep = async (deps, request) => {
   const device = await deps.devices.poll(await sha256Hex(deviceCode), id, call.nowMs);
   if (device === undefined) return err(invalidGrant("the device code is unknown, or of another client", id));
   if (device.state === "denied") return refuse("access_denied", "The person denied the request.");
-  if (device.expiresAtMs <= call.nowMs) return refuse("expired_token", "Nobody decided in time: begin again.");
+  // A person may decide in the last second, and an answer may be lost then.
+  const endsAtMs = device.expiresAtMs + (device.code === null ? 0 : GRACE_MS);
+  if (endsAtMs <= call.nowMs) return refuse("expired_token", "Nobody decided in time: begin again.");
   if (device.code !== null) return redeemCode(deps, request, caller.value, fromPlaceText(device.code), { deviceCode });
   return device.tooSoon === 1
     ? refuse("slow_down", "Wait five seconds longer between two requests from now on.")

@@ -204,6 +204,20 @@ describe("The device grant", () => {
     });
   });
 
+  // shows: oauth/devices/tokens-again
+  it("gets its tokens, and once more, if a person allows it in its last second", async () => {
+    const device = await begin();
+    const page = await type(browser, device.user_code);
+    later(599);
+    expect((await decide(browser, page, "allow")).html).toContain("The device is connected");
+    later(2);
+    await expectJson(await poll(device), 200);
+    later(20);
+    await expectJson(await poll(device), 200);
+    later(10);
+    expect(await failureOf(await poll(device))).toBe("400 expired_token");
+  });
+
   it("is not connected by a person who allows it too late, and who is told to begin again", async () => {
     const page = await type(browser, (await begin()).user_code);
     later(601);
