@@ -108,7 +108,6 @@ async function discard(deps: MakeVariantDeps, job: VariantJob, row: JobRow | und
   try {
     await withTimeout(LIMITS.attemptMs, deps.blobs.delete([variantKey(job.fileId, job.nonce)]));
     // This message has kept its place, so it brings the next one.
-    if (row?.state === "removed") await deps.variants.delete([job], Number.MAX_SAFE_INTEGER);
     if (row?.state !== "failed") await deps.queue.send(await deps.variants.leaveLane(job, deps.clock.nowMs()));
     return undefined;
   } catch (thrown) {

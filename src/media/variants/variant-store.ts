@@ -94,11 +94,12 @@ const SQL = {
     AND EXISTS (${OWNED_FILE})
     AND (?5 IS NULL OR type || size IN (SELECT value ->> 'type' || (value ->> 'size') FROM json_each(?5)))
     RETURNING nonce`,
-  delete: `DELETE FROM variant WHERE state = 'removed' AND (lane IS NULL OR due_at <= ?2) AND (file_id, nonce) IN
+  delete: `DELETE FROM variant WHERE state = 'removed' AND (lane IS NULL OR coalesce(due_at, 0) <= ?2) AND (file_id, nonce) IN
     (SELECT value ->> 'fileId', value ->> 'nonce' FROM json_each(?1))`,
   // A late job may write such a rendition again when no row names it any more.
-  forgetPlaces: `UPDATE file SET known_places = NULL WHERE known_places = 1
-    AND id IN (SELECT value ->> 'fileId' FROM json_each(?1))`,
+  forgetPlaces: `UPDATE file SET known_places = NULL WHERE known_places = 1 AND id IN (
+    SELECT gone.file_id FROM json_each(?1) AS given CROSS JOIN variant AS gone ON gone.file_id = given.value ->> 'fileId'
+      AND gone.nonce = given.value ->> 'nonce' AND gone.state = 'removed')`,
   // Only those that the commit itself sent: from then on, their due time is another one.
   sendOnceMore: `UPDATE variant SET due_at = max(?2, due_at + 1) WHERE file_id = ?1 AND state = 'pending' AND waits = 0
     AND due_at = (SELECT committed_at FROM file WHERE file.id = ?1) + ${LIMITS.variantResendMs} AND NOT ${IS_HELD}
@@ -117,9 +118,9 @@ const SQL = {
   markFailed: `UPDATE variant SET state = 'failed', due_at = NULL, lane = NULL, waits = 0, reason = ?3
     WHERE file_id = ?1 AND nonce = ?2 AND state = 'pending'`,
   // Files of a retired owner are removed page by page. Without a due time, nothing more is sent, and it has no place.
-  leaveLane: `UPDATE variant SET waits = 0, due_at = NULL WHERE file_id = ?1 AND nonce = ?2 AND state = 'pending'
-    AND EXISTS (SELECT 1 FROM file LEFT JOIN owner ON owner.id = file.owner_id
-      WHERE file.id = ?1 AND (file.state = 'removed' OR owner.erasure_id IS NOT NULL AND NOT ${IS_COMING}))`,
+  leaveLane: `UPDATE variant SET waits = 0, due_at = NULL WHERE file_id = ?1 AND nonce = ?2 AND (state = 'removed'
+    OR state = 'pending' AND EXISTS (SELECT 1 FROM file LEFT JOIN owner ON owner.id = file.owner_id
+      WHERE file.id = ?1 AND (file.state = 'removed' OR owner.erasure_id IS NOT NULL AND NOT ${IS_COMING})))`,
   forgetLane: `UPDATE variant SET lane = NULL WHERE file_id = ?1 AND nonce = ?2 AND state = 'pending' AND due_at IS NULL`,
   due: `SELECT file_id AS fileId, nonce, state FROM variant WHERE due_at <= ?1
     AND NOT (state = 'pending' AND (waits = 1 OR ${IS_HELD})) ORDER BY due_at LIMIT ?2`,
@@ -137,6 +138,10 @@ export function createVariantStore(db: D1Database) {
   const variantsOf = (found: D1Result | undefined) => (found?.results ?? []) as VariantRow[];
   const noncesOf = (found: D1Result | undefined): string[] =>
     ((found?.results ?? []) as { nonce: string }[]).map((row) => row.nonce);
+  const deleting = (renditions: readonly VariantJob[], nowMs: number): D1PreparedStatement[] => {
+    const given = JSON.stringify(renditions);
+    return [prepared(SQL.forgetPlaces, given), prepared(SQL.delete, given, nowMs)];
+  };
   const end = async (
     sql: string,
     { fileId, nonce }: VariantJob,
@@ -202,8 +207,7 @@ export function createVariantStore(db: D1Database) {
 
     /** Deletes the rows of removed renditions whose bytes are deleted, without those that wait for their message. */
     async delete(renditions: readonly VariantJob[], nowMs: number): Promise<void> {
-      const given = JSON.stringify(renditions);
-      await db.batch([prepared(SQL.forgetPlaces, given), prepared(SQL.delete, given, nowMs)]);
+      await db.batch(deleting(renditions, nowMs));
     },
 
     /**
@@ -227,12 +231,16 @@ export function createVariantStore(db: D1Database) {
     markFailed: (job: VariantJob, reason: string, nowMs: number): Promise<Ended> =>
       end(SQL.markFailed, job, nowMs, reason),
 
-    /** The file is removed, its owner, or the rendition, which may have no row: it takes no place from others. */
+    /**
+     * The file is removed, its owner, or the rendition, whose row is deleted now: it takes no place from others. It may
+     * have no row.
+     */
     async leaveLane({ fileId, nonce }: VariantJob, nowMs: number): Promise<readonly VariantJob[]> {
       const [, sent] = await db.batch([
         prepared(SQL.leaveLane, fileId, nonce),
         sendInLaneOf(db, fileId, nowMs, nonce),
         prepared(SQL.forgetLane, fileId, nonce),
+        ...deleting([{ fileId, nonce }], nowMs),
       ]);
       return jobsOf(sent);
     },
