@@ -111,7 +111,7 @@ describe("text that is too long", () => {
   const atOnce = (ask: () => unknown): void => {
     const startMs = performance.now();
     ask();
-    expect(performance.now() - startMs).toBeLessThan(50);
+    expect(performance.now() - startMs).toBeLessThan(200);
   };
 
   it("is refused as an address without parsing it", () => {
