@@ -283,6 +283,8 @@ const removeConsumer: Command = {
   async run(invocation) {
     const topic = topicIn(invocation);
     const name = invocation.args["consumer"] ?? "";
+    if (!(await topic.consumers()).includes(name))
+      throw new UserError(`${nameOf(topic)} has no cursor ${clean(name)} of yours: topic consumers lists them.`);
     await confirm(invocation, `Remove the cursor ${clean(name)} of ${nameOf(topic)}?`);
     await topic.removeConsumer(name);
     sayDone(invocation.io, `The cursor ${clean(name)} of ${nameOf(topic)} was removed.`);

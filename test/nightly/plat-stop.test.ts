@@ -61,6 +61,11 @@ test("a tail that was killed leaves a cursor, which can be listed and removed", 
   expect(name).toMatch(/^tail-[0-9a-f]{8}$/);
   expect((await plat(app, ["topic", "remove-consumer", "orders", name])).code).toBe(2);
   expect(await plat(app, ["topic", "remove-consumer", "orders", name, "--yes"])).toMatchObject({ code: 0 });
+  // A name that was mistyped must not look like one that was removed.
+  expect(await plat(app, ["topic", "remove-consumer", "orders", name, "--yes"])).toMatchObject({
+    code: 1,
+    err: expect.stringContaining(`has no cursor ${name} of yours`),
+  });
   expect((await plat(app, ["topic", "consumers", "orders"])).err).toBe("There are no named cursors.\n");
 });
 
