@@ -1,7 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { useLocation, useNavigate } from "@tanstack/react-router";
 import { AppWindow, Building2, Image, Landmark, Radio, ShieldCheck, UserRound, type LucideIcon } from "lucide-react";
-import { useEffect, useState } from "react";
+import { useEffect, useState, type RefObject } from "react";
 import { Autocomplete, useFilter } from "react-aria-components";
 import { Header, ListBox, ListBoxItem, ListBoxSection } from "react-aria-components";
 import { Dialog, Modal, ModalOverlay } from "react-aria-components";
@@ -129,12 +129,18 @@ async function filesNamed(q: string, tenant: string | undefined): Promise<readon
   }));
 }
 
+interface PaletteProps {
+  readonly close: () => void;
+  /** What was typed while it was loaded. */
+  readonly typed: RefObject<string>;
+}
+
 /** The palette (Ctrl-K): every page, and records whose id or name begins with the text. */
-export default function Palette({ close }: { readonly close: () => void }) {
+export default function Palette({ close, typed }: PaletteProps) {
   const { palette, navigation } = useWords();
   const { rights } = usePerson();
   const { contains } = useFilter({ sensitivity: "base" });
-  const [text, setText] = useState("");
+  const [text, setText] = useState(() => typed.current);
   const navigate = useNavigate();
   const tenant = useLocation({ select: ({ pathname, search }) => tenantOf(pathname, search) });
   const places = PLACES.filter(({ mayOpen }) => mayOpen(rights));

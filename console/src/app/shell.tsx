@@ -1,7 +1,8 @@
 import { Link, Outlet } from "@tanstack/react-router";
 import { onlineManager } from "@tanstack/react-query";
 import { Command, Menu as MenuIcon, WifiOff } from "lucide-react";
-import { Component, lazy, Suspense, useEffect, useState, useSyncExternalStore, type ReactNode } from "react";
+import { Component, lazy, Suspense, useEffect, useRef, useState, useSyncExternalStore } from "react";
+import type { ReactNode, RefObject } from "react";
 import { PlainButton } from "../components/plain.tsx";
 import { Waiting } from "../components/waiting.tsx";
 import { signInAgain, signOut, usePerson, useSession } from "../session/session.ts";
@@ -24,7 +25,11 @@ export function Shell() {
   const person = usePerson();
   const { state } = useSession();
   const [overlay, setOverlay] = useState<Overlay>();
-  const close = () => setOverlay(undefined);
+  const typed = useRef("");
+  const close = () => {
+    typed.current = "";
+    setOverlay(undefined);
+  };
   const hasRights = person.rights.read || person.rights.tenantsOnly;
 
   useEffect(() => {
@@ -61,8 +66,8 @@ export function Shell() {
         </main>
       </div>
       <Kept key={state === "expired" ? state : overlay} instead={<NotLoaded isExpired={state === "expired"} />}>
-        <Suspense>
-          {overlay === "palette" && <Palette close={close} />}
+        <Suspense fallback={overlay === "palette" && <KeepKeys close={close} typed={typed} />}>
+          {overlay === "palette" && <Palette close={close} typed={typed} />}
           {overlay === "drawer" && <Drawer close={close} />}
           {overlay === "person" && <PersonCard close={close} />}
           {state === "expired" && <Expired />}
@@ -70,6 +75,24 @@ export function Shell() {
       </Kept>
     </div>
   );
+}
+
+/** Keeps what is typed while the palette is loaded: it would be lost, or go into a form below. */
+function KeepKeys({ close, typed }: { readonly close: () => void; readonly typed: RefObject<string> }) {
+  useEffect(() => {
+    const keep = (event: KeyboardEvent) => {
+      const { key, ctrlKey, metaKey } = event;
+      if (metaKey || (ctrlKey && !event.getModifierState("AltGraph"))) return;
+      if (key === "Escape") close();
+      else if (key === "Backspace") typed.current = typed.current.slice(0, -1);
+      else if (key.length === 1) typed.current += key;
+      else if (key !== "Enter") return;
+      event.preventDefault();
+    };
+    window.addEventListener("keydown", keep, true);
+    return () => window.removeEventListener("keydown", keep, true);
+  }, [close, typed]);
+  return null;
 }
 
 interface KeptProps {

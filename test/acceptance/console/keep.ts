@@ -197,6 +197,35 @@ export function keepSuite(stage: () => Stage): void {
     });
   });
 
+  test("what is typed while the palette is loaded goes into it, not into a form", async () => {
+    const page = await stage().open({ path: "/organizations/new" });
+    const id = page.getByLabel("Id", { exact: true });
+    await id.fill("typed");
+    let load = () => {};
+    const loaded = new Promise<void>((resolve) => (load = resolve));
+    await page.route(/palette-.*\.js/, async (route) => {
+      await loaded;
+      await route.continue();
+    });
+    await page.keyboard.press("Control+k");
+    await page.keyboard.type("demmo");
+    await page.keyboard.press("Backspace");
+    await page.keyboard.press("Backspace");
+    load();
+    const palette = page.getByRole("searchbox");
+    await palette.and(page.locator(":focus")).waitFor();
+    await page.keyboard.type("o sh");
+    expect([await palette.inputValue(), await id.inputValue()]).toEqual(["demo sh", "typed"]);
+    await page.getByRole("option", { name: /Demo shop/ }).waitFor();
+    // The first one empties the search.
+    await page.keyboard.press("Escape");
+    await page.keyboard.press("Escape");
+    await expect.poll(() => id.and(page.locator(":focus")).count()).toBe(1);
+    await page.keyboard.press("Control+k");
+    await palette.waitFor();
+    expect(await palette.inputValue()).toBe("");
+  });
+
   test("a page that is reached by a row or Back has the focus at its heading", async () => {
     const page = await stage().open({ path: "/tenants" });
     const focused = () => page.evaluate("document.activeElement.textContent");
