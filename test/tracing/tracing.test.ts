@@ -119,7 +119,7 @@ describe("spans of a request", () => {
     expect(root?.attributes).toMatchObject({ client: client.clientId, tenant: client.tenant });
   });
 
-  it("name the client of a request that is refused", async () => {
+  it("name the client of a request that is refused, or that a browser brings", async () => {
     const { own, open, spans } = traced();
     await open();
     const client = await makeClient();
@@ -129,9 +129,11 @@ describe("spans of a request", () => {
       ["/admin/v1/tenants", { headers: { authorization: `Bearer ${token}` } }, 403],
       ["/oauth2/v1/token", { method: "POST", headers: { authorization: basic(client) }, body: code }, 400],
       ["/oauth2/v1/introspect", { method: "POST", headers: { authorization: basic(client) }, body: code }, 400],
+      [`/oauth2/v1/authorize?client_id=${client.clientId}`, {}, 400],
     ] as const) {
       expect([path, (await own.fetch(path, init)).status]).toEqual([path, status]);
-      const root = (await spans()).find(({ attributes }) => attributes["http.route"] === path);
+      const [route] = path.split("?");
+      const root = (await spans()).find(({ attributes }) => attributes["http.route"] === route);
       expect([path, root?.attributes["client"]]).toEqual([path, client.clientId]);
     }
   });

@@ -68,6 +68,7 @@ export async function parseRequest(
   if (clientFault !== undefined) return fail(clientFault, `client ${clientId.slice(0, 256)}: ${clientFault}`);
   if (client === undefined)
     return fail(NOT_REGISTERED, `client ${clientId.slice(0, 64)} is unknown, or it or its tenant is disabled`);
+  call.attributeTo("", client.id);
   const device = deviceOf(parameters, deps.names);
   const ownPage = device && `${deps.pagesBase(call)}/device`;
   const redirectUri = ownPage ?? parameters.get("redirect_uri") ?? onlyRedirectUri(client.redirectUris);
