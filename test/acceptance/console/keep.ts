@@ -226,6 +226,39 @@ export function keepSuite(stage: () => Stage): void {
     expect(await palette.inputValue()).toBe("");
   });
 
+  describe("a page that shows an application as it was", () => {
+    const path = "clients/demo.stale";
+    const body = { tenant: "demo", confidential: false, grantTypes: ["authorization_code"] };
+    const stored = async () => (await (await stage().operate("GET", path)).json()) as object;
+    const opened = async (): Promise<Page> => {
+      const made = { ...body, redirectUris: ["https://a.example/cb"], scopes: ["plat.media_view"], disabled: false };
+      await stage().operate("PUT", path, { ...made, thirdParty: false });
+      const page = await stage().open({ path: "/applications/demo.stale" });
+      await page.locator(".page-head").getByRole("button", { name: "Edit" }).waitFor();
+      return page;
+    };
+
+    test("enables nothing, and takes no protection away, by a form about something else", async () => {
+      const page = await opened();
+      await page.locator(".page-head").getByRole("button", { name: "Edit" }).click();
+      const dialog = page.getByRole("dialog");
+      await dialog.getByLabel("Name on pages for people").fill("Renamed");
+      const protections = { disabled: true, thirdParty: true, requirePkce: true };
+      await stage().operate("PUT", path, { ...body, scopes: ["plat.media_view"], ...protections });
+      await dialog.getByRole("button", { name: "Save" }).click();
+      await dialog.waitFor({ state: "detached" });
+      expect(await stored()).toMatchObject({ displayName: "Renamed", ...protections });
+    });
+
+    test("gives back no scope when it disables the application", async () => {
+      const page = await opened();
+      await stage().operate("PUT", path, { ...body, scopes: [] });
+      await page.getByRole("button", { name: "Disable" }).click();
+      await page.getByRole("alertdialog").getByRole("button", { name: "Disable" }).click();
+      await expect.poll(stored).toMatchObject({ disabled: true, scopes: [], redirectUris: [] });
+    });
+  });
+
   test("a page that is reached by a row or Back has the focus at its heading", async () => {
     const page = await stage().open({ path: "/tenants" });
     const focused = () => page.evaluate("document.activeElement.textContent");

@@ -16,7 +16,7 @@ interface ApplicationFormProps {
   readonly done: (written: WrittenClient) => Promise<unknown> | void;
 }
 
-/** Settings of an application. Fields that the form does not show are sent as they were. */
+/** Settings of an application. Fields that the form does not show stay as they are. */
 export function ApplicationForm({ client, kind, cancel, done }: ApplicationFormProps) {
   const { applications: words, common } = useWords();
   const [draft, field] = useDraft(
@@ -50,7 +50,8 @@ export function ApplicationForm({ client, kind, cancel, done }: ApplicationFormP
           redirectUris: linesOf(lines.redirectUris),
           postLogoutRedirectUris: linesOf(lines.postLogoutRedirectUris),
           scopes: linesOf(lines.scopes),
-          ...(isOfPeople && { backchannelLogoutUri: draft.backchannelLogoutUri.trim(), thirdParty }),
+          ...(isOfPeople && { backchannelLogoutUri: draft.backchannelLogoutUri.trim() }),
+          ...(isOfPeople && thirdParty !== client?.thirdParty && { thirdParty }),
         };
         const clientId = draft.clientId.trim();
         if (client === undefined) await mustBeNew(getClient(clientId, operations), "clientId", common.taken);

@@ -63,7 +63,7 @@ export function Page() {
               brand={one.brand}
               mayChange={mayChange}
               save={async (brand) => {
-                await answer(putClient(clientId, { ...bodyOf(one), brand }, operations));
+                await answer(change(clientId, { brand }));
                 await refresh();
               }}
             />
@@ -74,6 +74,10 @@ export function Page() {
     </RecordPage>
   );
 }
+
+/** Changes fields of an application as it is now: the page may show what it was a while ago. */
+const change = async (clientId: string, fields: Partial<Pick<Client, "brand" | "disabled">>) =>
+  putClient(clientId, { ...bodyOf(await answer(getClient(clientId, operations))), ...fields }, operations);
 
 function EditForm({ record: client, cancel, done }: RecordFormProps<Client>) {
   const { common } = useWords();
@@ -128,7 +132,7 @@ function Acts({ client, showSecret }: ActsProps) {
   const { applications: words } = useWords();
   const { clientId, confidential, disabled } = client;
   const rotate = async () => showSecret(await answer(makeClientSecret(clientId, operations)));
-  const write = (next: boolean) => putClient(clientId, { ...bodyOf(client), disabled: next }, operations);
+  const write = (next: boolean) => change(clientId, { disabled: next });
   return (
     <>
       {confidential && (

@@ -27,11 +27,16 @@ export function kindOf({ confidential, grantTypes }: Pick<Client, "confidential"
   return hasPeople(grantTypes) ? "server" : "machine";
 }
 
-/** The body that writes an application back, with all fields: one that is left out would get its default. */
-export function bodyOf(client: Client): Omit<Client, "clientId" | "createdAt"> {
-  const { clientId, createdAt, ...body } = client;
-  void [clientId, createdAt];
-  return body;
+/**
+ * The body that writes an application back, with all fields that would get their default if they were left out. The
+ * others stay in the service as they are: another operator may have changed them after this page read them, and a form
+ * must not enable an application, or take a protection away, that it does not show.
+ */
+export function bodyOf(client: Client) {
+  const { tenant, name, displayName, logoUri, confidential, service } = client;
+  const { redirectUris, postLogoutRedirectUris, grantTypes, scopes } = client;
+  const lists = { redirectUris, postLogoutRedirectUris, grantTypes, scopes };
+  return { tenant, name, displayName, logoUri, confidential, ...lists, ...(service !== undefined && { service }) };
 }
 
 interface Known {

@@ -88,9 +88,9 @@ export function Page() {
 }
 
 /** What an operator does with a whole tenant. Who runs its organization ends its tokens alone. */
-function Acts({ tenant: { id, name, organization, plan, disabled } }: { readonly tenant: Tenant }) {
+function Acts({ tenant: { id, name, organization, disabled } }: { readonly tenant: Tenant }) {
   const { rights } = usePerson();
-  const write = (next: boolean) => putTenant(id, { name, organization, plan, disabled: next }, operations);
+  const write = (next: boolean) => putTenant(id, { name, organization, disabled: next }, operations);
   return (
     <div className="buttons">
       <EndTokens kind="tenants" id={id} revoke={revokeTenant} />
