@@ -102,6 +102,22 @@ describe("tokens", () => {
   });
 });
 
+test.each(["", "/"])("the issuer's address is not the platform's%s", (end) => {
+  const url = `${world().base}/oauth2/v1${end}`;
+  expect(() => connect({ url })).toThrow(`url is the platform's address: ${world().base}`);
+  expect(() => createTokenVerifier({ url })).toThrow(`url is the platform's address: ${world().base}`);
+});
+
+describe("creating a topic", () => {
+  test("of another client is refused, and makes none of the caller's", async () => {
+    const type = fresh("foreign");
+    const created = plinth.topic("demo.shop", type).create();
+    await expect(created).rejects.toThrow(ForbiddenError);
+    await expect(created).rejects.toThrow(`Only demo.shop creates its topics. This client makes those of ${client.id}`);
+    await expect(plinth.topic(client.id, type).status()).rejects.toThrow(NotFoundError);
+  });
+});
+
 describe("publishing", () => {
   test("stores events once when the answer is lost", async () => {
     const { topic } = await newTopic(0);
@@ -372,6 +388,18 @@ describe("files", () => {
     for (const content of [new Blob(["x"]).stream(), { some: "object" }, 7])
       await expect(connect({ fetch }).files.upload(content as unknown as string)).rejects.toThrow(TypeError);
     expect(requests).toEqual([]);
+  });
+
+  test("are not deleted by a condition that is misspelt, or that was forgotten", async () => {
+    const { id } = await plinth.files.upload("kept");
+    const misspelt = { tenant: TENANT, query: "album:none" };
+    for (const call of [plinth.files.count, plinth.files.deleteAll]) {
+      await expect(call(misspelt)).rejects.toThrow("query is unknown here: give tenant and q.");
+      // As from a form without the field.
+      const forgotten = call({ tenant: TENANT, q: undefined });
+      await expect(forgotten).rejects.toThrow("q is undefined. To mean all files, leave it out.");
+    }
+    expect(await (await plinth.files.download(id)).text()).toBe("kept");
   });
 
   test("shares a file with the tenant's other clients", async () => {

@@ -16,12 +16,14 @@ from plinth import (
     AsyncPlinth,
     ConflictError,
     ConsumedEvent,
+    ForbiddenError,
     NewEvent,
     NotFoundError,
     Plinth,
     PlinthError,
     TokenVerifier,
     Topic,
+    UnauthorizedError,
     UnavailableError,
 )
 
@@ -134,8 +136,36 @@ def test_what_is_missing_is_named_before_any_request(client: tuple[str, str]) ->
     with pytest.raises(TypeError, match="client_secret is missing"):
         Plinth(URL, client_id=client[0], client_secret=unset)
     for make in (lambda url: Plinth(url, client_id="a.b", client_secret="c"), TokenVerifier):
-        with pytest.raises(TypeError, match="127.0.0.1:8787 is no address: url must begin with https://"):
+        with pytest.raises(TypeError, match="127.0.0.1:8787' is no address: url must begin with https://"):
             make("127.0.0.1:8787")
+        with pytest.raises(TypeError, match=f"url is the platform's address: {URL}$"):
+            make(f"{URL}/oauth2/v1/")
+
+
+def test_a_topic_of_another_client_is_not_created_as_ones_own(plinth: Plinth, client: tuple[str, str]) -> None:
+    with pytest.raises(ForbiddenError, match=f"Only demo.shop creates its topics. This client makes those of {client[0]}"):
+        plinth.topic("demo.shop", "foreign").create()
+    with pytest.raises(NotFoundError):
+        plinth.topic(client[0], "foreign").status()
+
+
+def test_a_list_of_payloads_is_not_taken_for_one_payload(topic: Topic) -> None:
+    for payloads in ([{"number": 1}, {"number": 2}], [NewEvent(1), 2], (1, 2)):
+        with pytest.raises(TypeError, match="Wrap each event of a list"):
+            topic.publish(payloads)
+    topic.publish(NewEvent([1, 2]))
+    assert [event.json() for event in topic.peek()] == [[1, 2]]
+
+
+def test_scopes_may_be_one_text(client: tuple[str, str]) -> None:
+    with Plinth(URL, client_id=client[0], client_secret=client[1], scopes="plat.tenant=demo plat.media_view") as own:
+        assert TokenVerifier(URL)(own.token()).scopes == {"plat.tenant=demo", "plat.media_view"}
+
+
+def test_a_token_of_another_address_names_the_issuer(plinth: Plinth) -> None:
+    other = URL.replace("127.0.0.1", "localhost")
+    with pytest.raises(UnauthorizedError, match=f"not one of {other}/oauth2/v1"):
+        TokenVerifier(other)(plinth.token())
 
 
 def test_an_upload_takes_nothing_but_bytes_and_texts(plinth: Plinth) -> None:

@@ -196,7 +196,8 @@ export function createFiles(
     },
 
     /** Counts the files that `deleteAll` would remove. */
-    async count({ tenant, q }: Pick<Search, "tenant" | "q">): Promise<{ files: number; bytes: number }> {
+    async count(which: Pick<Search, "tenant" | "q">): Promise<{ files: number; bytes: number }> {
+      const { tenant, q } = checked(which);
       return transport.json("DELETE", base, { query: { tenant: tenant ?? (await ownTenant()), q, dryRun: true } });
     },
 
@@ -204,7 +205,8 @@ export function createFiles(
      * Removes the files that match `q`, of the token's own tenant by default. Without `q`, name the tenant: all of its
      * files go. Returns the address of the report.
      */
-    async deleteAll({ tenant, q }: Pick<Search, "tenant" | "q">): Promise<string | undefined> {
+    async deleteAll(which: Pick<Search, "tenant" | "q">): Promise<string | undefined> {
+      const { tenant, q } = checked(which);
       return (
         (
           await transport.send("DELETE", base, {
@@ -235,6 +237,15 @@ export function createFiles(
     },
   };
   return files;
+}
+
+/** Throws for what would widen a deletion unseen: a name that is not known, or a `q` that was forgotten. */
+function checked(which: Pick<Search, "tenant" | "q"> = {}): Pick<Search, "tenant" | "q"> {
+  for (const [name, value] of Object.entries(which)) {
+    if (name !== "tenant" && name !== "q") throw new TypeError(`${name} is unknown here: give tenant and q.`);
+    if (name === "q" && value === undefined) throw new TypeError("q is undefined. To mean all files, leave it out.");
+  }
+  return which;
 }
 
 /** Throws for anything else, such as a stream: a `Blob` would store its name. */

@@ -1,4 +1,5 @@
 import { scopesOf, tokenSource, type ClientCredentials, type Credentials } from "./credentials.ts";
+import { baseOf } from "./errors.ts";
 import { createFiles, type Files } from "./files.ts";
 import { createTopic, type Topic, type TopicOptions } from "./topic.ts";
 import { createTransport, type Ask } from "./transport.ts";
@@ -55,17 +56,19 @@ const MOST_TENANTS = 1_000;
  *   await plinth.topic("acme.shop", "orderPlaced").publish({ payload: { order: 4711 } });
  */
 export function createPlinth(options: PlinthOptions): Plinth {
-  const url = options.url.replace(/\/$/, "");
+  const url = baseOf(options.url);
   const { platform = "plat", attempts = 5, timeoutMs = 30_000 } = options;
   const fetch = options.fetch ?? globalThis.fetch.bind(globalThis);
   const ofTenants = new Map<string, Plinth>();
   const actAs = (credentials: Credentials): Plinth => {
     const tokens = tokenSource(credentials, `${url}/oauth2/v1/token`, { fetch, timeoutMs });
     const transport = createTransport({ url, tokens, fetch, attempts, timeoutMs });
-    const ownTenant = async (): Promise<string | undefined> => tenantOf(await tokens.get());
+    const own = async (claim: Claim): Promise<string | undefined> => claimOf(await tokens.get(), claim);
+    const ownTenant = (): Promise<string | undefined> => own("tenant");
+    const ownName = (): Promise<string | undefined> => own("client_name");
     return {
       token: () => tokens.get(),
-      topic: (owner, eventType, topicOptions) => createTopic(transport, owner, eventType, topicOptions),
+      topic: (owner, eventType, topicOptions) => createTopic(transport, ownName, owner, eventType, topicOptions),
       topics: () => transport.pages("/pubsub/v1/topics", { query: { pageSize: 100 } }),
       files: createFiles(transport, fetch, "private", ownTenant),
       publicFiles: createFiles(transport, fetch, "public", ownTenant),
@@ -93,12 +96,14 @@ const forTenant = (credentials: ClientCredentials, names: string, tenant: string
   scope: [names + tenant, ...scopesOf(credentials).filter((scope) => !scope.startsWith(names))],
 });
 
-/** The tenant in a token; undefined if it names none. The token is not verified here: the platform does that. */
-function tenantOf(token: string): string | undefined {
+type Claim = "tenant" | "client_name";
+
+/** A claim of a token; undefined if it has none. The token is not verified here: the platform does that. */
+function claimOf(token: string, claim: Claim): string | undefined {
   try {
     const text = atob((token.split(".")[1] ?? "").replaceAll("-", "+").replaceAll("_", "/"));
-    const { tenant } = JSON.parse(text) as { readonly tenant?: unknown };
-    return typeof tenant === "string" && tenant !== "" ? tenant : undefined;
+    const value = (JSON.parse(text) as { readonly [name in Claim]?: unknown })[claim];
+    return typeof value === "string" && value !== "" ? value : undefined;
   } catch {
     return undefined;
   }

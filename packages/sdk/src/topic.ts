@@ -1,5 +1,5 @@
 import { consumeEach, processAll, type ConsumeOptions, type ProcessOptions } from "./consume.ts";
-import { ConflictError, NotFoundError, PlinthError } from "./errors.ts";
+import { ConflictError, ForbiddenError, NotFoundError, PlinthError } from "./errors.ts";
 import type { Batch, ConsumedEvent, NewEvent, StoredEvent } from "./event.ts";
 import type { Transport } from "./transport.ts";
 
@@ -50,7 +50,13 @@ const FREE_MS = 2_000;
  * A publish has an idempotency key, so it is repeated after a lost answer and stores its events once. There are three
  * ways to read: `consume` for a loop, `process` for a handler with concurrency, `read` and `commit` by hand.
  */
-export function createTopic(transport: Transport, owner: string, eventType: string, { consumer }: TopicOptions = {}) {
+export function createTopic(
+  transport: Transport,
+  ownName: () => Promise<string | undefined>,
+  owner: string,
+  eventType: string,
+  { consumer }: TopicOptions = {},
+) {
   const asConsumer: Readonly<Record<string, string>> = consumer === undefined ? {} : { consumer };
   const path = `/pubsub/v1/topics/${encodeURIComponent(owner)}/${encodeURIComponent(eventType)}`;
 
@@ -100,9 +106,14 @@ export function createTopic(transport: Transport, owner: string, eventType: stri
 
     /**
      * Creates the topic. An existing one stays as it is. Returns true if this call created it. Throws while an earlier
-     * topic of this name is being deleted.
+     * topic of this name is being deleted, and if another client owns it: the platform would make one of the caller's.
      */
     async create(options: { readonly description?: string; readonly shards?: number } = {}): Promise<boolean> {
+      const caller = await ownName();
+      if (caller !== undefined && caller !== owner) {
+        const message = `Only ${owner} creates its topics. This client makes those of ${caller}: name that as the owner.`;
+        throw new ForbiddenError({ status: 403, type: "insufficient_permissions", message });
+      }
       try {
         await transport.send("POST", "/pubsub/v1/topics", { json: { ...options, eventType } });
         return true;

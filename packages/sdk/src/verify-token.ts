@@ -1,4 +1,4 @@
-import { checkAddress, UnauthorizedError, UnavailableError } from "./errors.ts";
+import { baseOf, checkAddress, UnauthorizedError, UnavailableError } from "./errors.ts";
 import { wait } from "./wait.ts";
 
 /** The caller of a request, from the claims of its token. */
@@ -49,7 +49,7 @@ export function createTokenVerifier({
   fetch = globalThis.fetch.bind(globalThis),
   clockToleranceSec = 5,
 }: VerifierOptions): TokenVerifier {
-  const issuer = `${url.replace(/\/$/, "")}/oauth2/v1`;
+  const issuer = `${baseOf(url)}/oauth2/v1`;
   checkAddress(issuer);
   const audiences: Readonly<Record<string, string | undefined>> = {
     "at+jwt": new URL(issuer).origin,

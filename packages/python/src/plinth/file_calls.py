@@ -7,11 +7,10 @@ from typing import Any, Literal
 from urllib.parse import quote
 
 import httpx
-import jwt
 
 from .errors import ConflictError, NotFoundError, PlinthError, error_of, no_answer
-from .flow import Flow, Pause, Send, Token
-from .transport import Query, Transport, backoff
+from .flow import Flow, Pause, Send
+from .transport import Query, Transport, backoff, own
 
 # How often a link is followed, and the longest pause; after a longer `Retry-After`, the error goes to the caller.
 _LINK_ATTEMPTS = 4
@@ -26,17 +25,6 @@ _READY_MAX = 60.0
 
 Names = str | Sequence[str] | None
 Shared = Literal["tenant"] | None
-
-
-def _own_tenant() -> Flow[str | None]:
-    """The tenant of the client's token, which the platform signed for this client."""
-    token: str = yield Token()
-    try:
-        claims = jwt.decode(token, options={"verify_signature": False})
-    except jwt.InvalidTokenError:
-        return None
-    tenant: str | None = claims.get("tenant")
-    return tenant
 
 
 def _bytes_of(content: Any) -> bytes:
@@ -131,7 +119,7 @@ class FileCalls:
         sort: Names,
     ) -> Flow[Query]:
         return {
-            "tenant": tenant or (yield from _own_tenant()),
+            "tenant": tenant or (yield from own("tenant")),
             "shared": shared,
             "client": client,
             "q": q,

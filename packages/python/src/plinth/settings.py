@@ -51,7 +51,7 @@ class Configured(Generic[Http, Given]):
         *,
         client_id: str = "",
         client_secret: str = "",
-        scopes: Sequence[str] = (),
+        scopes: str | Sequence[str] = (),
         token: Callable[[str | None], Given] | None = None,
         platform: str = "plat",
         attempts: int = 5,
@@ -64,7 +64,7 @@ class Configured(Generic[Http, Given]):
             raise TypeError("client_secret is missing. Is its environment variable set?")
         check_address(url)
         url = url.rstrip("/")
-        self._settings = Settings(url, client_id, client_secret, tuple(scopes), platform, attempts, timeout)
+        self._settings = Settings(url, client_id, client_secret, tuple(scopes.split() if isinstance(scopes, str) else scopes), platform, attempts, timeout)
         self._transport = Transport(url, attempts, timeout)
         self._owns_http = http is None
         self._http = self._open(timeout) if http is None else http

@@ -10,10 +10,10 @@ from urllib.parse import quote
 
 import httpx
 
-from .errors import ConflictError, NotFoundError
+from .errors import ConflictError, ForbiddenError, NotFoundError
 from .events import Batch, NewEvent, StoredEvent
 from .flow import Flow
-from .transport import Transport
+from .transport import Transport, own
 
 # The most that one publish takes.
 _MAX_EVENTS = 1_000
@@ -25,10 +25,18 @@ class TopicCalls:
     def __init__(self, transport: Transport, owner: str, event_type: str, consumer: str | None) -> None:
         self._transport = transport
         self._path = f"/pubsub/v1/topics/{quote(owner, safe='')}/{quote(event_type, safe='')}"
+        self._owner = owner
         self._event_type = event_type
         self._consumer = {} if consumer is None else {"consumer": consumer}
 
     def create(self, description: str | None, shards: int | None) -> Flow[bool]:
+        caller = yield from own("client_name")
+        if caller and caller != self._owner:
+            # The platform would make a topic of the caller.
+            message = (
+                f"Only {self._owner} creates its topics. This client makes those of {caller}: name that as the owner."
+            )
+            raise ForbiddenError(message, status=403, type="insufficient_permissions")
         body = {"eventType": self._event_type, "description": description, "shards": shards}
         given = {name: value for name, value in body.items() if value is not None}
         try:
@@ -50,7 +58,9 @@ class TopicCalls:
             pass
 
     def publish(self, events: Any | Iterable[NewEvent], idempotency_key: str | None) -> Flow[list[str]]:
-        several = isinstance(events, (list, tuple)) and all(isinstance(one, NewEvent) for one in events)
+        several = isinstance(events, (list, tuple))
+        if several and not all(isinstance(one, NewEvent) for one in events):
+            raise TypeError("Wrap each event of a list: NewEvent(payload). For a list as one payload, NewEvent([...]).")
         listed = list(events) if several else [events]
         parts = list(_parts([_wire(one if isinstance(one, NewEvent) else NewEvent(one)) for one in listed]))
         key = idempotency_key or str(uuid.uuid4())

@@ -15,6 +15,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import httpx
+import jwt
 
 from .errors import broken, error_of, no_answer
 from .flow import Flow, Pause, Refused, Send, Token
@@ -28,7 +29,19 @@ Query = Mapping[str, Any]
 def check_address(url: str) -> None:
     """Fails where no request could be sent, for example without `https://`: repeating is no use."""
     if not url.startswith(("https://", "http://")):
-        raise TypeError(f"{url} is no address: url must begin with https:// or http://.")
+        raise TypeError(f"{url!r} is no address: url must begin with https:// or http://.")
+    if url.rstrip("/").endswith("/oauth2/v1"):
+        raise TypeError(f"url is the platform's address: {url.rstrip('/')[:-10]}")
+
+
+def own(claim: str) -> Flow[str | None]:
+    """A claim of the client's token, which the platform signed for this client."""
+    token: str = yield Token()
+    try:
+        value: str | None = jwt.decode(token, options={"verify_signature": False}).get(claim)
+    except jwt.InvalidTokenError:
+        return None
+    return value
 
 
 class Transport:

@@ -122,6 +122,8 @@ class TokenRules:
             )
         except jwt.ExpiredSignatureError as thrown:
             raise _refusal("The access token has expired.") from thrown
+        except jwt.InvalidIssuerError as thrown:
+            raise _refusal(f"The access token is not one of {self._issuer}.") from thrown
         except jwt.InvalidTokenError as thrown:
             raise _refusal(f"The access token is not valid: {thrown}.") from thrown
         return Caller(
