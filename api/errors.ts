@@ -133,7 +133,7 @@ function contentOf(style: Style, status: number): Schema {
         type,
         message,
         moreInfo,
-        details: details === undefined ? [] : [{ ...details, moreInfo }],
+        details: details === undefined ? [] : [{ ...details, moreInfo: `${DOCS}#details-${details.type}` }],
       },
     },
   };

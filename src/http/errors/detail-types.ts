@@ -13,7 +13,8 @@ export const DETAIL_TYPES = {
   in_use: "First change or remove the users that the message names.",
   built_in: "The platform defines it: it cannot be changed.",
   not_confidential: "Only a `confidential` client has a secret.",
-  tenant_refused: "Name a tenant that your client may act for, or none.",
+  tenant_refused:
+    "Name a tenant that your client may act for, or none: its own, and those that subscribe to the service that it belongs to (`service` of the client).",
   idempotency_key_used: "Use a new key for each new request; a repeat has to be the same request.",
   topic_exists: "Use the existing topic, or another event type.",
   topic_deletion_in_progress: "Wait until the topic is deleted: then its name is free.",

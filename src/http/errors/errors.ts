@@ -111,14 +111,21 @@ export const notFound = (what: string): Problem =>
 /** For the operator, who may see everything. */
 export const noSuch = (what: string): Problem => problem("element_resource_non_existing", `There is no such ${what}.`);
 
-/** The JSON body: `{status, type, message, moreInfo, details}`. `docsUrl` is the address of the error reference. */
+/**
+ * The JSON body: `{status, type, message, moreInfo, details}`.
+ * `docsUrl` is the address of the error reference, which has an entry for each type and each type of a detail.
+ */
 export function problemBody(given: Problem, docsUrl: string): object {
-  const moreInfo = `${docsUrl}#${given.type}`;
   return {
     status: PROBLEM_TYPES[given.type].status,
     type: given.type,
     message: given.message,
-    moreInfo,
-    details: given.details.map((detail) => ({ field: "", message: given.message, ...detail, moreInfo })),
+    moreInfo: `${docsUrl}#${given.type}`,
+    details: given.details.map((detail) => ({
+      field: "",
+      message: given.message,
+      ...detail,
+      moreInfo: `${docsUrl}#details-${detail.type}`,
+    })),
   };
 }

@@ -69,7 +69,10 @@ export function toProblem(failure: MediaFailure): Problem {
         `The file belongs to another client, which shares it. To change it, your token also needs the scope ${failure.missingScope}.`,
       );
     case "no_variant":
-      return notFound("variant");
+      return problem(
+        "element_resource_non_existing",
+        "There is no such variant, or it is not yours. A POST to the file's /variants makes it.",
+      );
     case "no_erasure":
       return notFound("deletion");
     case "query_too_broad":
@@ -92,7 +95,10 @@ export function toProblem(failure: MediaFailure): Problem {
     case "link_expired":
       return problem("insufficient_permissions", "The link has expired. Get a new one.");
     case "wrong_content_type":
-      return problem("unsupported_request_content_type", `Send the file as ${failure.expected}.`);
+      return problem(
+        "unsupported_request_content_type",
+        `Send the file as ${failure.expected}, the Content-Type of its creation.`,
+      );
     case "content_encoding":
       return problem("unsupported_request_content_type", "Send the file without a Content-Encoding.");
     case "too_large":

@@ -14,8 +14,10 @@ export async function expectProblem(response: Response, status: number, type: st
     moreInfo: `${ORIGIN}/docs/errors#${type}`,
     details: expect.any(Array),
   });
-  for (const detail of body.details)
+  for (const detail of body.details) {
     expect(Object.keys(detail).toSorted()).toEqual(["field", "message", "moreInfo", "type"]);
+    expect(detail).toMatchObject({ moreInfo: `${ORIGIN}/docs/errors#details-${detail.type}` });
+  }
   return body;
 }
 
