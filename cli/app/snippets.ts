@@ -22,7 +22,9 @@ export interface Sources {
 
 export function snippetFor(framework: Framework | undefined, kind: Kind, sources: Sources): Snippet {
   const id = framework?.id ?? "";
-  if (kind === "browser") return { ...BROWSER, install: npmInstall(sources.folder, ["oidc-client-ts"]) };
+  if (kind === "browser" && id === "vite")
+    return { ...BROWSER, install: npmInstall(sources.folder, ["oidc-client-ts"]) };
+  if (kind === "browser") return { ...PAGE, install: npmInstall(sources.folder, ["oidc-client-ts", "vite"]) };
   if (id in PYTHON)
     return { ...PYTHON[id as keyof typeof PYTHON], install: pipInstall([sources.python]), page: "start/python" };
   const snippet = NODE[id as keyof typeof NODE] ?? NODE.node;
@@ -41,8 +43,8 @@ const users = new UserManager({
   post_logout_redirect_uri: \`\${location.origin}/callback\`,
   scope: "openid profile email",
 });
-if (location.search.includes("code=")) {
-  await users.signinCallback();
+if (location.search.includes("state=")) {
+  await users.signinCallback().catch((refused) => alert(refused.message));
   history.replaceState(null, "", "/");
 }
 const user = await users.getUser();
@@ -53,6 +55,18 @@ document.body.append(button);
 `,
   run: "npm run dev",
   page: "start/browser-app",
+};
+
+/** For a folder without a framework: Vite serves the page, and reads `.env`. */
+const PAGE = {
+  ...BROWSER,
+  file: "index.html",
+  code: `<!doctype html>
+<body></body>
+<script type="module">
+${BROWSER.code}</script>
+`,
+  run: "npx vite",
 };
 
 const CONNECT = `const { PLINTH_URL: url, PLINTH_CLIENT_ID: clientId, PLINTH_CLIENT_SECRET: clientSecret } = process.env;

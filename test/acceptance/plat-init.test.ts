@@ -49,6 +49,18 @@ describe("init", () => {
     else if (hasPython) expect(spawnSync("python3", ["-c", PARSE, code]).stderr.toString()).toBe("");
   });
 
+  test("gives a folder without Vite a page that Vite serves", () => {
+    const folders = { folder, sdk: "sdk", python: "python" };
+    for (const framework of [undefined, { id: "node", title: "Node", kind: "machine" }] as const) {
+      const page = snippetFor(framework, "browser", folders);
+      expect(page).toMatchObject({ file: "index.html", run: "npx vite" });
+      expect(shownInstall(page.install)).toBe("npm install oidc-client-ts vite");
+      expect(page.code).toMatch(/<script type="module">\nimport [^]*\n<\/script>\n$/);
+    }
+    const vite = { id: "vite", title: "Vite", kind: "browser" } as const;
+    expect(snippetFor(vite, "browser", folders)).toMatchObject({ file: "main.js", run: "npm run dev" });
+  });
+
   test("finds nothing in an empty folder, and begins with Node", () => {
     expect(detectFramework(mkdtempSync(join(folder, "app-")))).toBeUndefined();
     expect(snippetFor(undefined, "machine", { folder, sdk: "sdk", python: "python" }).file).toBe("plinth.mjs");
