@@ -132,9 +132,27 @@ test("the browser app signs a person in before there is a topic, and shows an or
     await page.getByText("not readable: good").waitFor();
     await publish();
     await page.getByText("order 4711").nth(1).waitFor();
+
+    // As after a sleep in which the token ended: the platform refuses it, and the page renews it.
+    await page.evaluate(() => {
+      const at = Object.keys(sessionStorage).find((key) => key.startsWith("oidc.user:"))!;
+      sessionStorage[at] = sessionStorage[at].replace(/("access_token":"[^"]{9})./, "$1");
+    });
+    await page.reload();
+    await page.getByText("Hello ada@demo.example").waitFor();
+    await publish();
+    await page.getByText("order 4711").first().waitFor();
+
     await page.getByRole("button", { name: "Sign out" }).click();
     await page.getByText("Nobody is signed in").waitFor();
     expect(new URL(page.url()).port).toBe(String(port));
+
+    // A client that may not have a scope, as after a change of it: the page says why the sign-in failed.
+    await page.route(/\/authorize\?/, (route) =>
+      route.continue({ url: route.request().url().replace("scope=openid", "scope=openid+none.such") }),
+    );
+    await page.getByRole("button", { name: "Sign in" }).click();
+    await page.getByText("none.such cannot be granted").waitFor();
     expect(failed).toEqual([]);
   } finally {
     await browser.close();

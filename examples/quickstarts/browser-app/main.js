@@ -12,20 +12,22 @@ const users = new UserManager({
 });
 const byId = (id) => document.getElementById(id);
 
-if (location.search.includes("code=")) {
-  await users.signinCallback();
+let refusal;
+if (location.search.includes("state=")) {
+  await users.signinCallback().catch((error) => (refusal = error.message));
   history.replaceState(null, "", "/");
 }
 const user = await users.getUser();
-byId("who").textContent = user ? `Hello ${user.profile.email}` : "Nobody is signed in";
+byId("who").textContent = refusal ?? (user ? `Hello ${user.profile.email}` : "Nobody is signed in");
 byId("sign-in").hidden = user !== null;
 byId("sign-out").hidden = user === null;
 byId("sign-in").addEventListener("click", () => void users.signinRedirect());
 byId("sign-out").addEventListener("click", () => void users.signoutRedirect());
 
 if (user !== null) {
-  // The SDK asks for the token again when it needs one.
-  const plinth = createPlinth({ url, credentials: async () => (await users.getUser()).access_token });
+  // The SDK asks for the token whenever it needs one, and says if the platform refused the last: then renew it.
+  const credentials = async (refused) => (await (refused ? users.signinSilent() : users.getUser())).access_token;
+  const plinth = createPlinth({ url, credentials });
   const orders = plinth.topic("demo.shop", "orderPlaced");
   while ((await showOrders(orders)) === "no topic") await new Promise((resolve) => setTimeout(resolve, 2_000));
 }

@@ -1,5 +1,5 @@
 import { env } from "cloudflare:workers";
-import { createPlinth, PlinthError, verifyWebhook, type Caller } from "@plinth/sdk";
+import { createPlinth, PlinthError, verifyWebhook, WebhookError, type Caller } from "@plinth/sdk";
 import { honoAuth } from "@plinth/sdk/middleware";
 import { Hono } from "hono";
 
@@ -10,6 +10,11 @@ const plinth = createPlinth({
 });
 const orders = plinth.topic("demo.shop", "orderPlaced");
 let hasTopic = false;
+
+/** A wrong push. Anything else, such as a secret that is missing, is a fault of this Worker. */
+const refused = (error: unknown): undefined => {
+  if (!(error instanceof WebhookError)) throw error;
+};
 
 const app = new Hono<{ Variables: { caller: Caller } }>();
 app.use("/api/*", honoAuth({ url: PLINTH_URL! }));
@@ -28,7 +33,7 @@ app.post("/api/orders", async (c) => {
 });
 
 app.post("/hooks/orders", async (c) => {
-  const event = await verifyWebhook(c.req.raw.headers, await c.req.text(), WEBHOOK_SECRET!).catch(() => undefined);
+  const event = await verifyWebhook(c.req.raw.headers, await c.req.text(), WEBHOOK_SECRET!).catch(refused);
   if (event === undefined) return c.text("The signature is wrong.", 401);
   console.log("pushed", event.payload);
   return c.body(null, 204);
