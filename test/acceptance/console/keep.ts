@@ -76,6 +76,33 @@ export function keepSuite(stage: () => Stage): void {
         .waitFor();
     });
 
+    test("leaves the person on the page that was opened meanwhile", async () => {
+      const page = await stage().open({ path: "/organizations/new" });
+      const change = await holdChanges(page);
+      await page.getByLabel("Id", { exact: true }).fill("left");
+      await page.getByLabel("Name", { exact: true }).fill("Left");
+      await page.getByRole("button", { name: "Create" }).click();
+      await visit(page, "People");
+      change();
+      await page.getByText("Left is saved.").waitFor();
+      await page.getByRole("row", { name: "ada@demo.example" }).waitFor();
+      expect(page.url()).toBe(`${stage().url}/console/people`);
+    });
+
+    test("asks for what was typed after it was sent", async () => {
+      expect((await stage().operate("PUT", "roles/typist", { scopes: [] })).status).toBe(201);
+      const page = await stage().open({ path: "/roles/typist" });
+      const change = await holdChanges(page);
+      await page.getByLabel("Scopes").fill("bills.read");
+      await page.getByRole("button", { name: "Save" }).click();
+      await page.getByLabel("Scopes").fill("bills.write");
+      change();
+      await page.getByText("typist is saved.").waitFor();
+      await page.getByRole("navigation").getByRole("link", { name: "People" }).click();
+      await answer(page, "Cancel");
+      expect(await page.getByLabel("Scopes").inputValue()).toBe("bills.write");
+    });
+
     test("asks before a link, the back button or a reload throws away what was typed", async () => {
       const page = await stage().open({ path: "/organizations" });
       await page.getByRole("link", { name: "New organization" }).click();
@@ -184,6 +211,18 @@ export function keepSuite(stage: () => Stage): void {
       expect([await page.getByText(waits).count(), sent.length]).toEqual([0, 2]);
     });
 
+    test("says so for the bytes of a file, and sends them afterwards", async () => {
+      const page = await stage().open({ path: "/media?tenant=demo&client=demo.shop" });
+      await page.getByRole("heading", { name: "No files yet" }).waitFor();
+      const sent = await refuseOnce(page, "PUT", "**/media/v2/uploads/**");
+      const file = { name: "note.txt", mimeType: "text/plain", buffer: Buffer.from("a note") };
+      await page.locator("input[type=file]").setInputFiles([file]);
+      await page.getByRole("status").getByText(waits).waitFor();
+      await page.getByRole("button", { name: "Try again" }).click();
+      await page.getByText("1 of 1 files uploaded").waitFor();
+      expect([await page.getByText(waits).count(), sent.length]).toEqual([0, 2]);
+    });
+
     test("says so in a dialog that sends a change", async () => {
       const page = await stage().open({ path: "/tenants/demo" });
       const dialog = page.getByRole("dialog");
@@ -283,16 +322,17 @@ export function keepSuite(stage: () => Stage): void {
   });
 }
 
-/** Holds every change that the page sends. The function that is returned refuses them. */
-async function holdChanges(page: Page, { status, ...error }: { status: number; type: string; message: string }) {
-  let refuse = () => {};
-  const refused = new Promise<void>((resolve) => (refuse = resolve));
+/** Holds every change that the page sends. The function that is returned lets them go on, or refuses them. */
+async function holdChanges(page: Page, refusal?: { status: number; type: string; message: string }) {
+  let end = () => {};
+  const ended = new Promise<void>((resolve) => (end = resolve));
   await page.route("**/admin/v1/**", async (route) => {
     if (route.request().method() === "GET") return route.continue();
-    await refused;
-    await route.fulfill({ status, json: { status, details: [], ...error } });
+    await ended;
+    if (refusal === undefined) return route.continue();
+    await route.fulfill({ status: refusal.status, json: { details: [], ...refusal } });
   });
-  return refuse;
+  return end;
 }
 
 /** Answers 429 to the first such request, as a platform with rate limits does. The requests are in what is returned. */

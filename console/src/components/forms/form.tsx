@@ -55,9 +55,11 @@ export function ServiceForm({ children, act, cancel, onSubmit, fieldOf = unchang
   const [refusal, setRefusal] = useState<Refusal>();
   const form = useRef<HTMLFormElement>(null);
   const unsent = useUnsent();
+  const isChangedSince = useRef(false);
 
   useEffect(() => {
     const noteInput = () => {
+      isChangedSince.current = true;
       if (unsent.current === "nothing") unsent.current = "typed";
     };
     const element = form.current;
@@ -79,13 +81,14 @@ export function ServiceForm({ children, act, cancel, onSubmit, fieldOf = unchang
     const before = unsent.current;
     const heading = document.querySelector("h1")?.textContent ?? act;
     unsent.current = "sending";
+    isChangedSince.current = false;
     try {
       await onSubmit();
-      unsent.current = "nothing";
+      unsent.current = isChangedSince.current ? "typed" : "nothing";
     } catch (error) {
       const refused = refusalOf(error, namesOf(sent), fieldOf, faults);
       if (form.current === null) return say.failed(`${heading}: ${textOf(refused, faults.formRefused)}`);
-      unsent.current = before;
+      unsent.current = isChangedSince.current ? "typed" : before;
       setRefusal(refused);
     } finally {
       setBusy(false);

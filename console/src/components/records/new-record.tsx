@@ -2,7 +2,7 @@ import { useNavigate } from "@tanstack/react-router";
 import type { ComponentType } from "react";
 import { useWords } from "../../words/words.ts";
 import { Card, Page as Frame } from "../page.tsx";
-import { recordHref, useRefresh, type RecordFormProps, type RecordKind } from "./records.ts";
+import { useOpenNew, useRefresh, type RecordFormProps, type RecordKind } from "./records.ts";
 
 interface NewRecordProps {
   readonly kind: RecordKind;
@@ -14,6 +14,7 @@ export function NewRecord({ kind, form: Form }: NewRecordProps) {
   const words = useWords()[kind];
   const navigate = useNavigate();
   const refresh = useRefresh(kind);
+  const openNew = useOpenNew(kind);
   return (
     <Frame title={words.make} parent={{ href: `/${kind}`, title: words.title }}>
       <Card>
@@ -21,7 +22,7 @@ export function NewRecord({ kind, form: Form }: NewRecordProps) {
           cancel={() => void navigate({ href: `/${kind}` })}
           done={async (id) => {
             void refresh();
-            await navigate({ href: recordHref(kind, id) });
+            await openNew(id);
           }}
         />
       </Card>

@@ -1,4 +1,6 @@
 import { useQueryClient } from "@tanstack/react-query";
+import { useNavigate } from "@tanstack/react-router";
+import { useEffect, useRef } from "react";
 import { usePerson } from "../../session/session.ts";
 
 /**
@@ -24,6 +26,19 @@ export function useMayEdit(kind: RecordKind): boolean {
 export function useRefresh(kind: RecordKind): () => Promise<void> {
   const queries = useQueryClient();
   return () => queries.invalidateQueries({ queryKey: [kind] });
+}
+
+/** Goes to the page of a new record, unless the person went elsewhere before the answer came. */
+export function useOpenNew(kind: RecordKind): (id: string) => Promise<void> {
+  const navigate = useNavigate();
+  const isHere = useRef(false);
+  useEffect(() => {
+    isHere.current = true;
+    return () => void (isHere.current = false);
+  }, []);
+  return async (id) => {
+    if (isHere.current) await navigate({ href: recordHref(kind, id) });
+  };
 }
 
 /** What the form of a record is given. */

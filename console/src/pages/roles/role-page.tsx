@@ -1,5 +1,5 @@
 import { useQuery } from "@tanstack/react-query";
-import { useNavigate, useParams } from "@tanstack/react-router";
+import { useParams } from "@tanstack/react-router";
 import { deleteRole, getRole, putRole, type Role } from "../../../../api/plinth.ts";
 import { answer, operations } from "../../api/client.ts";
 import { CodeLines } from "../../components/lists/code-lines.tsx";
@@ -10,7 +10,7 @@ import { linesOf, textOf } from "../../components/forms/lines.ts";
 import { useDraft } from "../../components/forms/use-draft.ts";
 import { Card, Page as Frame } from "../../components/page.tsx";
 import { DeleteRecord } from "../../components/records/record-acts.tsx";
-import { recordHref, useRefresh } from "../../components/records/records.ts";
+import { useOpenNew, useRefresh } from "../../components/records/records.ts";
 import { say } from "../../components/toasts/say.ts";
 import { usePerson } from "../../session/session.ts";
 import { useWords } from "../../words/words.ts";
@@ -42,7 +42,7 @@ export function Page() {
 /** Creates a role, or changes its scopes. */
 export function RoleForm({ role }: { readonly role?: Role }) {
   const { roles: words, common } = useWords();
-  const navigate = useNavigate();
+  const openNew = useOpenNew("roles");
   const refresh = useRefresh("roles");
   const [draft, field] = useDraft({ name: role?.name ?? "", scopes: textOf(role?.scopes) });
   const name = draft.name.trim();
@@ -54,7 +54,7 @@ export function RoleForm({ role }: { readonly role?: Role }) {
         await answer(putRole(name, { scopes: linesOf(draft.scopes) }, operations));
         say.done(common.saved(name));
         await refresh();
-        if (role === undefined) await navigate({ href: recordHref("roles", name) });
+        if (role === undefined) await openNew(name);
       }}
     >
       {role === undefined && <TextField {...field("name")} label={common.name} isRequired />}
