@@ -89,7 +89,10 @@ function readTerm(source: string, start: number): Result<{ readonly term: Term; 
   const key = readWord(source, start, BARE);
   if (!key.ok) return key;
   if (key.value.text === "") return err(`needs a key at ${place(source, start)}`);
-  if (source[key.value.end] !== ":") return err(`needs key:value at ${place(source, start)}`);
+  if (source[key.value.end] !== ":") {
+    const orQuotes = start === 0 ? "" : ", or quotation marks around a value with spaces before it";
+    return err(`needs key:value at ${place(source, start)}${orQuotes}`);
+  }
   const valueStart = key.value.end + 1;
   const value = readWord(source, valueStart, BARE);
   if (!value.ok) return value;

@@ -327,7 +327,7 @@ describe("an error", () => {
       ["q", "red", "q needs key:value at character 1."],
       ["q", "color:", "q needs a value at the end."],
       ["q", ":red", "q needs a key at character 1."],
-      ["q", "a:1 OR b:2", "q needs key:value at character 5."],
+      ["q", "a:1 OR b:2", "q needs key:value at character 5, or quotation marks around a value with spaces before it."],
       ["q", 'a:"red', "q leaves the quotation mark at character 3 open."],
       ["q", 'a:"red"b', "q needs a space before character 8."],
       ["q", 'a:r"ed"', "q needs a space before character 4."],
