@@ -19,6 +19,9 @@ describe("npm start", () => {
     expect(platform.output()).toContain(localSecret("DEMO_CLIENT_SECRET"));
     expect(platform.output()).toContain(localSecret("DEMO_USER_PASSWORD"));
     expect(platform.output()).not.toContain(localSecret("OPERATOR_CLIENT_SECRET"));
+    // What it proposes to type in another terminal reaches this platform.
+    expect(platform.output()).toContain(`PORT=${platform.port} npm run tour`);
+    expect(platform.output()).toContain(`init --url ${platform.url}\n`);
     expect(statSync(join(ROOT, ".dev.vars")).mode & 0o077).toBe(0);
   });
 

@@ -128,9 +128,12 @@ function summary(url: string, settings: Settings, tookMs: number): string {
     `  ${paint.dim(label.padEnd(18))}${value}${note === "" ? "" : paint.dim(`  ${note}`)}`.trimEnd(),
   );
   const head = `  ${paint.bold("Plinth")} is up ${paint.dim(`(${(tookMs / 1000).toFixed(1)} s)`)}`;
+  // Another terminal does not know of a PORT that was set in this one.
+  const { port } = new URL(url);
+  const [before, behind] = port === "8787" ? ["", ""] : [`PORT=${port} `, ` --url ${base}`];
   const next = [
-    `  See its story: ${paint.bold("npm run tour")}   Stop: Ctrl-C`,
-    `  Your own application, in its folder: ${paint.bold(`npx ${join(ROOT, "packages", "cli")} init`)}`,
+    `  See its story: ${paint.bold(`${before}npm run tour`)}   Stop: Ctrl-C`,
+    `  Your own application, in its folder: ${paint.bold(`npx ${join(ROOT, "packages", "cli")} init${behind}`)}`,
   ];
   return ["", head, "", ...lines, "", ...next, ""].join("\n");
 }
