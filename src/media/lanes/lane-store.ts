@@ -37,15 +37,19 @@ const IS_LIVE = `file.state = 'committed' AND owner.erasure_id IS NULL AND NOT E
 /** Rows that a look at a lane reads at most: variants of a retired owner wait for its deletion and are passed over. */
 const PASSED_OVER = 1_000;
 
+/** SQL: names the index of lanes, which needs exactly this term. A release without lanes leaves those that it ends. */
+const IN_A_LANE = "state IN ('pending', 'removed')";
+const WAITS = `${IN_A_LANE} AND state = 'pending'`;
+
 /** SQL: the live variants that wait in a lane. */
 const waitingIn = (lane: string): string => `
-  (SELECT file_id, nonce FROM variant WHERE state = 'pending' AND lane = ${lane} AND waits = 1
+  (SELECT file_id, nonce FROM variant WHERE ${WAITS} AND lane = ${lane} AND waits = 1
     ORDER BY created_at LIMIT ${PASSED_OVER}) AS page
   CROSS JOIN file ON file.id = page.file_id CROSS JOIN owner ON owner.id = file.owner_id AND ${IS_LIVE}`;
 
-/** SQL: the variants of a lane that have a message. A release without lanes ends some without a word. */
+/** SQL: the variants of a lane that have a message. */
 const sentIn = (lane: string): string =>
-  `SELECT 1 FROM variant WHERE lane = ${lane} AND waits = 0 AND due_at IS NOT NULL AND state IN ('pending', 'removed')`;
+  `SELECT 1 FROM variant WHERE ${IN_A_LANE} AND lane = ${lane} AND waits = 0 AND due_at IS NOT NULL`;
 
 /** SQL: removes variants, at the time `now`. Those with a message are due when it counts as lost. */
 export const removeFromLane = (now: string): string => `state = 'removed', waits = 0,
@@ -66,8 +70,8 @@ const SQL = {
     (SELECT owner.tenant FROM file JOIN owner ON owner.id = file.owner_id WHERE file.id = ?1))`),
   // Walks from lane to lane, whatever number of variants they have.
   wake: `WITH RECURSIVE walk (lane) AS (
-      SELECT min(lane) FROM variant WHERE state = 'pending' AND lane IS NOT NULL
-      UNION ALL SELECT (SELECT min(lane) FROM variant WHERE state = 'pending' AND lane > walk.lane)
+      SELECT min(lane) FROM variant WHERE ${WAITS} AND lane IS NOT NULL
+      UNION ALL SELECT (SELECT min(lane) FROM variant WHERE ${WAITS} AND lane > walk.lane)
         FROM walk WHERE walk.lane IS NOT NULL)
     UPDATE variant SET waits = 0, due_at = ?1 WHERE state = 'pending' AND (file_id, nonce) IN (
       SELECT first.file_id, first.nonce FROM walk
