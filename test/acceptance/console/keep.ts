@@ -265,10 +265,10 @@ export function keepSuite(stage: () => Stage): void {
     expect(await palette.inputValue()).toBe("");
   });
 
-  describe("a page that shows an application as it was", () => {
+  describe("a page that shows a record as it was", () => {
     const path = "clients/demo.stale";
     const body = { tenant: "demo", confidential: false, grantTypes: ["authorization_code"] };
-    const stored = async () => (await (await stage().operate("GET", path)).json()) as object;
+    const stored = async (of = path) => (await (await stage().operate("GET", of)).json()) as object;
     const opened = async (): Promise<Page> => {
       const made = { ...body, redirectUris: ["https://a.example/cb"], scopes: ["plat.media_view"], disabled: false };
       await stage().operate("PUT", path, { ...made, thirdParty: false });
@@ -289,12 +289,39 @@ export function keepSuite(stage: () => Stage): void {
       expect(await stored()).toMatchObject({ displayName: "Renamed", ...protections });
     });
 
+    test("takes back no limit, and no binding of a provider, that the form did not change", async () => {
+      const [tenant, provider] = ["tenants/stale", "identity-providers/stale"];
+      const shop = { organization: "demo", name: "Stale shop" };
+      const idp = { issuer: "https://idp.example", clientId: "x", clientSecret: "y", tenants: [] };
+      const quota = { files: 7, bytes: 7_000 };
+      await stage().operate("PUT", tenant, { ...shop, plan: "large", quota: {} });
+      await stage().operate("PUT", provider, { ...idp, linking: "confirm" });
+      const page = await stage().open({ path: "/tenants/stale" });
+      const dialog = page.getByRole("dialog");
+      const save = async () => {
+        await dialog.getByRole("button", { name: "Save" }).click();
+        await dialog.waitFor({ state: "detached" });
+      };
+      await page.locator(".page-head").getByRole("button", { name: "Edit" }).click();
+      await dialog.getByLabel("Name", { exact: true }).fill("Renamed");
+      await stage().operate("PUT", tenant, { ...shop, plan: "small", quota });
+      await save();
+      expect(await stored(tenant)).toMatchObject({ name: "Renamed", plan: "small", quota });
+      await visit(page, "Sign-in elsewhere");
+      await page.getByRole("button", { name: "Edit" }).click();
+      await dialog.getByLabel("Client id").fill("renamed");
+      await stage().operate("PUT", provider, { ...idp, tenants: ["demo"], linking: "operator" });
+      await save();
+      expect(await stored(provider)).toMatchObject({ clientId: "renamed", tenants: ["demo"], linking: "operator" });
+      await stage().operate("DELETE", provider);
+    });
+
     test("gives back no scope when it disables the application", async () => {
       const page = await opened();
       await stage().operate("PUT", path, { ...body, scopes: [] });
       await page.getByRole("button", { name: "Disable" }).click();
       await page.getByRole("alertdialog").getByRole("button", { name: "Disable" }).click();
-      await expect.poll(stored).toMatchObject({ disabled: true, scopes: [], redirectUris: [] });
+      await expect.poll(() => stored()).toMatchObject({ disabled: true, scopes: [], redirectUris: [] });
     });
   });
 

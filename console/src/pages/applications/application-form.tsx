@@ -1,6 +1,7 @@
 import { useState } from "react";
 import { getClient, putClient, type Client, type WrittenClient } from "../../../../api/plinth.ts";
 import { answer, operations } from "../../api/client.ts";
+import { useChanged } from "../../components/forms/use-changed.ts";
 import { CheckField, ServiceForm, TextField } from "../../components/forms/form.tsx";
 import { mustBeNew } from "../../components/forms/form-fault.ts";
 import { linesOf, textOf } from "../../components/forms/lines.ts";
@@ -29,6 +30,7 @@ export function ApplicationForm({ client, kind, cancel, done }: ApplicationFormP
     scopes: textOf(client?.scopes),
   });
   const [thirdParty, setThirdParty] = useState(client?.thirdParty ?? false);
+  const changed = useChanged(client);
   const grantTypes = client?.grantTypes ?? SETTINGS[kind].grantTypes;
   const [isOfPeople, isReturned] = [hasPeople(grantTypes), isReturnedTo(grantTypes)];
   return (
@@ -50,8 +52,7 @@ export function ApplicationForm({ client, kind, cancel, done }: ApplicationFormP
           redirectUris: linesOf(lines.redirectUris),
           postLogoutRedirectUris: linesOf(lines.postLogoutRedirectUris),
           scopes: linesOf(lines.scopes),
-          ...(isOfPeople && { backchannelLogoutUri: draft.backchannelLogoutUri.trim() }),
-          ...(isOfPeople && thirdParty !== client?.thirdParty && { thirdParty }),
+          ...(isOfPeople && changed({ backchannelLogoutUri: draft.backchannelLogoutUri.trim(), thirdParty })),
         };
         const clientId = draft.clientId.trim();
         if (client === undefined) await mustBeNew(getClient(clientId, operations), "clientId", common.taken);

@@ -1,6 +1,7 @@
 import { useState } from "react";
 import { getIdentityProvider, putIdentityProvider, type IdentityProvider } from "../../../../api/plinth.ts";
 import { answer, operations } from "../../api/client.ts";
+import { useChanged } from "../../components/forms/use-changed.ts";
 import { CheckField, SelectField, ServiceForm, TextField } from "../../components/forms/form.tsx";
 import { mustBeNew } from "../../components/forms/form-fault.ts";
 import { linesOf, textOf } from "../../components/forms/lines.ts";
@@ -31,22 +32,20 @@ export function ProviderForm({ provider, close, done }: ProviderFormProps) {
     domains: textOf(provider?.domains),
   });
   const [trustEmail, setTrustEmail] = useState(provider?.trustEmail ?? false);
+  const changed = useChanged(provider);
   return (
     <ServiceForm
       act={common.save}
       cancel={close}
       onSubmit={async () => {
         const { id, clientSecret, button } = draft;
+        const bindings = { tenants: linesOf(lists.tenants), domains: linesOf(lists.domains) };
         const body = {
           issuer: draft.issuer.trim(),
           clientId: draft.clientId.trim(),
           ...(clientSecret !== "" && { clientSecret }),
           scopes: linesOf(lists.scopes),
-          tenants: linesOf(lists.tenants),
-          domains: linesOf(lists.domains),
-          linking: draft.linking as Linking,
-          trustEmail,
-          button,
+          ...changed({ ...bindings, linking: draft.linking as Linking, trustEmail, button }),
         };
         if (provider === undefined) await mustBeNew(getIdentityProvider(id.trim(), operations), "id", common.taken);
         await answer(putIdentityProvider(id.trim(), body, operations));

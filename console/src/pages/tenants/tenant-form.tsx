@@ -1,5 +1,6 @@
 import { getTenant, putTenant, type Tenant } from "../../../../api/plinth.ts";
 import { answer, operations } from "../../api/client.ts";
+import { useChanged } from "../../components/forms/use-changed.ts";
 import { SelectField, ServiceForm, TextField } from "../../components/forms/form.tsx";
 import { mustBeNew } from "../../components/forms/form-fault.ts";
 import { useDraft } from "../../components/forms/use-draft.ts";
@@ -21,6 +22,7 @@ export function TenantForm({ record: tenant, cancel, done }: RecordFormProps<Ten
     "quota.files": String(tenant?.quota.files ?? ""),
     "quota.bytes": String(tenant?.quota.bytes ?? ""),
   });
+  const changed = useChanged(tenant);
   return (
     <ServiceForm
       act={tenant === undefined ? common.create : common.save}
@@ -28,11 +30,11 @@ export function TenantForm({ record: tenant, cancel, done }: RecordFormProps<Ten
       onSubmit={async () => {
         const id = draft.id.trim();
         const [files, bytes] = [quota["quota.files"].trim(), quota["quota.bytes"].trim()];
+        const limits = { ...(files !== "" && { files: Number(files) }), ...(bytes !== "" && { bytes: Number(bytes) }) };
         const body = {
           organization: draft.organization.trim(),
           name: draft.name,
-          plan: draft.plan as Tenant["plan"],
-          quota: { ...(files !== "" && { files: Number(files) }), ...(bytes !== "" && { bytes: Number(bytes) }) },
+          ...changed({ plan: draft.plan as Tenant["plan"], quota: limits }),
         };
         if (tenant === undefined) await mustBeNew(getTenant(id, operations), "id", common.taken);
         await answer(putTenant(id, body, operations));
