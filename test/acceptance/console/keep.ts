@@ -43,6 +43,7 @@ export function keepSuite(stage: () => Stage): void {
       await dialog.getByRole("button", { name: /Plan/ }).click();
       await page.getByRole("option").last().click();
       await page.getByRole("option").last().waitFor({ state: "detached" });
+      await dialog.getByRole("button", { name: /Plan/ }).and(page.locator(":focus")).waitFor();
       await page.keyboard.press("Escape");
       await answer(page, "Throw away");
       await dialog.waitFor({ state: "detached" });
