@@ -102,6 +102,7 @@ export function createDeps(env: Env, waitUntil?: WaitUntil): Deps {
   const gateway = wireGateway(base, oauth);
   const metrics = createMetrics({
     clock,
+    isolate: base.isolate,
     log,
     meter,
     collectors: env.METRICS_COLLECTOR,

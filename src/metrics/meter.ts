@@ -29,8 +29,8 @@ export interface MeterDeps {
 }
 
 export interface FlushingMeter extends Meter {
-  /** Sends all counts now, unless a send is under way. Never throws. */
-  flush(): Promise<void>;
+  /** Sends all counts now. Returns false if a send is under way. Never throws. */
+  flush(): Promise<boolean>;
 }
 
 /**
@@ -101,8 +101,8 @@ export function createMeter({ clock, log, send, wait }: MeterDeps): FlushingMete
   const isDue = (): boolean =>
     !isEmpty() && !isRecent(lastFlushMs, tenants.size >= LIMITS.batchTenants ? LIMITS.fullFlushMs : LIMITS.flushMs);
 
-  async function flush(): Promise<void> {
-    if (isRecent(sendingSinceMs, LIMITS.sendMs)) return;
+  async function flush(): Promise<boolean> {
+    if (isRecent(sendingSinceMs, LIMITS.sendMs)) return false;
     const startMs = clock.nowMs();
     sendingSinceMs = startMs;
     lastFlushMs = startMs;
@@ -116,6 +116,7 @@ export function createMeter({ clock, log, send, wait }: MeterDeps): FlushingMete
     } finally {
       if (sendingSinceMs === startMs) sendingSinceMs = Number.NEGATIVE_INFINITY;
     }
+    return true;
   }
 
   return {

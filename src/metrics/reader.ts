@@ -1,3 +1,6 @@
+import { Attempts } from "../platform/copies/attempts.ts";
+import { FreshCache } from "../platform/copies/fresh-cache.ts";
+import type { Isolate } from "../platform/copies/isolate.ts";
 import type { Clock } from "../platform/runtime/clock.ts";
 import { describeError, type Log } from "../platform/runtime/log.ts";
 import type { MetricsCollector } from "./collector.do.ts";
@@ -10,6 +13,7 @@ import { largest, type TenantValue, type TopAsked } from "./top.ts";
 
 export interface ReaderDeps {
   readonly clock: Clock;
+  readonly isolate: Isolate;
   readonly log: Log;
   readonly meter: FlushingMeter;
   readonly collectors: DurableObjectNamespace<MetricsCollector>;
@@ -28,15 +32,18 @@ export interface MetricsReader {
   top(asked: TopAsked): Promise<readonly TenantValue[]>;
 }
 
-export function createReader({ clock, log, meter, collectors, stores }: ReaderDeps): MetricsReader {
-  let freshUntilMs = Number.NEGATIVE_INFINITY;
+/** Pause before the next look at whether a send is over. */
+const SENDING_MS = 10;
 
-  /** Makes the stored numbers at most some seconds old. If a collector does not answer, they are older. */
-  async function freshen(): Promise<void> {
-    await meter.flush();
-    const nowMs = clock.nowMs();
-    if (nowMs < freshUntilMs && freshUntilMs - nowMs <= LIMITS.freshMs) return;
-    freshUntilMs = nowMs + LIMITS.freshMs;
+export function createReader({ clock, isolate, log, meter, collectors, stores }: ReaderDeps): MetricsReader {
+  const { freshMs } = LIMITS;
+  const passed = new FreshCache<"", true>(
+    { ttlMs: freshMs, aheadMs: freshMs, maxEntries: 1 },
+    isolate,
+    new Attempts(isolate),
+  );
+
+  async function passOn(): Promise<true> {
     await Promise.all(
       collectorNames().map(async (name) => {
         try {
@@ -46,6 +53,18 @@ export function createReader({ clock, log, meter, collectors, stores }: ReaderDe
         }
       }),
     );
+    return true;
+  }
+
+  /**
+   * Makes the stored numbers at most some seconds old. Reads at the same time wait for one of them. If a collector does
+   * not answer, the numbers are older.
+   */
+  async function freshen(): Promise<void> {
+    // A send of another request has to land first, since it has taken the counts.
+    for (let waitedMs = 0; !(await meter.flush()) && waitedMs < freshMs; waitedMs += SENDING_MS)
+      await isolate.pause(SENDING_MS);
+    await passed.get("", clock.nowMs(), () => passOn()).catch(() => undefined);
   }
 
   return {

@@ -13,6 +13,7 @@ import type { Route } from "../http/route.ts";
 import type { Clock } from "../platform/runtime/clock.ts";
 import type { Log } from "../platform/runtime/log.ts";
 import { randomId, type Random } from "../platform/runtime/random.ts";
+import type { Isolate } from "../platform/copies/isolate.ts";
 import type { MetricsCollector } from "./collector.do.ts";
 import { createMeter, type FlushingMeter } from "./meter.ts";
 import { hashOf, collectorName } from "./model/places.ts";
@@ -48,6 +49,7 @@ export function createMetering({ clock, random, log, collectors, wait }: Meterin
 }
 
 export interface MetricsDeps extends Pick<MeteringDeps, "clock" | "log" | "collectors"> {
+  readonly isolate: Isolate;
   readonly meter: FlushingMeter;
   readonly stores: DurableObjectNamespace<MetricsStore>;
   readonly storedByTenant: StoredByTenant;

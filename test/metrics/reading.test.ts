@@ -36,6 +36,19 @@ async function sent(own: Isolate): Promise<void> {
 
 const bearer = (token: string): RequestInit => ({ headers: { authorization: `Bearer ${token}` } });
 
+it("reads at the same time get all counts, not only the first of them", async () => {
+  const own = isolate();
+  const client = await makeClient();
+  const token = await tokenFor(client);
+  for (let n = 0; n < 3; n++) await own.fetch("/admin/v1/metrics", bearer(token));
+  const refusals = async (): Promise<number> => {
+    const path = `/admin/v1/metrics?step=day&metric=refusals&tenant=${client.tenant}`;
+    const { series } = await expectJson(await own.fetch(path, bearer(operator)), 200);
+    return series.flatMap(({ values }: any) => values).reduce((sum: number, value: number) => sum + value, 0);
+  };
+  expect(await Promise.all([refusals(), refusals(), refusals()])).toEqual([3, 3, 3]);
+});
+
 describe("GET /admin/v1/metrics/tenants", () => {
   const top = async (query = ""): Promise<any> =>
     expectJson(await call(`/admin/v1/metrics/tenants${query}`, { token: operator }), 200);
