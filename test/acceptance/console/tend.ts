@@ -25,6 +25,8 @@ export function tendSuite(stage: () => Stage): void {
       expect(await error.textContent()).toContain("It needs 4.5:1 (WCAG AA).");
       await color.fill("#7a1fa2");
       await page.getByRole("button", { name: "Save" }).click();
+      // The form shows the name before it is stored.
+      await page.getByRole("button", { name: "Save" }).waitFor({ state: "hidden" });
       await card.getByText("Demo & Sons").first().waitFor();
       const stored = (await (await stage().operate("GET", "tenants/demo")).json()) as { brand: object };
       expect(stored.brand).toMatchObject({ name: "Demo & Sons", accentColor: "#7a1fa2" });
