@@ -78,7 +78,8 @@ describe("a commit", () => {
       expect((await costOf(put)).status).toBe(200);
       const json = { a: "x", b: "y", c: "z" };
       expect((await costOf(own.call(file.commitLink, { as, json }))).status).toBe(202);
-      // The first file creates the client's owners and its key set.
+      // The first file makes two owners, which takes a round trip each, and its key set.
+      if (time === 0) expect(costs.map(([trips]) => trips)).toEqual([2, 1, 2]);
       const expected = [
         [1, 1, 3],
         [1, 2, 0],
