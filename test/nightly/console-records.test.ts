@@ -1,3 +1,4 @@
+import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
 import { goByPalette, OPERATOR, signIn, useConsole } from "../acceptance/console/stage.ts";
 import { localSecret } from "../acceptance/support/process/state.ts";
@@ -15,6 +16,17 @@ const app = (id: string, more: object = {}) => ({
   clientSecret: SECRET,
   ...more,
 });
+
+/** The service gets the first such request, but its answer is lost. Returns how often the request was sent. */
+async function loseFirstAnswer(page: Page, method: string, path: string): Promise<() => number> {
+  let times = 0;
+  await page.route(`**/admin/v1/${path}`, async (route) => {
+    if (route.request().method() !== method || (times += 1) > 1) return route.continue();
+    await route.fetch();
+    await route.abort();
+  });
+  return () => times;
+}
 
 test("a secret that is shown once is not on the page of another application", async () => {
   const { operate, open } = stage();
@@ -111,12 +123,7 @@ test("a new record is not sent while it is unknown whether there is such a recor
 test("a new application whose answer was lost shows the secret that it has", async () => {
   const { url, open } = stage();
   const page = await open({ path: "/applications/new" });
-  let times = 0;
-  await page.route("**/admin/v1/clients/demo.lost", async (route) => {
-    if (route.request().method() !== "PUT" || (times += 1) > 1) return route.continue();
-    await route.fetch();
-    await route.abort();
-  });
+  const timesSent = await loseFirstAnswer(page, "PUT", "clients/demo.lost");
   await page.getByRole("radio", { name: /^Machine/ }).check({ force: true });
   await page.getByRole("button", { name: "Next" }).click();
   await page.getByLabel("Client id").fill("demo.lost");
@@ -129,24 +136,19 @@ test("a new application whose answer was lost shows the secret that it has", asy
     headers: { authorization: `Basic ${btoa(`demo.lost:${secret}`)}` },
     body: new URLSearchParams({ grant_type: "client_credentials" }),
   });
-  expect([times, granted.status]).toEqual([2, 200]);
+  expect([timesSent(), granted.status]).toEqual([2, 200]);
 });
 
 test("a deletion whose answer was lost is done", async () => {
   const { operate, open } = stage();
   expect((await operate("PUT", "roles/short", { scopes: [] })).status).toBe(201);
   const page = await open({ path: "/roles/short" });
-  let times = 0;
-  await page.route("**/admin/v1/roles/short", async (route) => {
-    if (route.request().method() !== "DELETE" || (times += 1) > 1) return route.continue();
-    await route.fetch();
-    await route.abort();
-  });
+  const timesSent = await loseFirstAnswer(page, "DELETE", "roles/short");
   await page.getByRole("button", { name: "Delete" }).click();
   await page.getByRole("alertdialog").getByRole("button", { name: "Delete" }).click();
   await page.getByText("short is deleted.").waitFor();
   await page.getByRole("heading", { level: 1, name: "Roles" }).waitFor();
-  expect(times).toBe(2);
+  expect(timesSent()).toBe(2);
 });
 
 test("the secret of a provider is an empty field, not the stars that stand for it", async () => {

@@ -27,8 +27,8 @@ export function passkeySuite(stage: () => Stage, stories: "essential" | "other")
     await device.pause();
   }
 
-  /** Signs in and adds a passkey; whose authenticator the browser keeps. */
-  async function withPasskey(name: string): Promise<{ user: User; page: Page; device: Authenticator }> {
+  /** Signs in and opens the page that adds a passkey. */
+  async function beforePasskey(name: string): Promise<{ user: User; page: Page; device: Authenticator }> {
     const user = await makeUser(stage(), name);
     const page = await stage().open();
     const device = await Authenticator.plugIn(page);
@@ -36,6 +36,12 @@ export function passkeySuite(stage: () => Stage, stories: "essential" | "other")
     await signIn(page, user);
     await page.getByRole("button", { name: "Add a passkey" }).click();
     await isShown(page, "Add a passkey");
+    return { user, page, device };
+  }
+
+  /** Adds a passkey, too; the browser keeps its authenticator. */
+  async function withPasskey(name: string): Promise<{ user: User; page: Page; device: Authenticator }> {
+    const { user, page, device } = await beforePasskey(name);
     expect(await page.getByLabel("Name of the passkey").inputValue()).toMatch(/^Chrome, /);
     await page.getByLabel("Name of the passkey").fill("Laptop");
     await page.getByRole("button", { name: "Create the passkey" }).click();
@@ -153,13 +159,7 @@ export function passkeySuite(stage: () => Stage, stories: "essential" | "other")
     });
 
     test("is made and sent once, and no other form is sent meanwhile", async () => {
-      const user = await makeUser(stage(), "twice");
-      const page = await stage().open();
-      const device = await Authenticator.plugIn(page);
-      await page.goto(account());
-      await signIn(page, user);
-      await page.getByRole("button", { name: "Add a passkey" }).click();
-      await isShown(page, "Add a passkey");
+      const { user, page, device } = await beforePasskey("twice");
       const sent: string[] = [];
       await page.route("**/*", async (route) => {
         if (route.request().method() === "POST") {
