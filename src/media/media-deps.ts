@@ -19,6 +19,7 @@ import type { ClientObjectTable } from "./shards/client-objects.ts";
 import type { ObjectReports } from "./shards/object-reports.ts";
 import type { DirectoryOwners } from "./shards/owner-changes.ts";
 import type { DispatchDeps } from "./shards/dispatch.ts";
+import type { Patience } from "./variants/patience.ts";
 
 export interface MediaDeps {
   readonly names: Names;
@@ -59,6 +60,7 @@ export interface SharedDeps extends Omit<MediaDeps, "images" | "bucket"> {
   readonly links: Links;
   readonly edge: EdgeCache;
   readonly transformer: ImageTransformers;
+  readonly patience: Patience;
   readonly where: DispatchDeps;
   readonly dbs: OfShards<D1Database>;
 }

@@ -84,6 +84,7 @@ import { createOwnerChanges, type OwnerChanges } from "./shards/owner-changes.ts
 import { look } from "./shards/look.ts";
 import { finishMoves, firstPlace } from "./shards/relocation.ts";
 import { consumeJobs } from "./variants/consumer.ts";
+import { createPatience } from "./variants/patience.ts";
 import type { WaitUntil } from "../platform/runtime/wait-until.ts";
 
 export interface Media {
@@ -137,6 +138,7 @@ export function createMedia(deps: MediaDeps): Media {
     links: createLinks(deps.sealer, deps.contentUrl),
     edge: deps.edgeCache === undefined ? noEdgeCache : createEdgeCache({ ...deps, ...deps.edgeCache }),
     transformer: createTransformer(deps.images),
+    patience: createPatience(clock),
     where,
     dbs: ofEach(({ db }) => db),
   };

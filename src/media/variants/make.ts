@@ -13,6 +13,7 @@ import type { ImageFormat, ImageHeader, ImageTransformers, TransformedImage } fr
 import type { JobQueue, VariantJob } from "../model/job.ts";
 import { LIMITS } from "../model/limits.ts";
 import { dimensionsOf, variantDimensions, type Dimensions } from "../model/sizes.ts";
+import type { Patience } from "./patience.ts";
 import type { Ended, JobRow, MadeVariant, VariantStore } from "./variant-store.ts";
 
 export interface MakeVariantDeps {
@@ -24,6 +25,7 @@ export interface MakeVariantDeps {
   readonly isElsewhere: (job: VariantJob) => Promise<boolean>;
   readonly blobs: BlobStore;
   readonly transformer: ImageTransformers;
+  readonly patience: Patience;
   readonly queue: JobQueue;
 }
 
@@ -58,7 +60,7 @@ export async function makeVariant(deps: MakeVariantDeps, job: VariantJob): Promi
   if (row.state !== "pending") return undefined;
   if (row.isHeld === 1) return wait(deps, job);
   try {
-    return await withTimeout(LIMITS.attemptMs, makeInto(deps, job, row));
+    return await deps.patience.attempt(() => makeInto(deps, job, row));
   } catch (thrown) {
     if ((await deps.variants.findJob(job.fileId, job.nonce))?.isHeld === 1) return wait(deps, job);
     if (deps.clock.nowMs() >= row.createdAt + LIMITS.variantOutageMs) return describeError(thrown);
@@ -73,6 +75,7 @@ async function wait(deps: MakeVariantDeps, { fileId, nonce }: VariantJob): Promi
 
 async function makeInto(deps: MakeVariantDeps, job: VariantJob, row: JobRow): Promise<string | undefined> {
   const made = await make(deps, job, row);
+  if (made.ok) deps.patience.noteMade();
   let ended: Ended;
   if (made.ok) ended = await deps.variants.markReady(job, made.value, deps.clock.nowMs());
   else if (made.error.kind === "temporary") return made.error.fault;

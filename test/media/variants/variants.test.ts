@@ -5,6 +5,7 @@ import { readImageHeader } from "../../../src/media/images/header.ts";
 import type { ImageTransformer } from "../../../src/media/model/image-transformer.ts";
 import { LIMITS } from "../../../src/media/model/limits.ts";
 import { makeVariant, type MakeVariantDeps } from "../../../src/media/variants/make.ts";
+import { createPatience } from "../../../src/media/variants/patience.ts";
 import { createVariantStore } from "../../../src/media/variants/variant-store.ts";
 import { utf8 } from "../../../src/platform/text/encoding.ts";
 import { noMeter } from "../../../src/platform/ports/metrics.ts";
@@ -288,12 +289,9 @@ describe("the ETag of a variant", () => {
         createBlobStore(env.MEDIA),
       ];
       const [queue, clock] = [{ send: async () => {} }, { nowMs: () => START_MS }];
-      expect(
-        await makeVariant(
-          { clock, variants, blobs, transformer, queue, meter: noMeter } as unknown as MakeVariantDeps,
-          job!,
-        ),
-      ).toBeUndefined();
+      const patience = createPatience(clock);
+      const deps = { clock, variants, blobs, transformer, patience, queue, meter: noMeter };
+      expect(await makeVariant(deps as unknown as MakeVariantDeps, job!)).toBeUndefined();
       etags.push((await listed(file))[0].etag);
       await everywhere.prepare("UPDATE variant SET state = 'pending' WHERE file_id = ?").bind(file.id).run();
     }
