@@ -97,7 +97,7 @@ export const LIMITS = {
   variantResendMs: 15 * MINUTE_MS,
   /** An attempt at a variant that has not ended by then has failed: something that it needs does not answer. */
   attemptMs: 2 * MINUTE_MS,
-  /** After such an attempt, others fail at once for `pauseMs`, and the next ones get `trialMs` (variants/patience.ts). */
+  /** After one of these, others fail at once for `pauseMs`; the next get `trialMs` (variants/patience.ts). */
   pauseMs: 2 * MINUTE_MS,
   trialMs: 30_000,
   /** From its request on, a variant waits so long for an end of an outage. Some deployments never get an image made. */
