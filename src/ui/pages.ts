@@ -80,13 +80,14 @@ export function createPages(pathPrefix: string, runsScript: boolean): Pages {
 }
 
 /** Shows a text for the person, the exact fault for the application's developers, and the request id for support. */
-function errorPage({ kind, detail, requestId, account, publicBase }: ErrorView, texts: Texts): Page {
+function errorPage({ kind, detail, requestId, account, back, publicBase }: ErrorView, texts: Texts): Page {
   const { title, text } = texts.errors[kind];
   return {
     title,
     main: html`<h1>${title}</h1>
       <p>${text}</p>
       ${account === undefined ? undefined : html`<p><a href="${account}">${texts.account.title}</a></p>`}
+      ${back === undefined ? undefined : html`<p><a href="${back.href}">${fill(texts.outsideProvider.back, { client: given(back.clientName) })}</a></p>`}
       ${
         detail === ""
           ? undefined

@@ -9,7 +9,7 @@ import { ok } from "../../../src/platform/model/result.ts";
 import { systemClock } from "../../../src/platform/runtime/clock.ts";
 import { systemRandom } from "../../../src/platform/runtime/random.ts";
 import { counting } from "../../support/counting.ts";
-import { Browser, toInit } from "../../support/browser.ts";
+import { Browser, toInit, type Visit } from "../../support/browser.ts";
 import { isolate, type Isolate } from "../../support/isolate.ts";
 import { answerAt, answerJson, requestsTo } from "../../support/outside.ts";
 import { call, expectJson, ORIGIN } from "../../support/platform/call.ts";
@@ -20,6 +20,7 @@ import { unique } from "../../support/platform/unique.ts";
 import { makeSigner } from "../../support/parties/idp/scripted-provider.ts";
 import { VERIFIER } from "../support/code.ts";
 import { assertionOf, provenBy } from "../../support/parties/signing-client.ts";
+import { unescapeHtml } from "../../support/unescape-html.ts";
 import { makeUser, type TestUser } from "../../support/users.ts";
 import {
   addressOf,
@@ -50,10 +51,11 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-const errorAt = async (address: string): Promise<string | null> => {
-  const { location } = await new Browser().get(address);
-  return new URL(location ?? "about:blank").searchParams.get("error");
-};
+/** The address of the page's link back to the client. */
+const linkBack = ({ html }: Visit): URL =>
+  new URL(unescapeHtml(/<a href="([^"]*)">Back to/.exec(html)?.[1] ?? "about:blank"));
+const errorAt = async (address: string): Promise<string | null> =>
+  linkBack(await new Browser().get(address)).searchParams.get("error");
 
 describe("A client with a document", () => {
   // shows: oauth/unregistered-clients/document
@@ -120,11 +122,38 @@ describe("A client with a document", () => {
     const [browser, page] = await signedIn(address, ada);
     await allow(browser, page);
     expect((await browser.get(address)).html).toContain("Nobody here has checked");
-    const silent = await browser.get(addressOf(agent, service, { prompt: "none" }));
-    const answer = new URL(silent.location ?? "").searchParams;
+    const answer = linkBack(await browser.get(addressOf(agent, service, { prompt: "none" }))).searchParams;
     expect([answer.get("error"), answer.get("iss")]).toEqual(["consent_required", `${ORIGIN}/oauth2/v1`]);
     const denied = await follow(browser, await browser.submit(await browser.get(address), { decision: "deny" }));
     expect(new URL(denied.location ?? "").searchParams.get("error")).toBe("access_denied");
+  });
+
+  // shows: oauth/unregistered-clients/no-redirector
+  it("gets nobody by a link to the platform: an error is a page, unless the person has just sent a form", async () => {
+    const agent = await makeAgent();
+    const wrong: Record<string, string | undefined>[] = [
+      { resource: undefined },
+      { scope: "plat.no_tenant" },
+      { prompt: "none" },
+      { response_type: "token" },
+      { prompt: "none", response_mode: "form_post" },
+    ];
+    const [browser] = await signedIn(addressOf(agent, service), ada);
+    for (const visitor of [new Browser(), browser])
+      for (const more of wrong) {
+        const page = await visitor.get(addressOf(agent, service, more), "cross-site");
+        expect([more, page.status, page.location, page.forms.length]).toEqual([more, 400, undefined, 0]);
+      }
+    const form = Object.fromEntries(new URL(addressOf(agent, service, { prompt: "none" }), ORIGIN).searchParams);
+    const posted = await browser.post(`${ORIGIN}/oauth2/v1/authorize`, form, "cross-site");
+    expect((await follow(browser, posted)).status).toBe(400);
+    const page = await browser.get(addressOf(agent, service, { resource: undefined }));
+    expect(page.html).toContain("has to name services behind the gateway");
+    expect(linkBack(page).href).toMatch(`${agent.redirectUri}?error=invalid_target`);
+    expect(linkBack(page).searchParams.get("state")).toBe("s-1");
+    // A program on the person's device gets nobody to another site.
+    const local = { ...agent, redirectUri: "http://127.0.0.1:50000/callback" };
+    expect((await browser.get(addressOf(local, service, { resource: undefined }))).location).toContain("error=");
   });
 
   it("on the person's device uses any port, and the page says what that means", async () => {
@@ -186,7 +215,7 @@ describe("A client with a document", () => {
     for (const [more, error] of wrong)
       expect([more, await errorAt(addressOf(agent, service, more))]).toEqual([more, error]);
     const implicit = await new Browser().get(addressOf(agent, service, { response_type: "token" }));
-    expect(implicit.location).toContain("#error=unauthorized_client");
+    expect(linkBack(implicit).hash).toContain("#error=unauthorized_client");
     const own: Record<string, string>[] = [
       { grant_type: "client_credentials" },
       { grant_type: "password", username: ada.email, password: ada.password, plat_id_provider: "legacy_idp" },

@@ -3,6 +3,7 @@ import type { AnyCall } from "../../model/call.ts";
 import { SILENT_FAILURES } from "../../model/provider-failure.ts";
 import { redirect, redirectStatus, takesForms, withParameters } from "../../model/redirect.ts";
 import { pageContext, shownName } from "../../pages/page.ts";
+import { isCrossSite } from "../../sign-in/browser.ts";
 import type { AuthorizeDeps } from "./deps.ts";
 import type { AuthorizeFailure } from "./failure.ts";
 import { FLOWS, FORM_POST, type ParsedRequest, type Flow } from "./parse.ts";
@@ -27,7 +28,7 @@ export function grantedAnswer(
 
 /**
  * Sends the error, by a redirect in the fragment. It is in the query too unless the request asks for a token, since
- * RFC 6749 4.1.2.1 puts it there.
+ * RFC 6749 4.1.2.1 puts it there. An error of a client that nobody registered may be a page instead.
  */
 export function refusedAnswer(deps: ResponseDeps, to: Recipient, failure: AuthorizeFailure, call: AnyCall): Response {
   const { error, description, reason } = failure;
@@ -37,12 +38,39 @@ export function refusedAnswer(deps: ResponseDeps, to: Recipient, failure: Author
     deps.log.info("authorize needs a page", { requestId: call.requestId, error, reason, actor });
   else deps.noteRefusal(call, "authorize", { error, reason, actor });
   const parameters = { error, error_description: description, ...commonParameters(deps, to, call) };
-  if (isPosted(to)) return formPost(deps, to, parameters, call);
+  const posts = isPosted(to);
   // FAPI 2.0 has only the code flow, and its clients read only the query.
   const fragment = to.client.isFapi === true ? {} : { fragment: parameters };
   const query = (to.parameters.get("response_type") ?? "").includes("token") ? {} : { query: parameters };
-  return redirect(redirectStatus(call), withParameters(to.redirectUri, { ...query, ...fragment }));
+  const address = withParameters(to.redirectUri, { ...query, ...fragment });
+  if (!mayLeadAway(to, call))
+    return heldBack(deps, to, { detail: description, href: posts ? undefined : address }, call);
+  return posts ? formPost(deps, to, parameters, call) : redirect(redirectStatus(call), address);
 }
+
+/**
+ * Anybody can make a client that nobody registered, whose wrong request would lead people from the platform's address
+ * to any site (RFC 9700 4.11.2). So it leads to a device only, or on from a form that the person has just sent here.
+ */
+const mayLeadAway = ({ client, redirectUri }: Recipient, call: AnyCall): boolean =>
+  client.unregistered === undefined ||
+  !redirectUri.startsWith("https:") ||
+  (call.request.method === "POST" && !isCrossSite(call));
+
+/** The error on a page, with a link to the client unless it wants a form. */
+const heldBack = (
+  deps: ResponseDeps,
+  { parameters, client }: Recipient,
+  { detail, href }: { readonly detail: string; readonly href: string | undefined },
+  call: AnyCall,
+): Response =>
+  deps.pages.error({
+    ...contextOf(parameters, call),
+    status: 400,
+    kind: "request",
+    detail,
+    back: href === undefined ? undefined : { href, clientName: shownName(client) },
+  });
 
 const isPosted = ({ parameters, redirectUri }: Recipient): boolean =>
   (parameters.get("response_mode") ?? refusedMode(parameters.get("request"))) === FORM_POST &&
@@ -66,12 +94,15 @@ const formPost = (
   call: AnyCall,
 ): Response =>
   deps.pages.formPost({
-    ...pageContext(call, parameters.repeated.includes("ui_locales") ? undefined : parameters.get("ui_locales")),
+    ...contextOf(parameters, call),
     action: redirectUri,
     fields,
     clientName: shownName(client),
     formTargets: [redirectUri, ...client.redirectUris],
   });
+
+const contextOf = (parameters: Recipient["parameters"], call: AnyCall) =>
+  pageContext(call, parameters.repeated.includes("ui_locales") ? undefined : parameters.get("ui_locales"));
 
 /** A state that was sent twice is left out. */
 function commonParameters(deps: ResponseDeps, { parameters }: Recipient, call: AnyCall): Record<string, string> {

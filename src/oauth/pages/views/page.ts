@@ -37,6 +37,8 @@ export interface ErrorView extends PageContext {
   readonly detail: string;
   /** The address of the account page, for people who came from there. */
   readonly account?: string | undefined;
+  /** The way to a client to which the browser is not led by itself. */
+  readonly back?: { readonly href: string; readonly clientName: string } | undefined;
 }
 
 /** The response for a client that requested `response_mode=form_post`. The page submits itself, or by a button. */
