@@ -126,8 +126,12 @@ const toRecord = (id: string, { metadata, readAtMs, host }: Read): ClientRecord 
   unregistered: { host, metadata: JSON.stringify(metadata), readAtMs },
 });
 
-/** The name for pages. Anybody can choose a name, so it is shown with the host of the client. */
-const shownName = ({ name, redirectUris: [first = ""] }: ClientMetadata, host: string): string => {
-  const behind = host === "" ? (URL.parse(first)?.host ?? "") : host;
+/**
+ * The name for pages. Anybody can choose a name, so it is shown with the host of the client: of its document, else all
+ * to which it may lead.
+ */
+const shownName = ({ name, redirectUris }: ClientMetadata, host: string): string => {
+  const hosts = host === "" ? new Set(redirectUris.map((uri) => URL.parse(uri)?.host ?? "")) : [host];
+  const behind = [...hosts].join(", ");
   return name === "" ? behind : `${name} (${behind})`;
 };

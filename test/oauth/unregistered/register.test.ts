@@ -92,6 +92,15 @@ describe("POST /register", () => {
       expect((await fetch(addressOf({ id, redirectUri: "http://127.0.0.1/callback" }, service), {})).status).toBe(400);
   });
 
+  it("shows every host to which the client may lead, so that none hides behind another", async () => {
+    const redirectUris = ["https://famous.example/callback", "https://other.example/callback"];
+    const { fetch } = open();
+    const { client_id: id } = await expectJson(await register({ ...METADATA, redirect_uris: redirectUris }), 201);
+    const browser = new Browser({ send: (address, init) => fetch(address, toInit(init)) });
+    const page = await browser.get(addressOf({ id: id as string, redirectUri: redirectUris[1]! }, service));
+    expect(page.html).toContain("Helper (famous.example, other.example)");
+  });
+
   // shows: oauth/unregistered-clients/registration-errors
   it.each([
     [{ redirect_uris: undefined }, "invalid_redirect_uri"],
