@@ -1,6 +1,5 @@
 import type { Route } from "../http/route.ts";
-import { inParallel } from "../platform/runtime/parallel.ts";
-import { SHARDS_AT_ONCE, type Shard } from "../platform/storage/shards.ts";
+import { type Shard } from "../platform/storage/shards.ts";
 import { OBJECT_SWEEP } from "../platform/storage/tenant-objects.ts";
 import { createS3 } from "./blobs/s3.ts";
 import type { Consistency } from "./consistency/run.ts";
@@ -28,6 +27,7 @@ import { createOperatedStore } from "./operated/operated-store.ts";
 import { createFilterStore } from "./search/filter-store.ts";
 import { listFiles } from "./search/list.ts";
 import { createListingStore } from "./search/listing-store.ts";
+import { createForgetMoves } from "./shards/forget-moves.ts";
 import { look } from "./shards/look.ts";
 import { sweepMedia, sweepOrErase } from "./sweep.ts";
 import { createPinnedUploadStore, type PinnedUploadStore } from "./uploads/pinned-upload-store.ts";
@@ -89,7 +89,7 @@ export function createOneShard(
     listing: sureListing(createListingStore(db, counts, shared.queryRowBudget), moved, isOne),
     erasures: sureErasures(createErasureStore(db), moved, isOne, (other) => createErasureStore(shared.dbs.at(other))),
     isElsewhere: (job: VariantJob) => isElsewhere(shared, job),
-    removed: createRemovedFileStore(db, (fileIds) => forgetMoves(shared, shard, fileIds)),
+    removed: createRemovedFileStore(db, createForgetMoves({ ...where, log: shared.log, clock: shared.clock }, shard)),
     pinned,
     uploads: createUploads(shared, pinned),
     pending: createPendingStore(db),
@@ -155,11 +155,4 @@ async function isElsewhere({ where, dbs, clock }: SharedDeps, { fileId, nonce }:
     isMissing: (row) => row === undefined,
   });
   return found?.state === "pending" || found?.state === "ready";
-}
-
-/** The note of this shard names the tenant objects that have one too; any shard of the deployment may have one. */
-async function forgetMoves({ where }: SharedDeps, shard: number, fileIds: readonly string[]): Promise<void> {
-  const objects = (await where.moved.at(shard).passed(fileIds)).map((object) => where.moved.at(object));
-  const others = where.moved.listed.filter((_, number) => number !== shard);
-  await inParallel([...others, ...objects], SHARDS_AT_ONCE, (store) => store.forget(fileIds));
 }

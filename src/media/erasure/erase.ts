@@ -117,20 +117,8 @@ async function verifyErased(deps: PurgeDeps, files: readonly RemovedFile[], nowM
     if (left.length > 0) await deps.removed.postpone(left, nowMs + LIMITS.verifyAgainMs);
   }
   const gone = files.filter(({ id }) => !left.includes(id));
-  const moved = gone.filter(({ hasMoved }) => hasMoved === 1);
-  if (moved.length < gone.length)
-    await deps.removed.markVerified(
-      gone.filter(({ hasMoved }) => hasMoved === 0),
-      nowMs,
-    );
-  if (moved.length === 0) return;
-  try {
-    await deps.removed.markVerified(moved, nowMs);
-  } catch (thrown) {
-    // Other shards have notes about these. While one of them does not answer, other files are not held up.
-    await deps.removed.postpone(idsOf(moved), nowMs + LIMITS.verifyAgainMs);
-    throw thrown;
-  }
+  const held = await deps.removed.markVerified(gone, nowMs);
+  if (held.length > 0) await deps.removed.postpone(held, nowMs + LIMITS.verifyAgainMs);
 }
 
 async function filesWithBytes(deps: PurgeDeps, files: readonly RemovedFile[]): Promise<readonly FileKeys[]> {

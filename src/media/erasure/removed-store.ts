@@ -102,11 +102,13 @@ const SQL = {
     AND NOT EXISTS (SELECT 1 FROM file WHERE file.id = moved_file.id)`,
 } as const;
 
-/** `forgetMoves` deletes the rows of other shards about files that came from them. */
-export function createRemovedFileStore(
-  db: D1Database,
-  forgetMoves: (fileIds: readonly string[]) => Promise<void> = async () => {},
-) {
+/**
+ * Deletes the notes of other shards about files. Returns the files about which a shard that does not answer may still
+ * have one.
+ */
+export type ForgetMoves = (fileIds: readonly string[]) => Promise<readonly string[]>;
+
+export function createRemovedFileStore(db: D1Database, forgetMoves: ForgetMoves = async () => []) {
   const prepared = (sql: string, ...values: unknown[]) => db.prepare(sql).bind(...values);
   return {
     /**
@@ -164,18 +166,22 @@ export function createRemovedFileStore(
 
     /**
      * Runs after a proof that found no bytes. Counts the files as verified and deletes their rows. It deletes the rows
-     * of other shards first: if it breaks off, the file's row is still there and the sweep repeats it.
+     * of other shards first: if it breaks off, the file's row is still there and the sweep repeats it. Returns the
+     * files that wait for a shard that does not answer.
      */
-    async markVerified(files: readonly RemovedFile[], nowMs: number): Promise<void> {
-      const ids = JSON.stringify(files.map(({ id }) => id));
+    async markVerified(files: readonly RemovedFile[], nowMs: number): Promise<readonly string[]> {
       const moved = files.filter(({ hasMoved }) => hasMoved === 1).map(({ id }) => id);
-      if (moved.length > 0) await forgetMoves(moved);
+      const held = new Set(moved.length === 0 ? [] : await forgetMoves(moved));
+      const ids = files.map(({ id }) => id).filter((id) => !held.has(id));
+      if (ids.length === 0) return [...held];
+      const listed = JSON.stringify(ids);
       await db.batch([
-        prepared(SQL.countVerified, ids, nowMs),
-        prepared(SQL.deleteVariants, ids),
-        prepared(SQL.delete, ids),
-        ...(moved.length === 0 ? [] : [prepared(SQL.deleteMoves, JSON.stringify(moved))]),
+        prepared(SQL.countVerified, listed, nowMs),
+        prepared(SQL.deleteVariants, listed),
+        prepared(SQL.delete, listed),
+        ...(moved.length === held.size ? [] : [prepared(SQL.deleteMoves, listed)]),
       ]);
+      return [...held];
     },
   };
 }

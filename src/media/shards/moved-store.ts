@@ -120,6 +120,9 @@ const SQL = {
   passedObjects: `SELECT DISTINCT passed.value AS shard FROM json_each(?1) AS named
     CROSS JOIN moved_file ON moved_file.id = named.value CROSS JOIN json_each(moved_file.objects) AS passed`,
   departedObjects: `SELECT shard FROM departed_to WHERE shard >= ${FIRST_TENANT_OBJECT}`,
+  // A tenant that left and came back has left notes elsewhere.
+  cameDirectly: `SELECT id FROM moved_file WHERE id IN (SELECT value FROM json_each(?1)) AND shard = ?2 AND hop = 1
+    AND NOT EXISTS (SELECT 1 FROM departed_to)`,
   forget: `DELETE FROM moved_file WHERE id IN (SELECT value FROM json_each(?1))`,
 } as const;
 
@@ -246,6 +249,12 @@ export function createMovedStore(db: D1Database, shard: number) {
     passed: async (fileIds: readonly string[]): Promise<readonly number[]> => {
       const { results } = await prepared(SQL.passedObjects, JSON.stringify(fileIds)).all<{ shard: number }>();
       return results.map((object) => object.shard).filter((object) => object !== shard);
+    },
+
+    /** Those of the files that came here from their first shard, so that no other one has a note about them. */
+    cameDirectly: async (fileIds: readonly string[]): Promise<readonly string[]> => {
+      const { results } = await prepared(SQL.cameDirectly, JSON.stringify(fileIds), shard).all<{ id: string }>();
+      return results.map(({ id }) => id);
     },
 
     /**

@@ -6,18 +6,19 @@ import { shardsOf, type Shards } from "../../../src/platform/storage/shards.ts";
 import { createMovedStore } from "../../../src/media/shards/moved-store.ts";
 import { counting } from "../../support/counting.ts";
 import { databaseWith } from "../../support/directory.ts";
+import { heardLog } from "../../support/runtime/heard-log.ts";
 import { encodePng, gradient } from "../../support/images.ts";
 import { runs, strideOf } from "../../support/model-runs.ts";
 import { allDatabases, everywhere, inShards, shardDb } from "../../support/shards.ts";
 import { faultAt } from "../support/faults.ts";
 import { keysOf } from "../support/keys-of.ts";
 import { mediaApp, START_MS, type MediaApp } from "../support/media-app.ts";
-import { testPlacement } from "../support/placement.ts";
+import { IN_DIRECTORY, testPlacement } from "../support/placement.ts";
 import { principal } from "../support/principal.ts";
 import { expectProblem } from "../support/problem.ts";
 import { collection, stored, uploaded } from "../support/stored-file.ts";
 import { expectJson } from "../../support/platform/call.ts";
-import { DAY_MS } from "../../../src/platform/runtime/clock.ts";
+import { DAY_MS, MINUTE_MS } from "../../../src/platform/runtime/clock.ts";
 
 const PICTURE = await encodePng(gradient(8, 8));
 /** The files of these tenants lie in different shards. */
@@ -184,17 +185,27 @@ describe("a file that is committed for a tenant of another shard", () => {
     expect(await placesOf(id)).toEqual([await testPlacement.shardOf(THERE, 0)]);
   });
 
-  inShards("holds up no proof of another file while its first shard does not answer", async () => {
+  inShards("waits for its first shard with its proof, and other files do not, and the log says so once", async () => {
     const app = mediaApp();
+    // Its first shard answers: the directory.
+    const near = principal({ tenant: IN_DIRECTORY });
+    app.actsFor.add(`${near.clientId} ${THERE}`);
     const as = serving(app);
-    const moved = await uploaded(app, PICTURE, { as });
-    expect((await commitFor(app, moved.commitLink, THERE, as)).status).toBe(202);
+    const files = [await uploaded(app, PICTURE, { as }), await uploaded(app, PICTURE, { as: near })];
+    const [held, moved] = files;
+    expect((await commitFor(app, held!.commitLink, THERE, as)).status).toBe(202);
+    expect((await commitFor(app, moved!.commitLink, THERE, near)).status).toBe(202);
     const other = await stored(app, PICTURE, { as: { ...as, tenant: THERE } });
-    for (const { path } of [moved, other])
-      expect((await app.call(path, { as: { ...as, tenant: THERE }, method: "DELETE" })).status).toBe(204);
+    for (const client of [as, near])
+      expect(
+        (await app.call(`${collection()}?tenant=${THERE}`, { as: { ...client, tenant: THERE }, method: "DELETE" }))
+          .status,
+      ).toBe(202);
     await app.settle();
+    while (app.longJobs.length > 0) await app.consume();
     const [first, home] = await Promise.all([HERE, THERE].map((tenant) => testPlacement.shardOf(tenant, 0)));
-    expect([await placesOf(moved.id), await placesOf(other.id)]).toEqual([[home], [home]]);
+    for (const { id } of [...files, other]) expect(await placesOf(id)).toEqual([home]);
+
     const shards = shardsOf(env).map(({ number, db }) => {
       const prepare = (sql: string) => {
         if (number === first && sql.startsWith("DELETE FROM moved_file")) throw new Error("injected");
@@ -202,12 +213,19 @@ describe("a file that is committed for a tenant of another shard", () => {
       };
       return { number, db: { prepare, batch: db.batch.bind(db) } as unknown as D1Database };
     }) as unknown as Shards;
+    const said: string[] = [];
+    const log = { ...heardLog, error: (message: string) => void said.push(message) };
+    const down = mediaApp({ shards, log });
     const dueAt = START_MS + DAY_MS;
-    await expect(mediaApp({ shards }).media.sweep(dueAt)).rejects.toThrow("injected");
-    expect([await placesOf(moved.id), await placesOf(other.id)]).toEqual([[home], []]);
-    await mediaApp({ shards }).media.sweep(dueAt);
+    for (let run = 0; run < 3; run++) {
+      down.clock.nowMs = dueAt + run * MINUTE_MS;
+      await down.media.sweep(down.clock.nowMs);
+      while (down.longJobs.length > 0) expect((await down.consume()).retried).toBe(0);
+    }
+    expect([await placesOf(held!.id), await placesOf(moved!.id), await placesOf(other.id)]).toEqual([[home], [], []]);
+    expect(said).toEqual(["proofs of deletions wait for shards that do not answer"]);
     await app.media.sweep(dueAt + LIMITS.verifyAgainMs);
-    expect(await placesOf(moved.id)).toEqual([]);
+    expect(await placesOf(held!.id)).toEqual([]);
   });
 
   // shows: operator/shards/move-refused
