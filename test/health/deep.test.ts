@@ -77,6 +77,17 @@ describe("deep health", () => {
     expect(checkOf(seen, "queue").facts).toMatchObject({ messages: expect.any(Number), deadLetters: 0, dueRows: 0 });
   });
 
+  it("counts the rows of revocations, whose numbers are times", async () => {
+    await env.DB.exec("DELETE FROM revocation");
+    for (const seq of [1, HOUR_MS])
+      await env.DB.prepare(
+        "INSERT INTO revocation (seq, kind, key, until_ms, expires_sec) VALUES (?1, 'token', ?2, 0, unixepoch() + 60)",
+      )
+        .bind(seq, unique("token"))
+        .run();
+    expect(checkOf(await ask(), "sizes").facts).toMatchObject({ revocationRows: 2 });
+  });
+
   it("writes one row, however often it is asked", async () => {
     await ask();
     const first = (await heartbeats.all()).find(({ name }) => name === "health");
