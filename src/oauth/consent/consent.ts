@@ -13,7 +13,7 @@ import type { Consent, StoredConsent } from "./consent-store.ts";
  *   a client that is registered as `thirdParty`                    once
  *   any other, for a tenant                                        never: the tenant owns the client, or subscribes to
  *                                                                  its service
- *   … for an organization or none, to a member of its tenant       never: the tenant chose its clients
+ *   … for none, or its tenant's organization, to a tenant's member  never: the tenant chose its clients
  *   … for an organization or none, to others                       once
  *
  *   nothing ──allow──▶ stored ──allow more──▶ stored, both ──withdrawn at /account, client moved to another tenant──▶
@@ -28,12 +28,14 @@ export type ConsentRule = "never" | "once" | "always";
 export function consentRule(
   client: Pick<ClientRecord, "tenant" | "thirdParty" | "unregistered"> | undefined,
   user: Pick<UserRecord, "tenants">,
-  place: Pick<Granted, "tenant">,
+  place: Pick<Granted, "tenant" | "org">,
 ): ConsentRule {
   if (client === undefined) return "never";
   if (client.unregistered !== undefined) return "always";
   if (client.thirdParty === true) return "once";
-  return place.tenant === "" && !user.tenants.some(({ id }) => id === client.tenant) ? "once" : "never";
+  if (place.tenant !== "") return "never";
+  const home = user.tenants.find(({ id }) => id === client.tenant);
+  return home !== undefined && ["", home.organization].includes(place.org) ? "never" : "once";
 }
 
 /** True if the client needs consent in every place. */

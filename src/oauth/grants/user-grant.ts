@@ -158,7 +158,7 @@ function placeOutside({ names, builtIn }: UserGrantDeps, request: UserGrantReque
   const { organization } = requested;
   const scope = names.scope(requested.noTenant ? "no_tenant" : `org=${organization}`);
   if (isBoundToTenants(binding)) return refusedBeyond(refusedPlace(scope, boundElsewhere(request)));
-  const lacksPage = pageFault(request, "");
+  const lacksPage = pageFault(request, { tenant: "", org: organization ?? "" });
   if (lacksPage !== undefined) return refusedPlace(scope, lacksPage);
   const outside = { tenant: "", org: "", plan: DEFAULT_PLAN, scope, asOfMs: user.asOfMs };
   if (requested.noTenant) {
@@ -190,7 +190,7 @@ async function placeInTenant(
   if (!reaches(binding, chosen)) return refusedBeyond(refuse(boundElsewhere(request)));
   const membership = user.tenants.find(({ id }) => id === chosen);
   if (membership === undefined) return refuse(`${user.email} is no member of tenant ${chosen}`);
-  const lacksPage = pageFault(request, chosen);
+  const lacksPage = pageFault(request, { tenant: chosen, org: "" });
   if (lacksPage !== undefined) return refuse(lacksPage);
   // If no tenant was named, the client's own tenant came with the client.
   const own = !isNamed && chosen === client?.tenant;
@@ -222,8 +222,11 @@ const boundElsewhere = ({ user, binding }: UserGrantRequest): string =>
   `the identity provider that vouched for ${user.email} is bound to ${binding.tenants.join(", ")}`;
 
 /** The reason if the client needs a consent that this grant cannot ask for. */
-const pageFault = ({ client, user, hasPages }: UserGrantRequest, tenant: string): string | undefined =>
-  hasPages || consentRule(client, user, { tenant }) === "never"
+const pageFault = (
+  { client, user, hasPages }: UserGrantRequest,
+  place: Pick<Place, "tenant" | "org">,
+): string | undefined =>
+  hasPages || consentRule(client, user, place) === "never"
     ? undefined
     : `client ${client?.id} needs the consent of ${user.email}, and this grant has no page to give it on`;
 

@@ -35,6 +35,8 @@ export interface Membership {
 }
 
 export interface TenantMembership extends Membership {
+  /** The tenant's own. */
+  readonly organization: string;
   /** Registered services in the tenant's packages. */
   readonly subscribed: readonly string[];
   /** JSON (platform/model/brand.ts). */
@@ -136,7 +138,7 @@ const user = (email: string) => `
 const ROLES = `json_object('asked', max(role.second_factor),
     'scopes', json_group_array(scope.value) FILTER (WHERE scope.value IS NOT NULL))`;
 const tenants = (email: string) => `
-  SELECT tenant.id, tenant.name, tenant.brand,
+  SELECT tenant.id, tenant.name, tenant.brand, tenant.organization,
     (SELECT ${ROLES} FROM tenant_member_role AS held
       JOIN role ON role.name = held.role LEFT JOIN json_each(role.scopes) AS scope
       WHERE held.tenant = tenant_member.tenant AND held.email = tenant_member.email) AS roles,
@@ -292,7 +294,8 @@ interface ForSignIn extends Pick<WithUser<unknown>, "user"> {
   readonly credential: Credential | undefined;
 }
 /** Lists are JSON. */
-type MembershipRow = Pick<Membership, "id" | "name"> & Record<"roles" | "subscribed" | "services" | "brand", string>;
+type MembershipRow = Pick<Membership, "id" | "name"> &
+  Record<"roles" | "subscribed" | "services" | "brand" | "organization", string>;
 
 /** `shard`: where the row is. */
 export const toSignedIn = (row: SessionRow, whose: UserRecord, shard: number): SignedIn => ({
@@ -328,6 +331,7 @@ function toUser(times: D1Result | undefined, records: readonly D1Result[]): User
       ...toMembership(tenant),
       subscribed: JSON.parse(tenant.subscribed) as string[],
       brand: tenant.brand,
+      organization: tenant.organization,
     })),
     organizations: (organizationRows as MembershipRow[]).map((organization) => ({
       ...toMembership(organization),

@@ -182,6 +182,22 @@ describe("A client of a tenant that the user is not a member of", () => {
     expect(isConsentPage(await ask(moved, app, { scope: `plat.org=${north} ${one}` }))).toBe(true);
   });
 
+  // shows: oauth/consent/another-organization
+  it("is asked about for another organization than its tenant's, by a member of the tenant too", async () => {
+    const tenant = await makeTenant();
+    await join(ada.email, tenant);
+    const [own, north, role] = [`${tenant}-org`, unique("north"), unique("role")];
+    const scope = "plat.admin_tenant";
+    await put(`roles/${role}`, { scopes: [scope] });
+    await put(`organizations/${north}`, { name: "North" });
+    for (const id of [own, north]) await put(`organizations/${id}/members/${ada.email}`, { roles: [role] });
+    const app = await makeStranger({ tenant, scopes: [scope] });
+    const at = (place: string) => ask(browser, app, { scope: `plat.${place} ${scope}` });
+    expect(isConsentPage(await at(`org=${north}`))).toBe(true);
+    expect(landed(await at(`org=${own}`)).query.has("code")).toBe(true);
+    expect(landed(await ask(browser, app)).query.has("code")).toBe(true);
+  });
+
   it("accepts no form of another site, sign-in or request, and no other decision", async () => {
     const app = await makeStranger();
     const page = await ask(browser, app);

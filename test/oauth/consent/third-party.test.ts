@@ -380,11 +380,15 @@ describe("The cost of consent", () => {
 describe("Who is asked", () => {
   // shows: oauth/consent/unregistered
   it("depends on who registered the client, and on who belongs to its tenant", () => {
-    const member = { tenants: [{ id: "acme" }] } as unknown as Parameters<typeof consentRule>[1];
-    const inTenant = { tenant: "acme" };
-    const nowhere = { tenant: "" };
+    const member = { tenants: [{ id: "acme", organization: "acme-group" }] } as unknown as Parameters<
+      typeof consentRule
+    >[1];
+    const inTenant = { tenant: "acme", org: "" };
+    const nowhere = { tenant: "", org: "" };
     expect(consentRule({ tenant: "acme" }, member, inTenant)).toBe("never");
     expect(consentRule({ tenant: "acme" }, member, nowhere)).toBe("never");
+    expect(consentRule({ tenant: "acme" }, member, { tenant: "", org: "acme-group" })).toBe("never");
+    expect(consentRule({ tenant: "acme" }, member, { tenant: "", org: "globex-group" })).toBe("once");
     expect(consentRule({ tenant: "globex" }, member, inTenant)).toBe("never");
     expect(consentRule({ tenant: "globex" }, member, nowhere)).toBe("once");
     expect(consentRule({ tenant: "acme", thirdParty: true }, member, inTenant)).toBe("once");
