@@ -76,7 +76,7 @@ export interface Events {
     page(from: CheckPlace | undefined): Promise<CheckPage>;
     reopenLogs(topic: TopicId): Promise<Reopened | undefined>;
     reopenPush(id: string): Promise<boolean>;
-    /** Restores an object of a topic to an earlier time; undefined: there is no such topic or shard. */
+    /** Restores an object of a topic to an earlier time; undefined: the topic has no such object. */
     restoreObject(topic: TopicId, object: ObjectOfTopic, to: RestoreTo): Promise<PrepareOutcome | undefined>;
   };
   /** Clears this isolate's cache of topics. */

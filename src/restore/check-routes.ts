@@ -82,7 +82,7 @@ export const checkRoutes = (
       const { object, to } = call.body;
       if (!isMaintained) return maintenanceOff("what is published meanwhile would be lost");
       const restored = await events.restoreObject(topicOf(topic), object, to);
-      if (restored === undefined) return noSuch("topic or shard");
+      if (restored === undefined) return noSuch("topic, shard or push subscription");
       if (restored.kind === "impossible") return noPast(restored.why);
       const { undo } = restored;
       const reason = `${JSON.stringify({ object, to })}${undoneBy(undo)}`;

@@ -5,6 +5,7 @@ import { createTopicStore } from "../../src/events/access/topic-store.ts";
 import { consumerOf } from "../../src/events/consume/stub.ts";
 import { logOf } from "../../src/events/log/client.ts";
 import type { TopicLog } from "../../src/events/log/topic-log.do.ts";
+import type { PushSubscriptionObject } from "../../src/events/push/push-subscription.do.ts";
 import { nameOf, type Topic } from "../../src/events/model/topic.ts";
 import { pushOf } from "../../src/events/push/stub.ts";
 import { createDeps } from "../../src/deps.ts";
@@ -16,6 +17,8 @@ import { call, expectJson } from "../support/platform/call.ts";
 import { makeClient, type TestClient } from "../support/platform/clients.ts";
 import { operate, OPERATOR } from "../support/platform/operator.ts";
 import { tokenFor } from "../support/platform/tokens.ts";
+import { unique } from "../support/platform/unique.ts";
+import { answerAt, requestsTo } from "../support/outside.ts";
 import { everywhere } from "../support/shards.ts";
 
 const NEEDED = {
@@ -55,6 +58,17 @@ describe("The check of the platform", () => {
   }
   const send = (path: string, json: unknown) => call(path, { token, json });
 
+  async function subscribe({ path, topic }: { path: string; topic: Topic }) {
+    const endpoint = `https://${unique("push")}.example/x`;
+    await answerAt(endpoint, {});
+    const pushConfig = { endpoint, basicAuth: { username: "u", password: "p" } };
+    await expectJson(await send(`${path}/subscriptions`, { name: "orders", pushConfig }), 201);
+    const rows = everywhere.prepare("SELECT id FROM push_subscription WHERE incarnation = ?").bind(topic.incarnation);
+    const [{ id }] = (await rows.all<{ id: string }>()).results as [{ id: string }];
+    return { id, endpoint, object: () => pushOf(env.PUSH_SUBSCRIPTION, topic, id) };
+  }
+  const pushedTo = async (endpoint: string) => (await requestsTo(endpoint)).map(({ body }) => JSON.parse(body).id);
+
   // shows: operator/restore/check
   it("finds logs that are lost, cursors beyond them, pushes without an object, says what to type, and it helps", async () => {
     expect((await check()).filter(({ topic }) => topic.startsWith(client.clientId))).toEqual([]);
@@ -68,21 +82,8 @@ describe("The check of the platform", () => {
       (_: TopicLog, { storage }) => void storage.sql.exec(`DELETE FROM segment WHERE first_seq = 3`),
     );
     await evictDurableObject(back.log);
-    const created = await expectJson(
-      await send(`${pushed.path}/subscriptions`, {
-        name: "orders",
-        pushConfig: { endpoint: "https://shop.example/x", basicAuth: { username: "u", password: "p" } },
-      }),
-      201,
-    );
-    expect(created.name).toBe("orders");
-    const [{ id }] = (
-      await everywhere
-        .prepare("SELECT id FROM push_subscription WHERE incarnation = ?")
-        .bind(pushed.topic.incarnation)
-        .all<{ id: string }>()
-    ).results as [{ id: string }];
-    const object = pushOf(env.PUSH_SUBSCRIPTION, pushed.topic, id);
+    const { id, object: objectOf } = await subscribe(pushed);
+    const object = objectOf();
     await object.destroy();
     await evictDurableObject(object);
 
@@ -174,6 +175,37 @@ describe("The check of the platform", () => {
     const read = await expectJson(await send(`${path}/read`, { numEvents: 9, autoCommit: true }), 200);
     expect(read.events.map((event: any) => event.payload)).toEqual(["4", "5", "6", "7"]);
     expect(await objects.restoreObject(topic, { kind: "log", shard: 9 }, { timeMs: 1 })).toBeUndefined();
+  });
+
+  it("tells the push subscriptions of a topic whose log was lost", async () => {
+    const { topic, path, log } = await newTopic();
+    const { endpoint } = await subscribe({ path, topic });
+    await log.destroy();
+    await evictDurableObject(log);
+    await expectJson(await operate(`platform-check/topics/${nameOf(topic)}/reopen`, "POST"), 200);
+    const { ids } = await expectJson(await send(`${path}/publish`, { payload: "1" }), 201);
+    await expect.poll(() => pushedTo(endpoint), { timeout: 5_000 }).toEqual(ids);
+  });
+
+  it("lets a push subscription that went back push again at once", async () => {
+    const { topic, path } = await newTopic();
+    const { endpoint, object, id } = await subscribe({ path, topic });
+    const { ids } = await expectJson(await send(`${path}/publish`, { payload: "1" }), 201);
+    await expect.poll(() => pushedTo(endpoint), { timeout: 5_000 }).toEqual(ids);
+    await runInDurableObject(object(), (_: PushSubscriptionObject, { storage }) => {
+      storage.getBookmarkForTime = async () => "then";
+      storage.onNextSessionRestoreBookmark = async () => {
+        storage.sql.exec(`UPDATE subscription SET cursor = '[0]'`);
+        storage.sql.exec(`DROP TABLE IF EXISTS delivered`);
+        return "now";
+      };
+    });
+    const { check: objects } = createDeps(env).events;
+    const restored = await objects.restoreObject(topic, { kind: "push", id }, { timeMs: Date.now() });
+    expect(restored).toEqual({ kind: "prepared", undo: "now" });
+    await expect.poll(() => pushedTo(endpoint), { timeout: 5_000 }).toEqual(ids);
+    const { topic: other } = await newTopic();
+    expect(await objects.restoreObject(other, { kind: "push", id }, { timeMs: 1 })).toBeUndefined();
   });
 
   it("goes through more consumers than one answer is about", async () => {

@@ -3,10 +3,13 @@ import { logOf } from "../log/client.ts";
 import type { Retention } from "../log/types.ts";
 import { addressOf, shardsOf, type TopicId } from "../model/topic.ts";
 import { pushOf } from "../push/stub.ts";
+import type { PushPorts } from "../push/types.ts";
 import { topicOf } from "../subscriptions/subscriptions.ts";
+import { wakeSubscriptionsOf } from "../subscriptions/sweep.ts";
 import type { CheckPorts } from "./check.ts";
 
 export interface MendPorts extends CheckPorts {
+  readonly push: Pick<PushPorts, "store" | "log">;
   readonly random: Random;
   readonly retention: Retention;
 }
@@ -32,6 +35,7 @@ export async function reopenLogs(ports: MendPorts, id: TopicId): Promise<Reopene
     if ((await log.reset(randomId(ports.random), shard, ports.retention)) === "reset")
       (kind === "gone" ? opened : marked).push(shard);
   }
+  await wakeSubscriptionsOf(ports, topic);
   return { opened, marked };
 }
 

@@ -4,6 +4,7 @@ import { consumerOf } from "../consume/stub.ts";
 import { logOf } from "../log/client.ts";
 import type { TopicId } from "../model/topic.ts";
 import { pushOf } from "../push/stub.ts";
+import { wakeSubscriptionsOf } from "../subscriptions/sweep.ts";
 import type { MendPorts } from "./mend.ts";
 
 /** An object of a topic: the log of a shard, a consumer by its name, a push subscription by its id. */
@@ -15,9 +16,10 @@ export type ObjectOfTopic =
 /**
  * Restores one object to an earlier time. A restored log is then marked as reset, so that cursors beyond its end go
  * back to it (log/resets.ts). If this fails before the mark, repeat it: the same time leads to the same state. A
- * restored consumer reads the events again that it committed since, and a push subscription delivers them again.
+ * restored consumer reads the events again that it committed since. A push subscription delivers them again, and is
+ * woken for that.
  *
- * Undefined: there is no such topic or shard.
+ * Undefined: there is no such topic, shard or push subscription.
  */
 export async function restoreObject(
   ports: MendPorts,
@@ -27,7 +29,9 @@ export async function restoreObject(
 ): Promise<PrepareOutcome | undefined> {
   const topic = await ports.store.find(id);
   if (topic?.state !== "active" || (object.kind === "log" && object.shard >= topic.shards)) return undefined;
-  const { logs, consumers, pushSubscriptions } = ports;
+  const { logs, consumers, pushSubscriptions, push } = ports;
+  if (object.kind === "push" && (await push.store.findAsked(object.id))?.incarnation !== topic.incarnation)
+    return undefined;
   const stub = () => {
     switch (object.kind) {
       case "log":
@@ -42,7 +46,10 @@ export async function restoreObject(
   if (prepared.kind === "impossible") return prepared;
   // The restart ends the object's session before the call can return.
   await Promise.resolve(stub().restart()).catch(() => undefined);
-  if (object.kind === "log")
+  if (object.kind === "log") {
     await logOf(logs, topic, object.shard).reset(randomId(ports.random), object.shard, ports.retention);
+    await wakeSubscriptionsOf(ports, topic);
+  }
+  if (object.kind === "push") await pushOf(pushSubscriptions, topic, object.id).wake();
   return prepared;
 }

@@ -294,12 +294,16 @@ export class TopicLog extends RestorableObject<LogEnv> {
     return outcome;
   }
 
-  /** Opens an absent log if needed, and records a reset: cursors beyond its end go back to it (resets.ts). */
+  /**
+   * Opens an absent log if needed, and records a reset: cursors beyond its end go back to it (resets.ts). Sets the
+   * alarm too, since an earlier state may come without one.
+   */
   reset(id: string, shard: number, retention: Retention): "reset" | "gone" {
     this.init(shard, retention);
     if (this.#tail === undefined) return "gone";
     this.#resets.add(id, this.#tail.seq);
     this.#readers.wake();
+    this.#alarm.runBy(0);
     return "reset";
   }
 

@@ -76,6 +76,16 @@ describe("A log that was restored to an earlier point", () => {
     }
   });
 
+  it("has an alarm again, although the one of then is over", async () => {
+    const topic = await makeTopic(app);
+    const [log] = (await objectsOf(topic)).logs;
+    await publish(topic, "a", "b");
+    await runInDurableObject(log!, (_: TopicLog, { storage }) => storage.deleteAlarm());
+    await restoreTo(log!, 1);
+    const alarmAt = await runInDurableObject(log!, (_: TopicLog, { storage }) => storage.getAlarm());
+    expect(alarmAt).toBeGreaterThan(Date.now());
+  });
+
   it("does not move a reader that was not so far, with and without events in memory", async () => {
     const topic = await makeTopic(app);
     const { logs } = await objectsOf(topic);
