@@ -97,7 +97,9 @@ export const subscriptionRoutes = (ports: RequestPorts & SubscriptionPorts): Rou
           const making = makingBy(ports, principal, found.topic, call.requestId);
           const updated = await updateSubscription(ports, found, body, making, changeBy(call));
           if (!updated.ok) return updated;
-          return ok(json(200, { ...subscriptionView(updated.value), ...(await statusOf(ports, found)) }));
+          const { topic } = found;
+          const standing = await statusOf(ports, { topic, record: updated.value });
+          return ok(json(200, { ...subscriptionView(updated.value), ...standing }));
         }),
     }),
     defineRoute({

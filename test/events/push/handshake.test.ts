@@ -175,5 +175,9 @@ describe("a subscription with a handshake", () => {
     );
     expect(off.state).toBe("active");
     expect(off.pushConfig).not.toHaveProperty("handshake");
+    // The answer is about the subscription as it is after the update.
+    const on = bodyWith({ endpoint: second, handshake: true });
+    const again = await call(`${path}/subscriptions/orders`, { token, method: "PUT", json: on });
+    expect(await expectJson(again, 200)).toMatchObject({ state: "unverified", verification: expect.any(Object) });
   });
 });
