@@ -219,6 +219,23 @@ describe("/admin/v1/topics", () => {
     expect((await operate(`${mine.below}/consumers/${"0".repeat(32)}/seek?to=oldest`)).status).toBe(404);
   });
 
+  it("previews for a reader of one tenant's events what that reader would get", async () => {
+    const mine = await makeTopicOf(owner, ["own"]);
+    const scopes = [`plat.pubsub.own_tenant_topic=${owner.clientId}.*`];
+    for (const [tenant, payloads] of [
+      [owner.tenant, ["own"]],
+      [undefined, []],
+    ] as const) {
+      const reader = await makeClient({ scopes, ...(tenant && { tenant }) });
+      await call(`${mine.path}/read`, { token: await tokenFor(reader), json: { autoCommit: true } });
+      const { consumers } = await expectJson(await operate(mine.below), 200);
+      const { id } = consumers.find(({ client }: any) => client === reader.clientId);
+      const preview = await expectJson(await operate(`${mine.below}/consumers/${id}/seek?to=oldest`), 200);
+      expect(preview).toMatchObject({ onlyTenant: reader.tenant, again: null });
+      expect(preview.first.map(({ payload }: any) => payload)).toEqual(payloads);
+    }
+  });
+
   it("lets who runs an organization's tenants change only what is theirs", async () => {
     const boss = await makePerson(["plat.admin_tenant"]);
     const token = await tokenOf(boss);

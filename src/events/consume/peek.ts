@@ -60,21 +60,21 @@ export async function peek(
   return view === "unknown" ? err(NO_EVENT) : ok(view);
 }
 
-/** The first events behind a position of each shard; undefined if the topic is gone. */
-export const peekBehind = (
+/** The first events that the reader is shown behind a position of each shard; undefined if the topic is gone. */
+export async function peekBehind(
   logs: DurableObjectNamespace<TopicLog>,
   topic: Topic,
-  positions: readonly number[],
-  limit: number,
+  reader: Pick<Reader, "onlyTenant">,
+  { positions, limit }: { readonly positions: readonly number[]; readonly limit: number },
   nowMs: number,
-): Promise<View | undefined> =>
-  gather(
-    logs,
-    topic,
-    (shard) => ({ afterSeq: positions[shard] ?? 0 }),
-    { limit, maxChars: READ.maxPayloadBytes },
-    nowMs,
-  );
+): Promise<View | undefined> {
+  const most = { limit, maxChars: READ.maxPayloadBytes };
+  const after = (shard: number): number => positions[shard] ?? 0;
+  const own = tenantFilter(reader, topic);
+  if (own === undefined) return gather(logs, topic, (shard) => ({ afterSeq: after(shard) }), most, nowMs);
+  const shard = shardFor(own.tenant, topic.shards);
+  return (await viewOfOwn(logs, topic, own, { shard, seq: after(shard) }, most))?.view;
+}
 
 const NO_EVENT = invalid("invalid_query_parameter", "after", "after must be the id of an event of this topic.");
 
@@ -170,27 +170,35 @@ async function peekAtOwn(
   topic: Topic,
   own: OwnTenant,
   after: string | undefined,
-  { limit, maxChars }: Most,
+  most: Most,
 ): Promise<View | "unknown" | undefined> {
   const shard = shardFor(own.tenant, topic.shards);
   const from = after === undefined ? { shard, seq: 0 } : positionOf(maskId(after, own) ?? "");
   if (from?.shard !== shard) return "unknown";
-  const answer: ReadOutcome = await logOf(logs, topic, shard).readTenant(own, {
-    afterSeq: from.seq,
-    minEvents: limit + 1,
-    aheadChars: 0,
-    maxChars,
-  });
+  const found = await viewOfOwn(logs, topic, own, from, most);
+  return found?.isBeyond === true ? "unknown" : found?.view;
+}
+
+/** One tenant's events after a position. `isBeyond`: the log ends before it. Undefined if the topic is gone. */
+async function viewOfOwn(
+  logs: DurableObjectNamespace<TopicLog>,
+  topic: Topic,
+  own: OwnTenant,
+  { shard, seq }: Position,
+  { limit, maxChars }: Most,
+): Promise<{ readonly view: View; readonly isBeyond: boolean } | undefined> {
+  const asked = { afterSeq: seq, minEvents: limit + 1, aheadChars: 0, maxChars };
+  const answer: ReadOutcome = await logOf(logs, topic, shard).readTenant(own, asked);
   if (answer.kind === "gone") return undefined;
-  if (answer.atEnd && from.seq > answer.endSeq) return "unknown";
-  const found = answer.segments.flatMap((segment) => unpackSegment(segment, from.seq));
+  const found = answer.segments.flatMap((segment) => unpackSegment(segment, seq));
   const shown = fitting(found, { limit, maxChars });
   const behind = (): string => maskId(newEventIds(1, shard, answer.endSeq, systemRandom)[0]!, own)!;
   const isCut = shown.length < found.length;
-  return {
+  const view = {
     events: shown.map(({ text }) => text).join(","),
     next: isCut ? idOf(shown.at(-1)!.text) : answer.atEnd ? null : behind(),
   };
+  return { view, isBeyond: answer.atEnd && seq > answer.endSeq };
 }
 
 /** The first events that fit into a response; at least one. */

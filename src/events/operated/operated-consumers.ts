@@ -65,9 +65,11 @@ export async function previewMove(
   const steps = logs.map(({ stats }, shard) =>
     stats.kind === "stats" ? aims[shard]! - placeOf(position, stats, shard) : 0,
   );
-  const view = await peekBehind(ports.logs, topic, aims, OPERATED.previewed, nowMs);
-  if (view === undefined) return err({ kind: "no_topic" });
   const described = describeConsumer(name);
+  const reader = { onlyTenant: described.onlyTenant ?? undefined };
+  const behind = { positions: aims, limit: OPERATED.previewed };
+  const view = await peekBehind(ports.logs, topic, reader, behind, nowMs);
+  if (view === undefined) return err({ kind: "no_topic" });
   const moved = {
     again: toldTo(described, sum(steps.map((step) => Math.max(0, -step)))),
     skipped: toldTo(described, sum(steps.map((step) => Math.max(0, step)))),
