@@ -7777,7 +7777,7 @@ export function listOperatedFiles(tenant: string, client: string, visibility: "p
  * Create the upload link of a client's file
  */
 export function createOperatedFile(tenant: string, client: string, visibility: "private" | "public", body?: {
-    /** The type of the upload, `binary/octet-stream` by default; not a multipart form. */
+    /** The type of the upload, `binary/octet-stream` by default; not a multipart form. Other spellings, such as `contentType`, are ignored like all unknown members. */
     "Content-Type"?: string;
 }, { clip, crop }: {
     clip?: string;
@@ -12201,7 +12201,7 @@ export function deprecatedEndSubscriber(topicOwnerClient: string, eventType: str
  * Create the upload link of a private file, or store one
  */
 export function createPrivateFile(body?: {
-    /** The type of the upload, `binary/octet-stream` by default; not a multipart form. */
+    /** The type of the upload, `binary/octet-stream` by default; not a multipart form. Other spellings, such as `contentType`, are ignored like all unknown members. */
     "Content-Type"?: string;
 }, { clip, crop, tenant, shared }: {
     clip?: string;
@@ -12370,7 +12370,7 @@ export function deletePrivateFiles(tenant: string, { q, dryRun }: {
  * Create the upload link of a public file, or store one
  */
 export function createPublicFile(body?: {
-    /** The type of the upload, `binary/octet-stream` by default; not a multipart form. */
+    /** The type of the upload, `binary/octet-stream` by default; not a multipart form. Other spellings, such as `contentType`, are ignored like all unknown members. */
     "Content-Type"?: string;
 }, { clip, crop, tenant, shared }: {
     clip?: string;

@@ -22,7 +22,11 @@ export const FILE = {
 
 /** The body of a request that creates a file, with its bytes or without. */
 export const UPLOAD = {
-  fields: { "Content-Type": "The type of the upload, `binary/octet-stream` by default; not a multipart form." },
+  fields: {
+    "Content-Type":
+      "The type of the upload, `binary/octet-stream` by default; not a multipart form. Other spellings, such as " +
+      "`contentType`, are ignored like all unknown members.",
+  },
   example: { "Content-Type": "image/jpeg" },
   others: {
     "application/octet-stream": BYTES,

@@ -97,7 +97,7 @@ export function toProblem(failure: MediaFailure): Problem {
     case "wrong_content_type":
       return problem(
         "unsupported_request_content_type",
-        `Send the file as ${failure.expected}, the Content-Type of its creation.`,
+        `Send the file as ${failure.expected}, the Content-Type in the body of its creation (default binary/octet-stream).`,
       );
     case "content_encoding":
       return problem("unsupported_request_content_type", "Send the file without a Content-Encoding.");

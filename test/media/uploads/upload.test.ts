@@ -328,6 +328,15 @@ describe("a wrong type", () => {
       await expectProblem(answer, 415, "unsupported_request_content_type");
     }
   });
+
+  it("says the default, since a misspelt member of the creation is ignored", async () => {
+    const creation = await app.call("/media/v2/files", { as: principal(), json: { contentType: "image/png" } });
+    const { uploadLink } = await expectJson(creation, 200);
+    const headers = { "content-type": "image/png" };
+    const answer = await app.call(uploadLink, { method: "PUT", body: bytesOf(3), headers });
+    const { message } = await expectProblem(answer, 415, "unsupported_request_content_type");
+    expect(message).toMatch(/^Send the file as binary\/octet-stream, .*default/);
+  });
 });
 
 describe("a link", () => {
