@@ -39,7 +39,9 @@ export function createImagesProbe(images: ImagesBinding) {
     const made = await makeGif();
     // Error texts vary. A good image shows whether only gifs fail or everything does.
     if (made === undefined && !(await isUp("jpeg"))) return undefined;
-    keepsFrames = made !== undefined && readGifStructure(made, 3)?.frames.length === 2;
+    // It may make gifs again later, and larger ones than our transformer does.
+    if (made === undefined) return false;
+    keepsFrames = readGifStructure(made, 3)?.frames.length === 2;
     return keepsFrames;
   };
 

@@ -173,6 +173,22 @@ describe("gifs", () => {
     expect(await transformer.transform(request())).toMatchObject({ ok: true, value: { encoder: "gif-1" } });
   });
 
+  it("are made by the binding as soon as it writes gifs again", async () => {
+    let isDown = true;
+    const played = gifBinding((input) => {
+      if (isDown) throw new Error("injected");
+      return Uint8Array.from(input);
+    });
+    const transformer = createTransformer(played.images);
+    for (const encoder of ["gif-1", "images-1"]) {
+      const made = await transformer.transform(request());
+      if (!made.ok) throw new Error(made.error.kind);
+      expect(made.value.encoder).toBe(encoder);
+      await made.value.stream.cancel();
+      isDown = false;
+    }
+  });
+
   it("fail with a reason if the binding returns the animation unchanged", async () => {
     const app = mediaApp({ images: gifBinding((input) => Uint8Array.from(input)).images });
     const as = principal();
