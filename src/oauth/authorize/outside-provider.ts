@@ -39,11 +39,9 @@ export async function addressWithProvider(
   request: AuthorizationRequest,
   provider: string,
   call: AnyCall,
-  more: Readonly<Record<string, string>> = {},
 ): Promise<string> {
-  const parameters = { ...(await toParametersWithoutHint(deps, request)), ...more };
   const query = new URLSearchParams({
-    ...ofAddress(request, parameters),
+    ...ofAddress(request, await toParametersWithoutHint(deps, request)),
     [deps.names.parameter("id_provider")]: provider,
   });
   return `${deps.pagesBase(call)}/authorize?${query.toString()}`;

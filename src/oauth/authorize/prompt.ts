@@ -6,6 +6,7 @@ import type { OfferedProvider } from "../federation/federation-store.ts";
 import { isLocal } from "../model/binding.ts";
 import type { AnyCall } from "../model/call.ts";
 import { BY_PASSKEY } from "../model/methods.ts";
+import { withValues } from "../model/parameters.ts";
 import { askForPasskey } from "../passkeys/check.ts";
 import { redirect, redirectStatus } from "../model/redirect.ts";
 import { pageContext, shownName } from "../pages/page.ts";
@@ -71,7 +72,10 @@ export async function discoverProvider(
 ): Promise<Response> {
   const provider = providerOf(email, await providersByDomain(deps, request, call));
   if (provider === undefined) return signInPage(deps, request, { email, fault: undefined }, call);
-  return redirect(303, await addressWithProvider(deps, request, provider.id, call, { login_hint: email }));
+  // No address of ours shows the person, and the pending sign-in keeps the choice.
+  const chosen = { [deps.names.parameter("id_provider")]: provider.id, login_hint: email };
+  const parameters = withValues(request.parameters, chosen);
+  return sendToProvider(deps, { ...request, provider: provider.id, parameters }, call);
 }
 
 export interface SignInFormContent {

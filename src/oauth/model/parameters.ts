@@ -185,6 +185,16 @@ export function readAuthorizationParameters(source: URLSearchParams, names: Name
   };
 }
 
+/** The same request with these values in place of its own. */
+export const withValues = (
+  sent: AuthorizationParameters,
+  values: Readonly<Record<string, string>>,
+): AuthorizationParameters => ({
+  ...sent,
+  get: (name) => values[name] ?? sent.get(name),
+  entries: () => Object.entries({ ...Object.fromEntries(sent.entries()), ...values }),
+});
+
 /** The values of `prompt`. */
 export const promptValues = (parameters: AuthorizationParameters): readonly string[] =>
   (parameters.get("prompt") ?? "").split(" ").filter((word) => word !== "");

@@ -1,13 +1,15 @@
 import { beforeEach, describe, expect, it } from "vitest";
-import { Browser, landed, type Visit } from "../../support/browser.ts";
-import { ORIGIN } from "../../support/platform/call.ts";
+import { authorizeAddress, Browser, landed, toInit, type Visit } from "../../support/browser.ts";
+import { call, expectJson, ORIGIN } from "../../support/platform/call.ts";
+import { put } from "../../support/platform/operator.ts";
 import { makeTenant } from "../../support/platform/tenants.ts";
 import { unique } from "../../support/platform/unique.ts";
+import { linkAccount } from "../../support/parties/idp/accounts.ts";
+import { answerToken, claimsFor, sign } from "../../support/parties/idp/id-token.ts";
 import { bindProvider, makeProvider } from "../../support/parties/idp/scripted-provider.ts";
-import { makeApp, visit, type TestApp } from "../../support/sign-in.ts";
+import { makeApp, requestFor, visit, type TestApp } from "../../support/sign-in.ts";
 import { isolate } from "../../support/isolate.ts";
-import { toInit } from "../../support/browser.ts";
-import { type TestUser } from "../../support/users.ts";
+import { join, type TestUser } from "../../support/users.ts";
 import { makeUserAndApp } from "../../support/user-and-app.ts";
 
 /** Home-realm discovery: the address leads to the provider of its domain. */
@@ -41,7 +43,7 @@ describe("The address that a person types first", () => {
       expect(page.headers.get("content-security-policy")).toContain("https:");
       const sent = await browser.submit(page, { email: `${name}@${domain.toUpperCase()}` });
       expect(sent.status).toBe(303);
-      const at = new URL((await browser.get(sent.location ?? "")).location ?? "");
+      const at = new URL(sent.location ?? "");
       expect(at.origin).toBe(provider.issuer);
       expect(at.searchParams.get("login_hint")).toBe(`${name}@${domain.toUpperCase()}`);
     }
@@ -49,6 +51,29 @@ describe("The address that a person types first", () => {
     const shown = await Promise.all(others.map(async (email) => browser.submit(await visit(browser, app), { email })));
     for (const page of shown) expect([page.status, isPasswordForm(page)]).toEqual([200, true]);
     expect(landed(await browser.submit(shown[0]!, { password: ada.password })).query.has("code")).toBe(true);
+  });
+
+  it("reaches the provider of a pushed request too, which goes on after the sign-in there", async () => {
+    const provider = await makeProvider({ domains: [domain], tenants: [ada.tenant] });
+    const grace = { email: `grace@${domain}` };
+    await put(`users/${grace.email}`, {});
+    await join(grace.email, ada.tenant);
+    await linkAccount(grace, provider);
+    const form = { ...requestFor(app), client_secret: app.clientSecret };
+    const pushed = await expectJson<{ request_uri: string }>(await call("/oauth2/v1/par", { form }), 201);
+    const browser = newBrowser();
+    const reference = { client_id: app.clientId, request_uri: pushed.request_uri };
+    const page = await browser.get(authorizeAddress(reference));
+    const sent = await browser.submit(page, grace);
+    const address = new URL(sent.location ?? "");
+    expect([address.origin, address.searchParams.get("login_hint")]).toEqual([provider.issuer, grace.email]);
+    const [state, nonce] = ["state", "nonce"].map((name) => address.searchParams.get(name) ?? "") as [string, string];
+    const person = { clientId: "", clientSecret: "", ...grace };
+    const said = claimsFor(person, provider, { browser: undefined as never, address, state, nonce });
+    await answerToken(provider, await sign(said, provider.signer));
+    const query = new URLSearchParams({ state, code: "c" }).toString();
+    const back = await browser.get(`${ORIGIN}/oauth2/v1/callback/${provider.id}?${query}`, "cross-site");
+    expect(landed(back).query.has("code"), back.location).toBe(true);
   });
 
   // shows: oauth/authorize/discovery-by-domain
