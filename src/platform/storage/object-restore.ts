@@ -1,4 +1,4 @@
-import { describeError } from "../runtime/log.ts";
+import { summarize } from "../runtime/log.ts";
 
 /**
  * The restore of a Durable Object to an earlier time. Cloudflare keeps 30 days of its storage.
@@ -19,7 +19,7 @@ export async function prepareRestore(storage: DurableObjectStorage, to: RestoreT
     const bookmark = "bookmark" in to ? to.bookmark : await storage.getBookmarkForTime(to.timeMs);
     return { kind: "prepared", undo: await storage.onNextSessionRestoreBookmark(bookmark) };
   } catch (thrown) {
-    return { kind: "impossible", why: describeError(thrown) };
+    return { kind: "impossible", why: summarize(thrown) };
   }
 }
 
