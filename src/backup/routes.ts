@@ -62,7 +62,8 @@ export function backupRoutes(
     conflict(
       "tenant_moves",
       "",
-      `Tenant ${tenant} moves to another shard (${state}). Start the backup when the state of the move is done.`,
+      `Tenant ${tenant} moves to another shard (${state}). Start the backup when the state of the move is done.` +
+        (deps.isMaintained ? " Moves rest in maintenance, so end that first." : ""),
     );
   const toJob = (record: JobRecord) => {
     const { facts: _, position: __, foundInAll, ...shown } = record;

@@ -107,4 +107,8 @@ const toJson = ({ restoredTo, markedAt, held }: RestorePoint) => ({ restoredTo, 
 const inFuture = () =>
   invalid("invalid_field", "restoredTo", "restoredTo must be a time in the past, in milliseconds since 1970.");
 const notRestored = () =>
-  conflict("never_restored", "", "The database was never restored. Say so first: PUT /restore-point.");
+  conflict(
+    "never_restored",
+    "",
+    "The database was never restored. Say so first: plat platform restored, or PUT /restore-point.",
+  );

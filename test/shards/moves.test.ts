@@ -116,6 +116,10 @@ describe("POST /tenants/{id}/move", () => {
     state = "done";
     await expectJson(await ask(`/tenants/${tenant}/move`, { shard: 2 }), 202);
     expect(await detailOf(await ask("/backups", {}))).toBe("tenant_moves");
+    // No cron ends the move in maintenance.
+    const resting = isolate({ MAINTENANCE: "true", BACKUP_JOB: jobOf(() => state) });
+    const refused = await resting.fetch("/admin/v1/backups", { method: "POST", headers, body: "{}" });
+    expect((await expectJson(refused, 409)).message).toContain("Moves rest in maintenance");
     expect(MOVE_LIMITS.graceMs).toBeGreaterThan(0);
   });
 

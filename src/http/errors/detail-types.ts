@@ -42,7 +42,7 @@ export const DETAIL_TYPES = {
   repair_under_way: "Start the comparison after the repair is done.",
   backup_unbound: "Bind an R2 bucket as BACKUP and deploy.",
   no_past: "Choose a time within the last 30 days. Only Cloudflare keeps the history of objects.",
-  never_restored: "First record the time of the restore: PUT /restore-point.",
+  never_restored: "First record the time of the restore: plat platform restored, or PUT /restore-point.",
   job_under_way: "Wait until the job is done, or cancel it.",
   maintenance_off: "Set MAINTENANCE to true and deploy, then ask again.",
   already_there: "No action is needed.",
