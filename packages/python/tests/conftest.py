@@ -35,7 +35,7 @@ def make_client(operator: Plinth, scopes: list[str] = SCOPES) -> tuple[str, str]
 
 @pytest.fixture(scope="session")
 def client(operator: Plinth) -> tuple[str, str]:
-    return make_client(operator)
+    return make_client(operator, [*SCOPES, "plat.media_admin"])
 
 
 @pytest.fixture(scope="session")

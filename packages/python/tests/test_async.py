@@ -212,6 +212,11 @@ def test_a_file_is_uploaded_listed_and_deleted(tell: Callable[[Story], None]) ->
         assert await plinth.files.delete(made["id"]) is None
         with pytest.raises(NotFoundError):
             await plinth.files.link(made["id"])
+        for _ in range(2):
+            await plinth.files.upload(b"four", metadata={"album": album})
+        assert await plinth.files.count(q=f"album:{album}") == {"files": 2, "bytes": 8}
+        assert await plinth.files.delete_all(q=f"album:{album}") is not None
+        assert await plinth.files.count(q=f"album:{album}") == {"files": 0, "bytes": 0}
 
     tell(story)
 

@@ -9,6 +9,7 @@ import threading
 import time
 import uuid
 from pathlib import Path
+from typing import Any
 
 import httpx
 import jwt
@@ -172,6 +173,34 @@ def test_a_file_is_uploaded_listed_and_deleted(client: tuple[str, str], plinth: 
     assert plinth.files.delete(made["id"]) is None
     with pytest.raises(NotFoundError):
         plinth.files.link(made["id"])
+
+
+def test_files_that_match_are_counted_and_deleted(plinth: Plinth) -> None:
+    album = uuid.uuid4().hex
+    for _ in range(2):
+        plinth.files.upload(b"four", metadata={"album": album})
+    kept = plinth.files.upload(b"kept")
+    assert plinth.files.count(q=f"album:{album}") == {"files": 2, "bytes": 8}
+    report = plinth.files.delete_all(q=f"album:{album}")
+    assert report is not None and "/erasures/" in report
+    assert plinth.files.count(tenant="demo", q=f"album:{album}") == {"files": 0, "bytes": 0}
+    assert plinth.files.download(kept["id"]) == b"kept"
+
+
+def test_files_are_not_deleted_by_a_condition_that_is_misspelt_or_that_was_forgotten(plinth: Plinth) -> None:
+    kept = plinth.files.upload(b"kept")
+    call: Any
+    for call in (plinth.files.count, plinth.files.delete_all):
+        with pytest.raises(TypeError, match="query"):
+            call(tenant="demo", query="album:none")
+        # As from a form without the field.
+        with pytest.raises(TypeError, match="q is None. To mean all files, leave it out."):
+            call(tenant="demo", q=None)
+        with pytest.raises(InvalidRequestError):
+            call(tenant="demo", q="")
+    with pytest.raises(InvalidRequestError, match="tenant is missing"):
+        plinth.files.delete_all()
+    assert plinth.files.download(kept["id"]) == b"kept"
 
 
 def test_variants_are_made_and_waited_for(plinth: Plinth) -> None:

@@ -27,6 +27,13 @@ Names = str | Sequence[str] | None
 Shared = Literal["tenant"] | None
 
 
+class All:
+    """In place of a query: all files of a tenant."""
+
+
+ALL = All()
+
+
 def _bytes_of(content: Any) -> bytes:
     """A stream is refused: nothing would be left of it for a second attempt."""
     if isinstance(content, str):
@@ -146,6 +153,18 @@ class FileCalls:
         location: str | None = response.headers.get("location")
         return location
 
+    def count(self, tenant: str | None, q: str | All) -> Flow[dict[str, int]]:
+        query = {"tenant": tenant or (yield from own("tenant")), "q": _query(q), "dryRun": True}
+        counted: dict[str, int] = yield from self._transport.json("DELETE", self.base, query=query)
+        return counted
+
+    def delete_all(self, tenant: str | None, q: str | All) -> Flow[str | None]:
+        term = _query(q)
+        query = {"tenant": tenant or (None if term is None else (yield from own("tenant"))), "q": term}
+        response = yield from self._transport.send("DELETE", self.base, query=query)
+        location: str | None = response.headers.get("location")
+        return location
+
     def variants(self, file_id: str) -> Flow[list[dict[str, Any]]]:
         found: list[dict[str, Any]] = yield from self._transport.json("GET", f"{self._at(file_id)}/variants")
         return found
@@ -183,6 +202,13 @@ class FileCalls:
                 return
             yield _pause_after(error, attempt)
             attempt += 1
+
+
+def _query(q: str | All) -> str | None:
+    """Raises for None: a query that was forgotten would widen a deletion unseen."""
+    if q is None:
+        raise TypeError("q is None. To mean all files, leave it out.")
+    return None if isinstance(q, All) else q
 
 
 def _pause_after(error: PlinthError, attempt: int) -> Pause:

@@ -6,7 +6,7 @@ import builtins
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from .file_calls import FileCalls, Names, Shared
+from .file_calls import ALL, FileCalls, Names, Shared, All
 from .flow import Runner
 from .transport import Query
 
@@ -98,3 +98,14 @@ class Files:
     def delete(self, file_id: str) -> str | None:
         """Removes the file and its variants. The address of the report that proves it; a missing one is fine."""
         return self._run(self._calls.delete(file_id))
+
+    def count(self, *, tenant: str | None = None, q: str | All = ALL) -> dict[str, int]:
+        """Counts the `files` and `bytes` that `delete_all` would remove."""
+        return self._run(self._calls.count(tenant, q))
+
+    def delete_all(self, *, tenant: str | None = None, q: str | All = ALL) -> str | None:
+        """Removes the files that match `q`, of the token's own tenant by default. The address of the report.
+
+        Without `q`, name the tenant: all of its files go.
+        """
+        return self._run(self._calls.delete_all(tenant, q))
