@@ -324,11 +324,14 @@ def test_a_download_that_fails_to_the_end_or_for_long_is_an_unavailable_error(
 
 
 class Dripping(threading.Thread):
-    """A server that sends a byte of a body every tenth of a second. Bodies of the paths in `whole` come at once."""
+    """A server that sends a byte every tenth of a second: of the body, or of the headers too. Answers to the paths in
+    `whole` come at once, and leave the connection open.
+    """
 
-    def __init__(self, *whole: str) -> None:
+    def __init__(self, *whole: str, headers: bool = False) -> None:
         super().__init__(daemon=True)
         self.whole = whole
+        self.headers = headers
         self.listening = socket.create_server(("127.0.0.1", 0))
         self.url = f"http://127.0.0.1:{self.listening.getsockname()[1]}"
 
@@ -341,16 +344,20 @@ class Dripping(threading.Thread):
             threading.Thread(target=self._answer, args=(connection,), daemon=True).start()
 
     def _answer(self, connection: socket.socket) -> None:
-        head = b""
-        while b"\r\n\r\n" not in head:
-            head += connection.recv(65_536)
-        path = head.split(b" ")[1].decode()
-        if any(path.endswith(one) for one in self.whole):
-            body = b'{"access_token": "a.b.c", "expires_in": 3600}'
-            connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % len(body) + body)
-            return connection.close()
         try:
-            connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n")
+            while True:
+                asked = b""
+                while b"\r\n\r\n" not in asked:
+                    asked += connection.recv(65_536)
+                path = asked.split(b" ")[1].decode()
+                if not any(path.endswith(one) for one in self.whole):
+                    break
+                body = b'{"access_token": "a.b.c", "expires_in": 3600}'
+                connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % len(body) + body)
+            head = b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n"
+            for part in [bytes([byte]) for byte in head] if self.headers else [head + b"\r\n"]:
+                connection.sendall(part)
+                time.sleep(0.1)
             for _ in range(100):
                 time.sleep(0.1)
                 connection.sendall(b" ")
@@ -358,10 +365,13 @@ class Dripping(threading.Thread):
             connection.close()
 
 
+@pytest.mark.parametrize("headers", [False, True])
 @pytest.mark.parametrize("whole", [(), ("/token",)])
-def test_an_answer_that_comes_too_slowly_is_none(whole: tuple[str, ...], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_answer_that_comes_too_slowly_is_none(
+    whole: tuple[str, ...], headers: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("plinth.tokens._ATTEMPTS", 1)
-    slow = Dripping(*whole)
+    slow = Dripping(*whole, headers=headers)
     slow.start()
     given = {"client_id": "a.b", "client_secret": "secret"}
 

@@ -14,11 +14,13 @@ A step that fails raises inside the flow, at its `yield`.
 from __future__ import annotations
 
 import asyncio
+import threading
 import time
-from collections.abc import AsyncIterator, Generator, Iterator, Mapping
+from collections.abc import Generator, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
+import anyio
 import httpx
 
 
@@ -102,14 +104,11 @@ class Runner:
         return self.tokens.get() if isinstance(step, Token) else self.tokens.refuse(step.token)
 
     def _send(self, step: Send) -> httpx.Response:
-        if step.within is None:
-            return self.http.request(step.method, step.url, **step.options)
-        ends = time.monotonic() + step.within
-        with self.http.stream(step.method, step.url, timeout=step.within, **step.options) as response:
-            assert isinstance(response.stream, httpx.SyncByteStream)
-            response.stream = _Until(response.stream, ends)
-            response.read()
-        return response
+        _limit.ends = None if step.within is None else time.monotonic() + step.within
+        try:
+            return self.http.request(step.method, step.url, **_options(step), extensions={"trace": _bound})
+        finally:
+            _limit.ends = None
 
 
 class AsyncRunner:
@@ -142,46 +141,45 @@ class AsyncRunner:
         return await self.tokens.get() if isinstance(step, Token) else self.tokens.refuse(step.token)
 
     async def _send(self, step: Send) -> httpx.Response:
-        if step.within is None:
-            return await self.http.request(step.method, step.url, **step.options)
-        ends = time.monotonic() + step.within
-        async with self.http.stream(step.method, step.url, timeout=step.within, **step.options) as response:
-            assert isinstance(response.stream, httpx.AsyncByteStream)
-            response.stream = _AsyncUntil(response.stream, ends)
-            await response.aread()
-        return response
+        try:
+            with anyio.fail_after(step.within):
+                return await self.http.request(step.method, step.url, **_options(step))
+        except TimeoutError:
+            raise httpx.ReadTimeout(_LATE) from None
 
 
-class _Until(httpx.SyncByteStream):
-    """A body that must have come by `ends`. The timeouts of httpx only limit the silence between two parts."""
-
-    def __init__(self, body: httpx.SyncByteStream, ends: float) -> None:
-        self._body = body
-        self._ends = ends
-
-    def __iter__(self) -> Iterator[bytes]:
-        for part in self._body:
-            _check(self._ends)
-            yield part
-
-    def close(self) -> None:
-        self._body.close()
+def _options(step: Send) -> dict[str, Any]:
+    return {**step.options} if step.within is None else {"timeout": step.within, **step.options}
 
 
-class _AsyncUntil(httpx.AsyncByteStream):
-    def __init__(self, body: httpx.AsyncByteStream, ends: float) -> None:
-        self._body = body
-        self._ends = ends
-
-    async def __aiter__(self) -> AsyncIterator[bytes]:
-        async for part in self._body:
-            _check(self._ends)
-            yield part
-
-    async def aclose(self) -> None:
-        await self._body.aclose()
+_LATE = "the answer did not come in time"
 
 
-def _check(ends: float) -> None:
-    if time.monotonic() > ends:
-        raise httpx.ReadTimeout("the answer did not come in time")
+class _Limit(threading.local):
+    """Until when the answer that this thread waits for must have come, by the monotonic clock."""
+
+    ends: float | None = None
+
+
+_limit = _Limit()
+
+
+def _bound(event: str, info: Mapping[str, Any]) -> None:
+    """Lets no read of a new connection wait beyond the limit. The timeouts of httpx only limit the silence between two
+    parts of an answer, be it of its headers or of its body.
+    """
+    if not event.endswith(("connect_tcp.complete", "start_tls.complete", "connect_unix_socket.complete")):
+        return
+    connection = info["return_value"]
+    read = connection.read
+
+    def read_until(max_bytes: int, timeout: float | None = None) -> bytes:
+        if _limit.ends is not None:
+            left = _limit.ends - time.monotonic()
+            if left <= 0:
+                raise httpx.ReadTimeout(_LATE)
+            timeout = left if timeout is None else min(timeout, left)
+        got: bytes = read(max_bytes, timeout)
+        return got
+
+    connection.read = read_until
