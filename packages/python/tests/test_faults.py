@@ -25,6 +25,7 @@ from plinth import (
     Topic,
     UnauthorizedError,
     UnavailableError,
+    verify_webhook,
 )
 
 Pass = Callable[[], httpx.Response]
@@ -140,6 +141,72 @@ def test_what_is_missing_is_named_before_any_request(client: tuple[str, str]) ->
             make("127.0.0.1:8787")
         with pytest.raises(TypeError, match=f"url is the platform's address: {URL}$"):
             make(f"{URL}/oauth2/v1/")
+
+
+def test_an_address_or_a_secret_that_is_no_text_is_named(plinth: Plinth) -> None:
+    unset: Any = None
+    for make in (lambda url: Plinth(url, client_id="a.b", client_secret="c"), TokenVerifier):
+        with pytest.raises(TypeError, match="url must be a text .* Is its environment variable set?"):
+            make(unset)
+    with pytest.raises(ValueError, match="'pubsub/v1/topics' is no path: it must begin with /."):
+        plinth.request("GET", "pubsub/v1/topics")
+    now = {"webhook-id": "a", "webhook-timestamp": str(int(time.time())), "webhook-signature": "v1,abc"}
+    for secrets in (unset, [], [unset]):
+        with pytest.raises(TypeError, match="The signing secret is missing."):
+            verify_webhook(now, b"{}", secrets)
+
+
+@pytest.mark.parametrize("given", [None, "", "two lines\nof text"])
+def test_a_function_that_gives_no_token_is_named(given: Any) -> None:
+    def none(_: str | None) -> Any:
+        return given
+
+    asked: list[httpx.Request] = []
+    http = httpx.Client(transport=httpx.MockTransport(lambda one: asked.append(one) or httpx.Response(401)))
+    with pytest.raises(UnauthorizedError, match="The function for tokens returned none."):
+        Plinth(URL, token=none, http=http).request("GET", "/pubsub/v1/topics")
+
+    async def in_loop() -> None:
+        async with AsyncPlinth(URL, token=none) as own:
+            with pytest.raises(UnauthorizedError, match="The function for tokens returned none."):
+                await own.token()
+
+    asyncio.run(in_loop())
+    assert asked == []
+
+
+def test_a_line_end_behind_a_token_does_no_harm(plinth: Plinth) -> None:
+    with Plinth(URL, token=lambda _: f"{plinth.token()}\n") as own:
+        assert own.request("GET", "/pubsub/v1/topics") is not None
+
+
+@pytest.mark.parametrize("name", ["", ".", "..", None])
+def test_what_has_no_name_does_not_count_as_deleted(name: Any, plinth: Plinth, client: tuple[str, str]) -> None:
+    files: Any = plinth.files
+    for call in (files.delete, files.link, files.download, files.metadata, files.variants):
+        with pytest.raises(TypeError, match="is no id of a file."):
+            call(name)
+    with pytest.raises(TypeError, match="is no type of events."):
+        plinth.topic(client[0], name)
+    with pytest.raises(TypeError, match="is no owner of a topic."):
+        plinth.topic(name, "numbers")
+
+
+def test_a_payload_that_is_no_json_is_not_published(topic: Topic) -> None:
+    with pytest.raises(ValueError):
+        topic.publish({"price": float("nan")})
+    assert list(topic.peek()) == []
+
+
+def test_events_may_come_from_a_generator(topic: Topic) -> None:
+    assert len(topic.publish(NewEvent(number) for number in range(3))) == 3
+    assert [event.json() for event in topic.peek()] == [0, 1, 2]
+
+
+def test_a_name_that_is_cut_in_the_middle_of_a_character_is_kept(plinth: Plinth) -> None:
+    made = plinth.files.upload(b"x", file_name="boats \ud83d.txt")
+    named = {file["id"]: file["fileName"] for file in plinth.files.list(sort="createdAt:desc")}
+    assert named[made["id"]] == "boats \ufffd.txt"
 
 
 def test_a_topic_of_another_client_is_not_created_as_ones_own(plinth: Plinth, client: tuple[str, str]) -> None:

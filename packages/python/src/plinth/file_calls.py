@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 from urllib.parse import quote
@@ -10,7 +11,7 @@ import httpx
 
 from .errors import ConflictError, NotFoundError, PlinthError, error_of, no_answer
 from .flow import Flow, Pause, Send
-from .transport import Query, Transport, backoff, own
+from .transport import Query, Transport, backoff, own, segment
 
 # How often a link is followed, and the longest pause; after a longer `Retry-After`, the error goes to the caller.
 _LINK_ATTEMPTS = 4
@@ -72,7 +73,8 @@ class FileCalls:
         )
         headers = {"content-type": content_type}
         if file_name is not None:
-            headers["content-disposition"] = f"attachment; filename*=UTF-8''{quote(file_name, safe='')}"
+            name = quote(re.sub("[\ud800-\udfff]", "\ufffd", file_name), safe="")
+            headers["content-disposition"] = f"attachment; filename*=UTF-8''{name}"
         made.append(created["id"])
         try:
             yield from self._put(created["uploadLink"], body, headers)
@@ -182,7 +184,7 @@ class FileCalls:
         return variants
 
     def _at(self, file_id: str) -> str:
-        return f"{self.base}/{quote(file_id, safe='')}"
+        return f"{self.base}/{segment('id of a file', file_id)}"
 
     def _put(self, link: str, body: bytes, headers: Mapping[str, str]) -> Flow[None]:
         attempt = 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import re
 import threading
 import time
 from collections.abc import Awaitable, Callable
@@ -11,7 +12,7 @@ from urllib.parse import quote_plus
 
 import httpx
 
-from .errors import PlinthError, broken, error_of, no_answer
+from .errors import PlinthError, UnauthorizedError, broken, error_of, no_answer
 from .flow import AsyncRunner, Flow, Pause, Runner, Send
 from .settings import Settings
 from .transport import backoff
@@ -147,6 +148,14 @@ class AsyncClientTokens:
         self._kept.refuse(token)
 
 
+def _text_of(given: object) -> str:
+    token = given.strip() if isinstance(given, str) else ""
+    if re.fullmatch(r"[!-~]+", token) is None:
+        message = "The function for tokens returned none. Is the person still signed in?"
+        raise UnauthorizedError(message, status=401, type="insufficient_credentials")
+    return token
+
+
 class FunctionTokens:
     """Tokens that the application brings, for example a signed-in person's."""
 
@@ -158,7 +167,7 @@ class FunctionTokens:
     def get(self) -> str:
         refused: str | None = getattr(self._mine, "refused", None)
         self._mine.refused = None
-        return self._function(refused)
+        return _text_of(self._function(refused))
 
     def refuse(self, token: str) -> None:
         self._mine.refused = token
@@ -172,7 +181,7 @@ class AsyncFunctionTokens:
     async def get(self) -> str:
         refused, self._refused = self._refused, None
         given = self._function(refused)
-        return await given if inspect.isawaitable(given) else given
+        return _text_of(await given if inspect.isawaitable(given) else given)
 
     def refuse(self, token: str) -> None:
         self._refused = token

@@ -6,14 +6,13 @@ import json
 import uuid
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
-from urllib.parse import quote
 
 import httpx
 
 from .errors import ConflictError, ForbiddenError, NotFoundError
 from .events import Batch, NewEvent, StoredEvent
 from .flow import Flow
-from .transport import Transport, own
+from .transport import Transport, own, segment
 
 # The most that one publish takes.
 _MAX_EVENTS = 1_000
@@ -24,7 +23,8 @@ _PAGE = 100
 class TopicCalls:
     def __init__(self, transport: Transport, owner: str, event_type: str, consumer: str | None) -> None:
         self._transport = transport
-        self._path = f"/pubsub/v1/topics/{quote(owner, safe='')}/{quote(event_type, safe='')}"
+        topic = f"{segment('owner of a topic', owner)}/{segment('type of events', event_type)}"
+        self._path = f"/pubsub/v1/topics/{topic}"
         self._owner = owner
         self._event_type = event_type
         self._consumer = {} if consumer is None else {"consumer": consumer}
@@ -58,10 +58,10 @@ class TopicCalls:
             pass
 
     def publish(self, events: Any | Iterable[NewEvent], idempotency_key: str | None) -> Flow[list[str]]:
-        several = isinstance(events, (list, tuple))
-        if several and not all(isinstance(one, NewEvent) for one in events):
-            raise TypeError("Wrap each event of a list: NewEvent(payload). For a list as one payload, NewEvent([...]).")
+        several = isinstance(events, (list, tuple, Iterator))
         listed = list(events) if several else [events]
+        if several and not all(isinstance(one, NewEvent) for one in listed):
+            raise TypeError("Wrap each event of a list: NewEvent(payload). For a list as one payload, NewEvent([...]).")
         parts = list(_parts([_wire(one if isinstance(one, NewEvent) else NewEvent(one)) for one in listed]))
         key = idempotency_key or str(uuid.uuid4())
         ids: list[str] = []
@@ -147,7 +147,7 @@ class TopicCalls:
 
 
 def _wire(event: NewEvent) -> dict[str, Any]:
-    payload = event.payload if isinstance(event.payload, str) else json.dumps(event.payload)
+    payload = event.payload if isinstance(event.payload, str) else json.dumps(event.payload, allow_nan=False)
     wire: dict[str, Any] = {"payload": payload}
     if event.metadata is not None:
         wire["metadata"] = dict(event.metadata)

@@ -12,7 +12,7 @@ from __future__ import annotations
 import random
 from collections.abc import Mapping
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 import httpx
 import jwt
@@ -28,10 +28,21 @@ Query = Mapping[str, Any]
 
 def check_address(url: str) -> None:
     """Fails where no request could be sent, for example without `https://`: repeating is no use."""
+    if not isinstance(url, str):
+        raise TypeError("url must be a text that begins with https:// or http://. Is its environment variable set?")
     if not url.startswith(("https://", "http://")):
         raise TypeError(f"{url!r} is no address: url must begin with https:// or http://.")
     if url.rstrip("/").endswith("/oauth2/v1"):
         raise TypeError(f"url is the platform's address: {url.rstrip('/')[:-10]}")
+
+
+def segment(what: str, name: str) -> str:
+    """One name in a path. Raises for what would lead elsewhere, such as an empty one: a missing file counts as deleted,
+    and a missing topic too.
+    """
+    if not isinstance(name, str) or name in ("", ".", ".."):
+        raise TypeError(f"{name!r} is no {what}.")
+    return quote(name, safe="")
 
 
 def own(claim: str) -> Flow[str | None]:
@@ -109,6 +120,8 @@ class Transport:
     def _address(self, path: str) -> str:
         if path.startswith("/"):
             return self._url + path
+        if not path.startswith(("https://", "http://")):
+            raise ValueError(f"{path!r} is no path: it must begin with /.")
         own, other = urlsplit(self._url), urlsplit(path)
         # The token goes to the platform alone, whatever a link says.
         if (own.scheme, own.netloc) != (other.scheme, other.netloc):

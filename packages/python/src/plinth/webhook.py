@@ -35,13 +35,20 @@ def verify_webhook(
         raise WebhookError("The push is too old, or the clock of this machine is wrong.")
     raw = body.encode() if isinstance(body, str) else body
     signed = f"{given['webhook-id']}.{timestamp}.".encode() + raw
-    for secret in [secrets] if isinstance(secrets, str) else secrets:
+    for secret in _listed(secrets):
         digest = hmac.new(_key(secret), signed, hashlib.sha256).digest()
         expected = f"v1,{base64.b64encode(digest).decode()}"
         for signature in given["webhook-signature"].split(" "):
             if hmac.compare_digest(signature.encode(), expected.encode()):
                 return StoredEvent.of(json.loads(raw))
     raise WebhookError("The signature is not of this secret and this body.")
+
+
+def _listed(secrets: str | Sequence[str]) -> Sequence[str]:
+    listed = [secrets] if isinstance(secrets, str) else secrets
+    if not listed or not all(isinstance(one, str) for one in listed):
+        raise TypeError("The signing secret is missing. Is its environment variable set?")
+    return listed
 
 
 def _key(secret: str) -> bytes:
