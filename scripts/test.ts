@@ -50,8 +50,13 @@ const stages: Readonly<Record<string, () => Promise<Outcome>>> = {
     // One checker, because the linter runs beside it: more of them check what they share again.
     const own = await command("tsc", "--checkers", "1");
     if (own.failed > 0) return own;
-    const sdk = await command("tsc", "-p", "packages/sdk", "--noEmit");
-    return sdk.failed > 0 ? sdk : command("tsc", "-p", "console");
+    const sdk = ["-p", "packages/sdk", "--noEmit"];
+    // A service may have the types of Node alone.
+    for (const more of [[], ["--lib", "es2023", "--types", "node"]]) {
+      const checked = await command("tsc", ...sdk, ...more);
+      if (checked.failed > 0) return checked;
+    }
+    return command("tsc", "-p", "console");
   },
   lint: () => command("oxlint", "--type-aware", "--deny-warnings", "--no-error-on-unmatched-pattern", ...linted),
   format: () => command("oxfmt", "--check"),

@@ -20,7 +20,7 @@ import {
   type PlinthOptions,
 } from "../../packages/sdk/src/index.ts";
 import { frameworkSuite } from "./sdk/frameworks.ts";
-import { losing } from "./sdk/network.ts";
+import { inPage, losing } from "./sdk/network.ts";
 import { useSharedWorld } from "./support/use-world.ts";
 import { makeClient, OTHER_TENANT, SERVICE, TENANT, type Client } from "./support/world.ts";
 
@@ -83,6 +83,27 @@ describe("tokens", () => {
   test("a wrong secret is an UnauthorizedError that says so", async () => {
     const wrong = connect({ credentials: { clientId: client.id, clientSecret: "wrong" } });
     await expect(wrong.token()).rejects.toThrow(UnauthorizedError);
+  });
+
+  test("and addresses that are missing are named", async () => {
+    const unset = undefined as unknown as string;
+    expect(() => connect({ url: unset })).toThrow("url must be a text that begins with https://");
+    expect(() => createTokenVerifier({ url: unset })).toThrow("url must be a text that begins with https://");
+    expect(await connect({ url: `${world().base}//` }).token()).toEqual(expect.any(String));
+    await expect(plinth.request("GET", "pubsub/v1/topics")).rejects.toThrow("is no path: it must begin with /.");
+    for (const none of [unset, "", Promise.resolve(unset)]) {
+      const { fetch, requests } = losing(() => false);
+      const signedOut = connect({ fetch, credentials: () => none });
+      await expect(signedOut.request("GET", "/pubsub/v1/topics")).rejects.toThrow(UnauthorizedError);
+      expect(requests).toEqual([]);
+    }
+  });
+
+  test("are sent again whatever the case of the method", async () => {
+    const { fetch, requests } = losing((path, nth) => path.endsWith("/topics") && nth === 1);
+    await connect({ fetch }).request("get", "/pubsub/v1/topics");
+    await connect({ fetch }).operations.fetch(`${world().base}/pubsub/v1/topics`, { method: "get" });
+    expect(requests.filter((line) => line === "GET /pubsub/v1/topics")).toHaveLength(3);
   });
 
   test("a platform that does not answer is an UnavailableError", async () => {
@@ -402,6 +423,36 @@ describe("files", () => {
     expect(await (await plinth.files.download(id)).text()).toBe("kept");
   });
 
+  test("without an id are not taken for deleted ones", async () => {
+    const topic = plinth.topic(client.id, fresh("numbers"));
+    for (const id of ["", ".", "..", undefined as unknown as string]) {
+      for (const call of [plinth.files.delete, plinth.files.link, plinth.files.metadata, plinth.files.variants])
+        await expect(call(id)).rejects.toThrow("is no id of a file");
+      await expect(topic.removeConsumer(id)).rejects.toThrow("is no name of a consumer");
+      expect(() => plinth.topic(client.id, id)).toThrow("is no type of events");
+      expect(() => plinth.topic(id, "numbers")).toThrow("is no owner of a topic");
+    }
+  });
+
+  test("that did not change are not sent again", async () => {
+    const { id } = await plinth.files.upload("same", { contentType: "text/plain" });
+    const first = await plinth.files.download(id);
+    const headers = { "if-none-match": first.headers.get("etag")! };
+    expect(await plinth.files.download(id, { headers })).toHaveProperty("status", 304);
+  });
+
+  test("have a name even if it is cut in the middle of a character", async () => {
+    const { id } = await plinth.files.upload("x", { fileName: "boats \ud83d.txt" });
+    const found = await all(plinth.files.list({ sort: "createdAt:desc" }));
+    expect(found.find((one) => one.id === id)).toHaveProperty("fileName", "boats \ufffd.txt");
+  });
+
+  test("are not asked for when the caller has left", async () => {
+    const signal = AbortSignal.abort();
+    for (const call of [plinth.files.download, plinth.files.link])
+      await expect(call("0".repeat(24), { signal })).rejects.toHaveProperty("name", "AbortError");
+  });
+
   test("shares a file with the tenant's other clients", async () => {
     const other = await makeClient(world(), "reader", {
       scopes: ["plat.media_view"],
@@ -427,7 +478,12 @@ describe("files", () => {
 
   test("a public file has an address that needs no token", async () => {
     const { id } = await plinth.publicFiles.upload("for all", { tenant: TENANT, contentType: "text/plain" });
-    expect(await (await fetch(await plinth.publicFiles.link(id))).text()).toBe("for all");
+    const address = await plinth.publicFiles.link(id);
+    expect(await (await fetch(address)).text()).toBe("for all");
+    const page = connect({ fetch: inPage });
+    expect(await page.publicFiles.link(id)).toBe(address);
+    expect(await (await page.publicFiles.download(id)).text()).toBe("for all");
+    await expect(page.publicFiles.link("0".repeat(24))).rejects.toThrow(NotFoundError);
   });
 
   test("lists follow pages to their end", async () => {
@@ -557,6 +613,8 @@ describe("a push", () => {
         verifyWebhook({ ...headers, "webhook-timestamp": "1000000000" }, body, signingSecret),
       ).rejects.toThrow("too old");
       await expect(verifyWebhook({}, body, signingSecret)).rejects.toThrow(WebhookError);
+      for (const unset of [undefined, [], [undefined]])
+        await expect(verifyWebhook(headers as never, body, unset as never)).rejects.toThrow("secret is missing");
     } finally {
       await receiver.close();
     }

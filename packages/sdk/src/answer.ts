@@ -8,6 +8,8 @@ export interface Answer {
 /** An answer with its JSON: undefined without a body, and after a redirect or a refusal. */
 export interface JsonAnswer extends Answer {
   readonly body: unknown;
+  /** The address of the request. */
+  readonly address: string;
 }
 
 /** Reads the body to its end. Throws if it breaks off, or is a success that is not JSON. */
@@ -15,7 +17,7 @@ export async function readJson(response: Response): Promise<JsonAnswer> {
   const { status, headers } = response;
   const text = await response.text();
   const body: unknown = status >= 300 || text === "" ? undefined : JSON.parse(text);
-  return { status, headers, text, body };
+  return { status, headers, text, body, address: response.url };
 }
 
 /** An answer whose `response` can still be read. `text` is empty if the body is a stream that has not come yet. */

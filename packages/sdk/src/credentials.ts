@@ -1,5 +1,5 @@
 import { readJson } from "./answer.ts";
-import { checkAddress, errorFrom, noAnswer, PlinthError } from "./errors.ts";
+import { checkAddress, errorFrom, noAnswer, PlinthError, UnauthorizedError } from "./errors.ts";
 import { backoffMs, wait } from "./wait.ts";
 
 /**
@@ -58,7 +58,10 @@ function fromFunction(credentials: TokenFunction): TokenSource {
     async get(signal) {
       const asked = credentials(refused);
       refused = undefined;
-      return unlessAborted(Promise.resolve(asked), signal);
+      const token = await unlessAborted(Promise.resolve(asked), signal);
+      if (typeof token === "string" && token.trim() !== "") return token;
+      const message = "The function for tokens returned none. Is the person still signed in?";
+      throw new UnauthorizedError({ status: 401, type: "insufficient_credentials", message });
     },
     refuse: (token) => void (refused = token),
   };

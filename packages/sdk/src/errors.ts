@@ -108,14 +108,16 @@ export function checkAddress(address: string): void {
   if (!isAddress(address)) throw new TypeError(`${address} is no address: url must begin with https:// or http://.`);
 }
 
-/** The platform's address without a slash at the end. Throws for the issuer's, which lies below it. */
+/** The platform's address without a slash at the end. Throws for the issuer's, which lies below it, and for none. */
 export function baseOf(url: string): string {
-  const base = url.replace(/\/$/, "");
+  if (typeof url !== "string")
+    throw new TypeError("url must be a text that begins with https:// or http://. Is its environment variable set?");
+  const base = url.replace(/\/+$/, "");
   if (base.endsWith("/oauth2/v1")) throw new TypeError(`url is the platform's address: ${base.slice(0, -10)}`);
   return base;
 }
 
-function isAddress(address: string): boolean {
+export function isAddress(address: string): boolean {
   try {
     return /^https?:$/.test(new URL(address).protocol);
   } catch {

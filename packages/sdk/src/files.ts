@@ -1,5 +1,5 @@
 import { ConflictError, NotFoundError, errorOf, noAnswer, type PlinthError } from "./errors.ts";
-import type { Transport } from "./transport.ts";
+import { segment, type Transport } from "./transport.ts";
 import { backoffMs, wait } from "./wait.ts";
 
 export interface StoredFile {
@@ -39,6 +39,12 @@ export interface Variant {
 export interface Sizes {
   readonly clip?: string | readonly string[];
   readonly crop?: string | readonly string[];
+}
+
+export interface LinkOptions extends Sizes {
+  /** Leads to the original as long as there is no such variant. */
+  readonly fallback?: boolean;
+  readonly signal?: AbortSignal;
 }
 
 export interface UploadOptions extends Sizes {
@@ -98,7 +104,7 @@ export function createFiles(
   ownTenant: () => Promise<string | undefined>,
 ) {
   const base = visibility === "public" ? "/media/v2/public/files" : "/media/v2/files";
-  const at = (id: string): string => `${base}/${encodeURIComponent(id)}`;
+  const at = (id: string): string => `${base}/${segment("id of a file", id)}`;
 
   /** Removes a file whose id nobody gets to know. If this fails, one that is not committed is removed after a day. */
   const abandon = async (id: string): Promise<void> => {
@@ -137,30 +143,25 @@ export function createFiles(
     },
 
     /** An address of the bytes or of a variant. A private one works for 15 minutes. */
-    async link(id: string, size: Sizes & { readonly fallback?: boolean } = {}): Promise<string> {
-      const query = { clip: listOf(size.clip), crop: listOf(size.crop), fallback: size.fallback };
-      const response = await transport.send("GET", at(id), { query });
-      if (response.status === 302) return response.headers.get("location")!;
-      return (response.body as { link: string }).link;
+    async link(id: string, { clip, crop, fallback, signal }: LinkOptions = {}): Promise<string> {
+      const query = { clip: listOf(clip), crop: listOf(crop), fallback };
+      const { status, headers, body, address } = await transport.send("GET", at(id), { query, signal });
+      if (status === 302) return headers.get("location")!;
+      // A page may follow a redirect, but is not told where it leads; its status is 0 then.
+      if (status === 0) return (await follow(fetch, address, { method: "HEAD" }, signal)).url;
+      return (body as { link: string }).link;
     },
 
-    /** The bytes, as an answer of `fetch` whose body may still be on its way. `headers`: for example a `Range`. */
+    /**
+     * The bytes, as an answer of `fetch` whose body may still be on its way. `headers`: for example a `Range`, or
+     * `If-None-Match`, whose answer may be a 304.
+     */
     async download(
       id: string,
       options: Sizes & { readonly headers?: Record<string, string>; readonly signal?: AbortSignal } = {},
     ): Promise<Response> {
       const { headers = {}, signal } = options;
-      const address = await files.link(id, options);
-      for (let attempt = 1; ; attempt++) {
-        const answer = await fetch(address, { headers, ...(signal !== undefined && { signal }) }).catch(
-          (thrown: unknown) => {
-            if (signal?.aborted === true) throw thrown;
-            return noAnswer(thrown, "The download got no answer.");
-          },
-        );
-        if (answer instanceof Response && answer.ok) return answer;
-        await pauseAfter(answer instanceof Response ? await errorOf(answer) : answer, attempt, signal);
-      }
+      return follow(fetch, await files.link(id, options), { headers }, signal);
     },
 
     /** Every file that matches, page by page as they are needed. */
@@ -179,10 +180,11 @@ export function createFiles(
       yield* transport.pages<StoredFile>(base, { query, signal });
     },
 
-    metadata: <T = Record<string, unknown>>(id: string): Promise<T> => transport.json("GET", `${at(id)}/metadata`),
+    metadata: async <T = Record<string, unknown>>(id: string): Promise<T> =>
+      transport.json("GET", `${at(id)}/metadata`),
 
     /** Replaces the metadata as a whole. */
-    setMetadata: <T extends object>(id: string, metadata: T): Promise<T> =>
+    setMetadata: async <T extends object>(id: string, metadata: T): Promise<T> =>
       transport.json("PUT", `${at(id)}/metadata`, { json: metadata }),
 
     /** Removes the file and its variants. Returns the address of the report that proves it; a missing one is fine. */
@@ -216,7 +218,7 @@ export function createFiles(
       );
     },
 
-    variants: (id: string): Promise<readonly Variant[]> => transport.json("GET", `${at(id)}/variants`),
+    variants: async (id: string): Promise<readonly Variant[]> => transport.json("GET", `${at(id)}/variants`),
 
     /** Requests variants and waits until each is ready or has failed; after a minute, some may still be pending. */
     async makeVariants(id: string, sizes: Sizes, signal?: AbortSignal): Promise<readonly Variant[]> {
@@ -289,6 +291,23 @@ async function put(
   }
 }
 
+/** Follows a link to bytes. It sends no token: the link itself is the permission, and may lead to another host. */
+async function follow(
+  fetch: typeof globalThis.fetch,
+  link: string,
+  init: RequestInit,
+  signal: AbortSignal | undefined,
+): Promise<Response> {
+  for (let attempt = 1; ; attempt++) {
+    const answer = await fetch(link, { ...init, ...(signal !== undefined && { signal }) }).catch((thrown: unknown) => {
+      if (signal?.aborted === true) throw thrown;
+      return noAnswer(thrown, "The download got no answer.");
+    });
+    if (answer instanceof Response && (answer.ok || answer.status === 304)) return answer;
+    await pauseAfter(answer instanceof Response ? await errorOf(answer) : answer, attempt, signal);
+  }
+}
+
 /** Waits until a link may be followed again. Throws the error if that is of no use. */
 async function pauseAfter(error: PlinthError, attempt: number, signal: AbortSignal | undefined): Promise<void> {
   const waitMs = Math.max(error.retryAfterMs ?? 0, backoffMs(attempt, 500, 10_000));
@@ -343,7 +362,10 @@ function putByXhr(
 function headersOf(contentType: string, fileName: string | undefined): Record<string, string> {
   if (fileName === undefined) return { "content-type": contentType };
   // RFC 8187 encodes any name in ASCII.
-  const encoded = encodeURIComponent(fileName).replace(/['()*]/g, (one) => `%${one.charCodeAt(0).toString(16)}`);
+  const encoded = encodeURIComponent(fileName.replace(/\p{Surrogate}/gu, "\ufffd")).replace(
+    /['()*]/g,
+    (one) => `%${one.charCodeAt(0).toString(16)}`,
+  );
   return { "content-type": contentType, "content-disposition": `attachment; filename*=UTF-8''${encoded}` };
 }
 

@@ -3,7 +3,17 @@ export type { ClientCredentials, Credentials, TokenFunction } from "./credential
 export type { Batch, ConsumedEvent, NewEvent, StoredEvent } from "./event.ts";
 export type { Publisher, ReadOptions, Topic, TopicOptions, TopicStatus } from "./topic.ts";
 export type { ConsumeOptions, ProcessOptions } from "./consume.ts";
-export type { Content, Files, Search, Sizes, StoredFile, UploadedFile, UploadOptions, Variant } from "./files.ts";
+export type {
+  Content,
+  Files,
+  LinkOptions,
+  Search,
+  Sizes,
+  StoredFile,
+  UploadedFile,
+  UploadOptions,
+  Variant,
+} from "./files.ts";
 export type { Ask } from "./transport.ts";
 export {
   ConflictError,

@@ -1,7 +1,7 @@
 import { consumeEach, processAll, type ConsumeOptions, type ProcessOptions } from "./consume.ts";
 import { ConflictError, ForbiddenError, NotFoundError, PlinthError } from "./errors.ts";
 import type { Batch, ConsumedEvent, NewEvent, StoredEvent } from "./event.ts";
-import type { Transport } from "./transport.ts";
+import { segment, type Transport } from "./transport.ts";
 
 export interface TopicStatus {
   readonly topicOwnerClient: string;
@@ -58,7 +58,7 @@ export function createTopic(
   { consumer }: TopicOptions = {},
 ) {
   const asConsumer: Readonly<Record<string, string>> = consumer === undefined ? {} : { consumer };
-  const path = `/pubsub/v1/topics/${encodeURIComponent(owner)}/${encodeURIComponent(eventType)}`;
+  const path = `/pubsub/v1/topics/${segment("owner of a topic", owner)}/${segment("type of events", eventType)}`;
 
   async function publishPart(events: readonly WireEvent[], key: string, signal?: AbortSignal): Promise<string[]> {
     const { ids } = await transport.json<{ ids: string[] }>("POST", `${path}/publish`, {
@@ -219,7 +219,7 @@ export function createTopic(
 
     /** Removes a named consumer with its cursor and lock. */
     async removeConsumer(name: string): Promise<void> {
-      await transport.send("DELETE", `${path}/consumers/${encodeURIComponent(name)}`);
+      await transport.send("DELETE", `${path}/consumers/${segment("name of a consumer", name)}`);
     },
 
     /** Stored events in order, without a lock and without moving a cursor. `after`: an event's id. */

@@ -1,6 +1,6 @@
 import { keepResponse, readJson, type Answer, type JsonAnswer } from "./answer.ts";
 import type { TokenSource } from "./credentials.ts";
-import { checkAddress, errorFrom, noAnswer, PlinthError } from "./errors.ts";
+import { checkAddress, errorFrom, isAddress, noAnswer, PlinthError } from "./errors.ts";
 import { backoffMs, wait } from "./wait.ts";
 
 export interface TransportOptions {
@@ -113,8 +113,8 @@ export function createTransport({ url, tokens, fetch, attempts, timeoutMs, pause
     const headers: Record<string, string> = { ...ask.headers };
     if (ask.json !== undefined) headers["content-type"] = "application/json";
     const body = ask.json === undefined ? null : JSON.stringify(ask.json);
-    const sent = { method, headers, body, signal: ask.signal, extraMs: ask.extraMs };
-    const mayRepeat = ask.repeatable ?? REPEATABLE.has(method);
+    const sent = { method: method.toUpperCase(), headers, body, signal: ask.signal, extraMs: ask.extraMs };
+    const mayRepeat = ask.repeatable ?? REPEATABLE.has(sent.method);
     const answer = await repeat(addressOf(url, path, ask.query), sent, mayRepeat, readJson);
     if (answer instanceof PlinthError) throw answer;
     if (answer.status >= 400) throw errorFrom(answer);
@@ -125,13 +125,13 @@ export function createTransport({ url, tokens, fetch, attempts, timeoutMs, pause
    * `fetch` with a token, repeated by the same rules. Returns a refusal as it is; throws without an answer. JSON has
    * come to its end; any other body comes as it is read, without a limit of time.
    */
-  async function fetchWithToken(input: RequestInfo | URL, init: RequestInit = {}): Promise<Response> {
+  async function fetchWithToken(input: string | URL | Request, init: RequestInit = {}): Promise<Response> {
     if (input instanceof Request) throw new TypeError("Give the address and its options, not a Request.");
     // The bytes of a stream are gone after the first attempt.
     if (init.body instanceof ReadableStream) throw new TypeError("A stream cannot be sent again.");
     const { method = "GET", signal, ...rest } = init;
-    const mayRepeat = REPEATABLE.has(method) || new Headers(init.headers).has("idempotency-key");
-    const sent = { ...rest, method, signal: signal ?? undefined };
+    const sent = { ...rest, method: method.toUpperCase(), signal: signal ?? undefined };
+    const mayRepeat = REPEATABLE.has(sent.method) || new Headers(init.headers).has("idempotency-key");
     const answer = await repeat(addressOf(url, String(input)), sent, mayRepeat, keepResponse);
     if (answer instanceof PlinthError) throw answer;
     return answer.response;
@@ -163,6 +163,7 @@ const isPassing = ({ status }: PlinthError): boolean =>
 
 function addressOf(url: string, path: string, query: Ask["query"] = {}): string {
   checkAddress(url);
+  if (!path.startsWith("/") && !isAddress(path)) throw new TypeError(`${path} is no path: it must begin with /.`);
   const address = new URL(path.startsWith("/") ? `${url}${path}` : path);
   // Sends the token only to the platform, even if a link leads elsewhere.
   if (address.origin !== new URL(url).origin) throw new TypeError(`${address.origin} is not the platform.`);
@@ -171,6 +172,15 @@ function addressOf(url: string, path: string, query: Ask["query"] = {}): string 
     address.searchParams.set(name, Array.isArray(value) ? value.join(",") : String(value));
   }
   return address.href;
+}
+
+/**
+ * One name in a path. Throws for what would lead elsewhere, such as an empty one: a missing file counts as deleted, and
+ * a missing topic too.
+ */
+export function segment(what: string, name: string): string {
+  if (typeof name !== "string" || /^\.{0,2}$/.test(name)) throw new TypeError(`${JSON.stringify(name)} is no ${what}.`);
+  return encodeURIComponent(name);
 }
 
 /** The link to the next page (RFC 8288). */

@@ -95,12 +95,20 @@ export function createTokenVerifier({
   };
 }
 
+/** Types that every runtime has: Node's own know neither `CryptoKey` nor `JsonWebKey` without those of a browser. */
+type Key = Awaited<ReturnType<typeof crypto.subtle.importKey>>;
+interface PublishedKey {
+  readonly kid?: string;
+  readonly kty: string;
+  readonly crv?: string;
+}
+
 /**
  * The platform's public keys by id: fetched once, again when a token names a new one, and beside the checks when they
  * are old. So a platform that does not answer delays no token whose key is known.
  */
-function keySet(address: string, fetch: typeof globalThis.fetch): (kid: string) => Promise<CryptoKey | undefined> {
-  let kept = new Map<string, CryptoKey>();
+function keySet(address: string, fetch: typeof globalThis.fetch): (kid: string) => Promise<Key | undefined> {
+  let kept = new Map<string, Key>();
   let fetchedMs = Number.NEGATIVE_INFINITY;
   let triedMs = Number.NEGATIVE_INFINITY;
   let besideMs = Number.NEGATIVE_INFINITY;
@@ -117,8 +125,8 @@ function keySet(address: string, fetch: typeof globalThis.fetch): (kid: string) 
     try {
       const response = await fetch(address, { signal: AbortSignal.timeout(FETCH_MS) });
       if (!response.ok) throw new Error(`status ${response.status}`);
-      const { keys } = (await response.json()) as { keys: (JsonWebKey & { kid?: string })[] };
-      const found = new Map<string, CryptoKey>();
+      const { keys } = (await response.json()) as { keys: PublishedKey[] };
+      const found = new Map<string, Key>();
       for (const jwk of keys) {
         if (jwk.kty !== "EC" || jwk.crv !== "P-256" || typeof jwk.kid !== "string") continue;
         const algorithm = { name: "ECDSA", namedCurve: "P-256" };

@@ -33,7 +33,7 @@ export async function verifyWebhook(
   if (Math.abs(Date.now() / 1_000 - Number(timestamp)) > toleranceSec)
     throw new WebhookError("The push is too old, or the clock of this machine is wrong.");
   const signed = new TextEncoder().encode(`${id}.${timestamp}.${body}`);
-  for (const secret of typeof secrets === "string" ? [secrets] : secrets) {
+  for (const secret of listOf(secrets)) {
     const key = await crypto.subtle.importKey("raw", keyOf(secret), { name: "HMAC", hash: "SHA-256" }, false, [
       "verify",
     ]);
@@ -51,6 +51,12 @@ function headerOf(headers: Parameters<typeof verifyWebhook>[0], name: string): s
   const value = headers instanceof Headers ? headers.get(name) : headers[name];
   if (typeof value === "string" && value !== "") return value;
   throw new WebhookError(`The header ${name} is missing.`);
+}
+
+function listOf(secrets: string | readonly string[]): readonly string[] {
+  const listed = typeof secrets === "string" ? [secrets] : secrets;
+  if (Array.isArray(listed) && listed.length > 0 && listed.every((one) => typeof one === "string")) return listed;
+  throw new TypeError("The signing secret is missing. Is its environment variable set?");
 }
 
 function keyOf(secret: string): Uint8Array<ArrayBuffer> {

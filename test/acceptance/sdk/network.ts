@@ -14,6 +14,17 @@ export function poorNetwork(
   return { fetch, requests };
 }
 
+/** `fetch` as a page has it, which is not told where a redirect leads. */
+export const inPage: typeof globalThis.fetch = async (input, init) => {
+  const answer = await fetch(input, init);
+  if (init?.redirect !== "manual" || answer.status < 300 || answer.status >= 400) return answer;
+  const hidden = { type: "opaqueredirect", status: 0, headers: new Headers(), body: null };
+  return new Proxy(answer, {
+    get: (target, name) =>
+      name === "text" ? async () => "" : (Reflect.get({ ...hidden, url: target.url }, name) as unknown),
+  });
+};
+
 /** A `fetch` that loses the answers of chosen requests after the platform did its work. */
 export const losing = (isLost: (path: string, nth: number) => boolean) =>
   poorNetwork(async (path, nth, pass) => {
