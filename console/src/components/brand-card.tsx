@@ -12,6 +12,7 @@ import { useWords } from "../words/words.ts";
 import { SmallButton } from "./button.tsx";
 import { Panel } from "./panel.tsx";
 import { ServiceForm, TextField } from "./forms/form.tsx";
+import { useChanges } from "./forms/use-write.ts";
 import { Card } from "./page.tsx";
 import { say } from "./toasts/say.ts";
 import { Badge } from "./states.tsx";
@@ -21,11 +22,13 @@ type Brand = Tenant["brand"];
 interface BrandCardProps {
   readonly brand: Brand;
   readonly mayChange: boolean;
+  /** As it is now. */
+  readonly read: () => Promise<Brand>;
   readonly save: (brand: Brand) => Promise<unknown>;
 }
 
 /** The look of sign-in pages and mails, as people see it, and its form. */
-export function BrandCard({ brand, mayChange, save }: BrandCardProps) {
+export function BrandCard({ brand, mayChange, read, save }: BrandCardProps) {
   const { brand: words, common } = useWords();
   const [isEditing, edit] = useState(false);
   const isEmpty = Object.values(brand).every((value) => value === "");
@@ -38,6 +41,7 @@ export function BrandCard({ brand, mayChange, save }: BrandCardProps) {
       <Panel title={words.title} isOpen={isEditing} close={() => edit(false)}>
         <BrandForm
           brand={brand}
+          read={read}
           cancel={() => edit(false)}
           save={async (next) => {
             await save(next);
@@ -53,9 +57,14 @@ export function BrandCard({ brand, mayChange, save }: BrandCardProps) {
 const SHOWN = ["name", "accentColor", "accentColorDark"] as const;
 const ADDRESSES = ["logoUri", "termsUri", "privacyUri"] as const;
 
-function BrandForm({ brand, cancel, save }: Pick<BrandCardProps, "brand" | "save"> & { readonly cancel: () => void }) {
+interface BrandFormProps extends Omit<BrandCardProps, "mayChange"> {
+  readonly cancel: () => void;
+}
+
+function BrandForm({ brand, cancel, read, save }: BrandFormProps) {
   const { brand: words, common } = useWords();
   const [draft, setDraft] = useState(brand);
+  const changes = useChanges(brand);
   const fieldOf = (field: keyof Brand) => (
     <TextField
       key={field}
@@ -67,7 +76,14 @@ function BrandForm({ brand, cancel, save }: Pick<BrandCardProps, "brand" | "save
     />
   );
   return (
-    <ServiceForm act={common.save} cancel={cancel} onSubmit={() => save(draft)}>
+    <ServiceForm
+      act={common.save}
+      cancel={cancel}
+      onSubmit={async () => {
+        const now = await read();
+        await save({ ...now, ...changes.over(now, draft, (field) => `brand.${field}`) });
+      }}
+    >
       {SHOWN.map(fieldOf)}
       <Previews brand={draft} />
       {ADDRESSES.map(fieldOf)}

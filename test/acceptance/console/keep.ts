@@ -324,6 +324,94 @@ export function keepSuite(stage: () => Stage): void {
       await page.getByRole("alertdialog").getByRole("button", { name: "Disable" }).click();
       await expect.poll(() => stored()).toMatchObject({ disabled: true, scopes: [], redirectUris: [] });
     });
+
+    test("brings back no trust, no scope and no name that another operator took away", async () => {
+      const service = { sourceUrl: "https://stale.example", proxyPath: "/stale/v1", tenant: "demo", access: "token" };
+      const trusts = { access: "public", essential: true, trusted: true, forwardAuthorization: true };
+      const scopes = ["stale.view", "stale.edit"];
+      await stage().operate("PUT", "services/stale", { ...service, ...trusts, scopes });
+      await stage().operate("PUT", "packages/stale", { version: "1", organization: "demo", services: ["stale"] });
+      const page = await stage().open({ path: "/services" });
+      const dialog = page.getByRole("dialog");
+      const edit = async (name: string, at: number) => {
+        await page
+          .getByRole("listitem")
+          .filter({ hasText: name })
+          .nth(at)
+          .getByRole("button", { name: "Edit" })
+          .click();
+        await dialog.waitFor();
+      };
+      const save = async () => {
+        await dialog.getByRole("button", { name: "Save" }).click();
+        await dialog.waitFor({ state: "detached" });
+      };
+      await edit("stale", 0);
+      await dialog.getByLabel("Path at the gateway").fill("/stale/v2");
+      await stage().operate("PUT", "services/stale", { ...service, scopes: ["stale.view"] });
+      await save();
+      const none = { access: "token", essential: false, trusted: false, forwardAuthorization: false };
+      expect(await stored("services/stale")).toMatchObject({ proxyPath: "/stale/v2", scopes: ["stale.view"], ...none });
+      await edit("stale", 1);
+      await dialog.getByLabel("Version").fill("2");
+      await stage().operate("PUT", "packages/stale", { version: "1", organization: "demo", services: [] });
+      await save();
+      expect(await stored("packages/stale")).toMatchObject({ version: "2", services: [] });
+      await stage().operate("DELETE", "packages/stale");
+      await stage().operate("DELETE", "services/stale");
+    });
+
+    test("asks once before it replaces what another operator has changed as well", async () => {
+      await stage().operate("PUT", "roles/stale", { scopes: ["stale.view", "stale.edit"] });
+      const page = await stage().open({ path: "/roles/stale" });
+      const scopes = page.getByLabel("Scopes");
+      await scopes.fill("stale.view\nstale.edit\nstale.more");
+      await stage().operate("PUT", "roles/stale", { scopes: ["stale.view"] });
+      await page.getByRole("button", { name: "Save" }).click();
+      await page.getByText("Somebody else has changed this meanwhile, to: stale.view.").waitFor();
+      expect(await stored("roles/stale")).toMatchObject({ scopes: ["stale.view"] });
+      expect(await scopes.inputValue()).toBe("stale.view\nstale.edit\nstale.more");
+      await scopes.fill("stale.view\nstale.more");
+      await page.getByRole("button", { name: "Save" }).click();
+      await page.getByText("stale is saved.").waitFor();
+      await scopes.fill("stale.more");
+      await page.getByRole("button", { name: "Save" }).click();
+      await expect.poll(() => stored("roles/stale")).toMatchObject({ scopes: ["stale.more"] });
+      await stage().operate("DELETE", "roles/stale");
+    });
+
+    test("takes back no name and no colour by an act about something else", async () => {
+      const shop = { organization: "demo", name: "Stale shop" };
+      await stage().operate("PUT", "tenants/stale", { ...shop, disabled: false, brand: { name: "Old" } });
+      await stage().operate("PUT", "users/stale@demo.example", { name: "Stale", disabled: false });
+      const page = await stage().open({ path: "/tenants/stale" });
+      const brand = page.locator("section.card", { has: page.getByRole("heading", { name: "Brand" }) });
+      await brand.getByRole("button", { name: "Edit" }).click();
+      await page.getByLabel("Name in the head of pages").fill("Fresh");
+      await stage().operate("PUT", "tenants/stale", { ...shop, name: "Renamed", brand: { accentColor: "#0e5a75" } });
+      await page.getByRole("dialog").getByRole("button", { name: "Save" }).click();
+      await page.getByText(/^Somebody else has changed this meanwhile, to: –/).waitFor();
+      await page.getByRole("dialog").getByRole("button", { name: "Save" }).click();
+      await page.getByRole("dialog").waitFor({ state: "detached" });
+      const fresh = { name: "Fresh", accentColor: "#0e5a75" };
+      expect(await stored("tenants/stale")).toMatchObject({ name: "Renamed", brand: fresh });
+      const disable = async (heading: string) => {
+        await page.getByRole("heading", { level: 1, name: heading }).waitFor();
+        await stage().operate("PUT", "tenants/stale", { ...shop, name: "Again" });
+        await stage().operate("PUT", "users/stale@demo.example", { name: "Again" });
+        await page.getByRole("button", { name: "Disable" }).click();
+        await page.getByRole("alertdialog").getByRole("button", { name: "Disable" }).click();
+        await page.getByText("Disabled", { exact: true }).waitFor();
+      };
+      await disable("Renamed");
+      expect(await stored("tenants/stale")).toMatchObject({ name: "Again", disabled: true });
+      await stage().operate("PUT", "users/stale@demo.example", { name: "Stale" });
+      await visit(page, "People");
+      await page.getByRole("row", { name: "stale@demo.example" }).click();
+      await disable("Stale");
+      expect(await stored("users/stale@demo.example")).toMatchObject({ name: "Again", disabled: true });
+      await stage().operate("DELETE", "users/stale@demo.example");
+    });
   });
 
   test("a page that is reached by a row or Back has the focus at its heading", async () => {

@@ -158,7 +158,12 @@ function refusalOf(
   fieldOf: (serviceField: string) => string,
   faults: ReturnType<typeof useWords>["faults"],
 ): Refusal {
-  if (error instanceof FormFault) return { byField: { [error.field]: [error.message] }, lines: [] };
+  if (error instanceof FormFault) {
+    const name = placeOf(error.field, names);
+    return name === undefined
+      ? { byField: {}, title: error.message, lines: [] }
+      : { byField: { [name]: [error.message] }, lines: [] };
+  }
   if (!(error instanceof PlinthError))
     return { byField: {}, title: faults.formRefused, lines: [error instanceof Error ? error.message : String(error)] };
   const fault = faultOf(error);

@@ -1,11 +1,10 @@
 import { useState } from "react";
 import { getClient, putClient, type Client, type WrittenClient } from "../../../../api/plinth.ts";
 import { answer, operations } from "../../api/client.ts";
-import { useChanged } from "../../components/forms/use-changed.ts";
 import { CheckField, ServiceForm, TextField } from "../../components/forms/form.tsx";
-import { mustBeNew } from "../../components/forms/form-fault.ts";
 import { linesOf, textOf } from "../../components/forms/lines.ts";
 import { useDraft } from "../../components/forms/use-draft.ts";
+import { useWrite } from "../../components/forms/use-write.ts";
 import { useWords } from "../../words/words.ts";
 import { bodyOf, hasPeople, isReturnedTo, SETTINGS, type Kind } from "./kinds.ts";
 
@@ -30,7 +29,7 @@ export function ApplicationForm({ client, kind, cancel, done }: ApplicationFormP
     scopes: textOf(client?.scopes),
   });
   const [thirdParty, setThirdParty] = useState(client?.thirdParty ?? false);
-  const changed = useChanged(client);
+  const write = useWrite(client);
   const grantTypes = client?.grantTypes ?? SETTINGS[kind].grantTypes;
   const [isOfPeople, isReturned] = [hasPeople(grantTypes), isReturnedTo(grantTypes)];
   return (
@@ -38,25 +37,30 @@ export function ApplicationForm({ client, kind, cancel, done }: ApplicationFormP
       act={client === undefined ? common.create : common.save}
       cancel={cancel}
       onSubmit={async () => {
-        const kept = client === undefined ? SETTINGS[kind] : bodyOf(client);
+        const { confidential } = client ?? SETTINGS[kind];
         const name = draft.name.trim();
         // Chosen here: a request that is sent again after a lost answer gets no secret of the platform's choice.
-        const made = client === undefined && kept.confidential ? { clientSecret: newSecret() } : {};
-        const body = {
-          ...kept,
-          ...made,
-          grantTypes: [...kept.grantTypes],
-          tenant: draft.tenant.trim(),
-          ...(name !== "" && { name }),
-          displayName: draft.displayName,
-          redirectUris: linesOf(lines.redirectUris),
-          postLogoutRedirectUris: linesOf(lines.postLogoutRedirectUris),
-          scopes: linesOf(lines.scopes),
-          ...(isOfPeople && changed({ backchannelLogoutUri: draft.backchannelLogoutUri.trim(), thirdParty })),
-        };
+        const made = client === undefined && confidential ? { clientSecret: newSecret() } : {};
         const clientId = draft.clientId.trim();
-        if (client === undefined) await mustBeNew(getClient(clientId, operations), "clientId", common.taken);
-        await done({ ...(await answer(putClient(clientId, body, operations))), ...made });
+        const written = await write({
+          key: "clientId",
+          get: () => getClient(clientId, operations),
+          typed: {
+            ...made,
+            confidential,
+            grantTypes: [...grantTypes],
+            tenant: draft.tenant.trim(),
+            ...(name !== "" && { name }),
+            displayName: draft.displayName,
+            redirectUris: linesOf(lines.redirectUris),
+            postLogoutRedirectUris: linesOf(lines.postLogoutRedirectUris),
+            scopes: linesOf(lines.scopes),
+            ...(isOfPeople && { backchannelLogoutUri: draft.backchannelLogoutUri.trim(), thirdParty }),
+          },
+          kept: bodyOf,
+          put: (body) => answer(putClient(clientId, body, operations)),
+        });
+        await done({ ...written, ...made });
       }}
     >
       {client === undefined && (

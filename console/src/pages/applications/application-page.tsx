@@ -62,6 +62,7 @@ export function Page() {
             <BrandCard
               brand={one.brand}
               mayChange={mayChange}
+              read={async () => (await answer(getClient(clientId, operations))).brand}
               save={async (brand) => {
                 await answer(change(clientId, { brand }));
                 await refresh();

@@ -16,9 +16,9 @@ import { ActButton } from "../../components/forms/act-button.tsx";
 import { Button, TextLink, SmallButton } from "../../components/button.tsx";
 import { Panel } from "../../components/panel.tsx";
 import { ServiceForm, TextField } from "../../components/forms/form.tsx";
-import { mustBeNew } from "../../components/forms/form-fault.ts";
 import { linesOf, textOf } from "../../components/forms/lines.ts";
 import { useDraft } from "../../components/forms/use-draft.ts";
+import { useWrite } from "../../components/forms/use-write.ts";
 import { Rows } from "../../components/lists/rows.tsx";
 import { Card } from "../../components/page.tsx";
 import { recordHref } from "../../components/records/records.ts";
@@ -119,7 +119,8 @@ interface MemberFormProps {
 
 function MemberForm({ of, id, member, close, done }: MemberFormProps) {
   const { members: words, common } = useWords();
-  const [{ email, roles }, field] = useDraft({ email: member.email, roles: textOf(member.roles) });
+  const [draft, field] = useDraft({ email: member.email, roles: textOf(member.roles) });
+  const write = useWrite(member.email === "" ? undefined : member);
   const put: (...given: Parameters<typeof putTenantMember>) => Promise<{ status: number }> = OPERATIONS[of].put;
   const get: (...given: Parameters<typeof getTenantMember>) => Promise<{ status: number }> = OPERATIONS[of].get;
   return (
@@ -127,8 +128,14 @@ function MemberForm({ of, id, member, close, done }: MemberFormProps) {
       act={common.save}
       cancel={close}
       onSubmit={async () => {
-        if (member.email === "") await mustBeNew(get(id, email.trim(), operations), "email", common.taken);
-        await answer(put(id, email.trim(), { roles: linesOf(roles) }, operations));
+        const email = draft.email.trim();
+        await write({
+          key: "email",
+          get: () => get(id, email, operations),
+          typed: { roles: linesOf(draft.roles) },
+          kept: ({ roles }) => ({ roles: [...roles] }),
+          put: (body) => answer(put(id, email, body, operations)),
+        });
         say.done(common.saved(email));
         close();
         await done();

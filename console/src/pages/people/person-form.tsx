@@ -1,8 +1,8 @@
 import { getUser, putUser, type User } from "../../../../api/plinth.ts";
 import { answer, operations } from "../../api/client.ts";
 import { ServiceForm, TextField } from "../../components/forms/form.tsx";
-import { mustBeNew } from "../../components/forms/form-fault.ts";
 import { useDraft } from "../../components/forms/use-draft.ts";
+import { useWrite } from "../../components/forms/use-write.ts";
 import { NewRecord } from "../../components/records/new-record.tsx";
 import type { RecordFormProps } from "../../components/records/records.ts";
 import { say } from "../../components/toasts/say.ts";
@@ -14,17 +14,24 @@ export const Page = () => <NewRecord kind="people" form={PersonForm} />;
 export function PersonForm({ record: user, cancel, done }: RecordFormProps<User>) {
   const { people: words, common } = useWords();
   const [draft, field] = useDraft({ email: "", name: "", picture: "", locale: "", password: "" }, user);
+  const write = useWrite(user);
   return (
     <ServiceForm
       act={user === undefined ? common.create : common.save}
       cancel={cancel}
       onSubmit={async () => {
-        const { name, password } = draft;
-        const profile = { picture: draft.picture.trim(), locale: draft.locale.trim() };
-        const body = { ...profile, ...(name !== "" && { name }), ...(password !== "" && { password }) };
+        const { password } = draft;
         const email = draft.email.trim();
-        if (user === undefined) await mustBeNew(getUser(email, operations), "email", common.taken);
-        const made = await answer(putUser(email, body, operations));
+        // Without one, the service takes the address.
+        const name = draft.name || user?.email;
+        const profile = { picture: draft.picture.trim(), locale: draft.locale.trim() };
+        const made = await write({
+          key: "email",
+          get: () => getUser(email, operations),
+          typed: { ...profile, ...(name !== undefined && { name }), ...(password !== "" && { password }) },
+          kept: (now) => ({ name: now.name }),
+          put: (body) => answer(putUser(email, body, operations)),
+        });
         say.done(common.saved(made.email));
         await done(made.email);
       }}

@@ -66,7 +66,7 @@ export function Page() {
 }
 
 /** What an operator does with a whole account. */
-function Acts({ user: { email, name, disabled } }: { readonly user: User }) {
+function Acts({ user: { email, disabled } }: { readonly user: User }) {
   const { people: words } = useWords();
   const queries = useQueryClient();
   const unlock = async () => {
@@ -74,7 +74,11 @@ function Acts({ user: { email, name, disabled } }: { readonly user: User }) {
     say.done(words.unlocked);
   };
   const readSessions = () => queries.invalidateQueries({ queryKey: ["sessions", email] });
-  const write = (next: boolean) => putUser(email, { name, disabled: next }, operations);
+  const write = async (next: boolean) => {
+    // As it is now: the page may show what it was a while ago.
+    const { name } = await answer(getUser(email, operations));
+    return putUser(email, { name, disabled: next }, operations);
+  };
   return (
     <>
       <ActButton act={words.unlock} title={`${words.unlock}: ${email}`} onConfirm={unlock}>

@@ -1,11 +1,10 @@
 import { useState } from "react";
 import { getIdentityProvider, putIdentityProvider, type IdentityProvider } from "../../../../api/plinth.ts";
 import { answer, operations } from "../../api/client.ts";
-import { useChanged } from "../../components/forms/use-changed.ts";
 import { CheckField, SelectField, ServiceForm, TextField } from "../../components/forms/form.tsx";
-import { mustBeNew } from "../../components/forms/form-fault.ts";
 import { linesOf, textOf } from "../../components/forms/lines.ts";
 import { useDraft } from "../../components/forms/use-draft.ts";
+import { useWrite } from "../../components/forms/use-write.ts";
 import { say } from "../../components/toasts/say.ts";
 import { useWords } from "../../words/words.ts";
 
@@ -32,23 +31,30 @@ export function ProviderForm({ provider, close, done }: ProviderFormProps) {
     domains: textOf(provider?.domains),
   });
   const [trustEmail, setTrustEmail] = useState(provider?.trustEmail ?? false);
-  const changed = useChanged(provider);
+  const write = useWrite(provider);
   return (
     <ServiceForm
       act={common.save}
       cancel={close}
       onSubmit={async () => {
-        const { id, clientSecret, button } = draft;
+        const { clientSecret, button } = draft;
+        const id = draft.id.trim();
         const bindings = { tenants: linesOf(lists.tenants), domains: linesOf(lists.domains) };
-        const body = {
-          issuer: draft.issuer.trim(),
-          clientId: draft.clientId.trim(),
-          ...(clientSecret !== "" && { clientSecret }),
-          scopes: linesOf(lists.scopes),
-          ...changed({ ...bindings, linking: draft.linking as Linking, trustEmail, button }),
-        };
-        if (provider === undefined) await mustBeNew(getIdentityProvider(id.trim(), operations), "id", common.taken);
-        await answer(putIdentityProvider(id.trim(), body, operations));
+        const trusts = { ...bindings, linking: draft.linking as Linking, trustEmail };
+        await write({
+          key: "id",
+          get: () => getIdentityProvider(id, operations),
+          typed: {
+            issuer: draft.issuer.trim(),
+            clientId: draft.clientId.trim(),
+            ...(clientSecret !== "" && { clientSecret }),
+            scopes: linesOf(lists.scopes),
+            ...trusts,
+            button,
+          },
+          kept: ({ issuer, clientId, scopes }) => ({ issuer, clientId, scopes: [...scopes] }),
+          put: (body) => answer(putIdentityProvider(id, body, operations)),
+        });
         say.done(common.saved(id));
         close();
         await done();

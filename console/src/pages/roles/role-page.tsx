@@ -5,9 +5,9 @@ import { answer, operations } from "../../api/client.ts";
 import { CodeLines } from "../../components/lists/code-lines.tsx";
 import { Fetched } from "../../components/fetched.tsx";
 import { ServiceForm, TextField } from "../../components/forms/form.tsx";
-import { mustBeNew } from "../../components/forms/form-fault.ts";
 import { linesOf, textOf } from "../../components/forms/lines.ts";
 import { useDraft } from "../../components/forms/use-draft.ts";
+import { useWrite } from "../../components/forms/use-write.ts";
 import { Card, Page as Frame } from "../../components/page.tsx";
 import { DeleteRecord } from "../../components/records/record-acts.tsx";
 import { useOpenNew, useRefresh } from "../../components/records/records.ts";
@@ -46,12 +46,18 @@ export function RoleForm({ role }: { readonly role?: Role }) {
   const refresh = useRefresh("roles");
   const [draft, field] = useDraft({ name: role?.name ?? "", scopes: textOf(role?.scopes) });
   const name = draft.name.trim();
+  const write = useWrite(role);
   return (
     <ServiceForm
       act={role === undefined ? common.create : common.save}
       onSubmit={async () => {
-        if (role === undefined) await mustBeNew(getRole(name, operations), "name", common.taken);
-        await answer(putRole(name, { scopes: linesOf(draft.scopes) }, operations));
+        await write({
+          key: "name",
+          get: () => getRole(name, operations),
+          typed: { scopes: linesOf(draft.scopes) },
+          kept: ({ scopes }) => ({ scopes: [...scopes] }),
+          put: (body) => answer(putRole(name, body, operations)),
+        });
         say.done(common.saved(name));
         await refresh();
         if (role === undefined) await openNew(name);

@@ -2,9 +2,9 @@ import { useState } from "react";
 import { getPackage, getService, putPackage, putService, type Package, type Service } from "../../../../api/plinth.ts";
 import { answer, operations } from "../../api/client.ts";
 import { CheckField, SelectField, ServiceForm, TextField } from "../../components/forms/form.tsx";
-import { mustBeNew } from "../../components/forms/form-fault.ts";
 import { linesOf, pairsOf, pairsText, textOf } from "../../components/forms/lines.ts";
 import { useDraft } from "../../components/forms/use-draft.ts";
+import { useWrite } from "../../components/forms/use-write.ts";
 import { say } from "../../components/toasts/say.ts";
 import { useWords } from "../../words/words.ts";
 
@@ -24,17 +24,24 @@ export function ServiceRegistration({ service, close, done }: Ends & { readonly 
   const [essential, setEssential] = useState(service?.essential ?? false);
   const [trusted, setTrusted] = useState(service?.trusted ?? false);
   const [forward, setForward] = useState(service?.forwardAuthorization ?? false);
+  const write = useWrite(service);
   return (
     <ServiceForm
       act={common.save}
       cancel={close}
       onSubmit={async () => {
-        const { name, sourceUrl, proxyPath, tenant } = draft;
+        const { sourceUrl, proxyPath, tenant } = draft;
+        const name = draft.name.trim();
         const says = { scopes: linesOf(lists.scopes), scopeDescriptions: pairsOf(lists.scopeDescriptions) };
         const access = draft.access as Service["access"];
         const trusts = { access, essential, trusted, forwardAuthorization: forward };
-        if (service === undefined) await mustBeNew(getService(name.trim(), operations), "name", common.taken);
-        await answer(putService(name.trim(), { sourceUrl, proxyPath, tenant, ...says, ...trusts }, operations));
+        await write({
+          key: "name",
+          get: () => getService(name, operations),
+          typed: { sourceUrl, proxyPath, tenant, ...says, ...trusts },
+          kept: bodyOf,
+          put: (body) => answer(putService(name, body, operations)),
+        });
         say.done(common.saved(name));
         close();
         await done();
@@ -72,20 +79,33 @@ export function ServiceRegistration({ service, close, done }: Ends & { readonly 
   );
 }
 
+/** All its fields: a `PUT` resets each that is left out. */
+const bodyOf = ({ sourceUrl = "", ...service }: Service) => {
+  const { proxyPath, tenant, scopes, scopeDescriptions, access, essential, trusted, forwardAuthorization } = service;
+  const trusts = { access, essential, trusted: trusted ?? false, forwardAuthorization: forwardAuthorization ?? false };
+  return { sourceUrl, proxyPath, tenant, scopes, scopeDescriptions, ...trusts };
+};
+
 /** Makes a package of services, or changes it. */
 export function PackageForm({ one, close, done }: Ends & { readonly one?: Package }) {
   const { services: words, common } = useWords();
   const [draft, field] = useDraft({ id: "", version: "1", organization: "" }, one);
   const [{ services }, listField] = useDraft({ services: textOf(one?.services) });
+  const write = useWrite(one);
   return (
     <ServiceForm
       act={common.save}
       cancel={close}
       onSubmit={async () => {
-        const { id, version, organization } = draft;
-        const body = { version, organization, services: linesOf(services) };
-        if (one === undefined) await mustBeNew(getPackage(id.trim(), operations), "id", common.taken);
-        await answer(putPackage(id.trim(), body, operations));
+        const { version, organization } = draft;
+        const id = draft.id.trim();
+        await write({
+          key: "id",
+          get: () => getPackage(id, operations),
+          typed: { version, organization, services: linesOf(services) },
+          kept: (now) => ({ version: now.version, organization: now.organization, services: [...now.services] }),
+          put: (body) => answer(putPackage(id, body, operations)),
+        });
         say.done(common.saved(id));
         close();
         await done();

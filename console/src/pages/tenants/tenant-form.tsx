@@ -1,9 +1,8 @@
 import { getTenant, putTenant, type Tenant } from "../../../../api/plinth.ts";
 import { answer, operations } from "../../api/client.ts";
-import { useChanged } from "../../components/forms/use-changed.ts";
 import { SelectField, ServiceForm, TextField } from "../../components/forms/form.tsx";
-import { mustBeNew } from "../../components/forms/form-fault.ts";
 import { useDraft } from "../../components/forms/use-draft.ts";
+import { useWrite } from "../../components/forms/use-write.ts";
 import { NewRecord } from "../../components/records/new-record.tsx";
 import type { RecordFormProps } from "../../components/records/records.ts";
 import { say } from "../../components/toasts/say.ts";
@@ -22,7 +21,7 @@ export function TenantForm({ record: tenant, cancel, done }: RecordFormProps<Ten
     "quota.files": String(tenant?.quota.files ?? ""),
     "quota.bytes": String(tenant?.quota.bytes ?? ""),
   });
-  const changed = useChanged(tenant);
+  const write = useWrite(tenant);
   return (
     <ServiceForm
       act={tenant === undefined ? common.create : common.save}
@@ -31,13 +30,14 @@ export function TenantForm({ record: tenant, cancel, done }: RecordFormProps<Ten
         const id = draft.id.trim();
         const [files, bytes] = [quota["quota.files"].trim(), quota["quota.bytes"].trim()];
         const limits = { ...(files !== "" && { files: Number(files) }), ...(bytes !== "" && { bytes: Number(bytes) }) };
-        const body = {
-          organization: draft.organization.trim(),
-          name: draft.name,
-          ...changed({ plan: draft.plan as Tenant["plan"], quota: limits }),
-        };
-        if (tenant === undefined) await mustBeNew(getTenant(id, operations), "id", common.taken);
-        await answer(putTenant(id, body, operations));
+        const named = { organization: draft.organization.trim(), name: draft.name };
+        await write({
+          key: "id",
+          get: () => getTenant(id, operations),
+          typed: { ...named, plan: draft.plan as Tenant["plan"], quota: limits },
+          kept: ({ organization, name }) => ({ organization, name }),
+          put: (body) => answer(putTenant(id, body, operations)),
+        });
         say.done(common.saved(draft.name));
         await done(id);
       }}

@@ -73,9 +73,9 @@ export function Page() {
           <BrandCard
             brand={one.brand}
             mayChange={rights.write}
+            read={async () => (await answer(getTenant(id, operations))).brand}
             save={async (brand) => {
-              const { name, organization } = one;
-              await answer(putTenant(id, { name, organization, brand }, operations));
+              await answer(change(id, { brand }));
               await refresh();
             }}
           />
@@ -87,10 +87,16 @@ export function Page() {
   );
 }
 
+/** Changes fields of a tenant as it is now: the page may show what it was a while ago. */
+async function change(id: string, fields: Partial<Pick<Tenant, "brand" | "disabled">>) {
+  const { name, organization } = await answer(getTenant(id, operations));
+  return putTenant(id, { name, organization, ...fields }, operations);
+}
+
 /** What an operator does with a whole tenant. Who runs its organization ends its tokens alone. */
-function Acts({ tenant: { id, name, organization, disabled } }: { readonly tenant: Tenant }) {
+function Acts({ tenant: { id, name, disabled } }: { readonly tenant: Tenant }) {
   const { rights } = usePerson();
-  const write = (next: boolean) => putTenant(id, { name, organization, disabled: next }, operations);
+  const write = (next: boolean) => change(id, { disabled: next });
   return (
     <div className="buttons">
       <EndTokens kind="tenants" id={id} revoke={revokeTenant} />

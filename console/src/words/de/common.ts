@@ -36,6 +36,8 @@ export const common: Same<typeof en.common> = {
   enableText: "Es geht wieder.",
   saved: (what) => `${what} ist gespeichert.`,
   taken: "Das gibt es schon. Öffnen Sie es dort, um es zu ändern.",
+  changedMeanwhile: (to) =>
+    `Das hat inzwischen jemand anders geändert, und zwar in: ${to}. Speichern Sie noch einmal, um es zu ersetzen.`,
   deleted: (what) => `${what} ist gelöscht.`,
   deleteTitle: (what) => `${what} löschen?`,
   menu: "Menü",

@@ -34,6 +34,8 @@ export const common = {
   enableText: "It works again.",
   saved: (what: string) => `${what} is saved.`,
   taken: "It exists already. Open it there to change it.",
+  changedMeanwhile: (to: string) =>
+    `Somebody else has changed this meanwhile, to: ${to}. Save again to replace it by what you typed.`,
   deleted: (what: string) => `${what} is deleted.`,
   deleteTitle: (what: string) => `Delete ${what}?`,
   menu: "Menu",

@@ -1,0 +1,70 @@
+import { useState } from "react";
+import { answer, exists } from "../../api/client.ts";
+import { useWords } from "../../words/words.ts";
+import { FormFault } from "./form-fault.ts";
+
+interface Write<R, B extends object, A> {
+  /** The field that names a new record. */
+  readonly key: string;
+  readonly get: () => Promise<{ readonly status: number; readonly data?: R | object }>;
+  /** What the form says. */
+  readonly typed: B;
+  /** The fields that a `PUT` resets if they are left out, of the record as it is now. Others stay as they are. */
+  readonly kept: (now: R) => Partial<B>;
+  readonly put: (body: B) => Promise<A>;
+}
+
+/**
+ * Writes the record of a form: as it is now, with the fields that the person changed. A new record must not be there
+ * yet, since the service would replace it.
+ *
+ *   const write = useWrite(role);
+ *   await write({ key: "name", get: () => getRole(name, operations), typed: { scopes }, kept: … , put: … });
+ */
+export function useWrite<R extends object>(record: R | undefined) {
+  const { common } = useWords();
+  const changes = useChanges(record ?? {});
+  return async <B extends object, A>({ key, get, typed, kept, put }: Write<R, B, A>): Promise<A> => {
+    if (record === undefined) {
+      if (await exists(get())) throw new FormFault(key, common.taken);
+      return put(typed);
+    }
+    const now = (await answer(get())) as R;
+    const written = await put({ ...kept(now), ...changes.over(now, typed) } as B);
+    changes.forget(typed);
+    return written;
+  };
+}
+
+/**
+ * What a person changed in a form, compared with the record as the form began with it: the page reads its record again
+ * when its window gets the focus. So a form does not undo what another operator changed meanwhile. If both changed a
+ * field, the form is refused once, and says what is there now.
+ */
+export function useChanges(record: object) {
+  const { common } = useWords();
+  const [first] = useState(() => new Map<string, unknown>(Object.entries(record)));
+  return {
+    /** `fieldOf` names a field as the form does, if that differs. */
+    over<B extends object>(now: object, typed: B, fieldOf = (name: string) => name): Partial<B> {
+      const present = new Map<string, unknown>(Object.entries(now));
+      const changed = Object.entries(typed).filter(([name, value]) => !isSame(value, first.get(name)));
+      for (const [name, value] of changed) {
+        const is = present.get(name);
+        if (isSame(is, first.get(name)) || isSame(is, value)) continue;
+        first.set(name, is);
+        throw new FormFault(fieldOf(name), common.changedMeanwhile(textOf(is)));
+      }
+      return Object.fromEntries(changed) as Partial<B>;
+    },
+    /** It is written: a form that stays begins with it. */
+    forget(typed: object): void {
+      for (const [name, value] of Object.entries(typed)) first.set(name, value);
+    },
+  };
+}
+
+const isSame = (one: unknown, other: unknown): boolean => JSON.stringify(one) === JSON.stringify(other);
+
+const textOf = (value: unknown): string =>
+  (Array.isArray(value) ? value.join(", ") : typeof value === "string" ? value : JSON.stringify(value)) || "–";
