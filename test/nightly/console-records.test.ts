@@ -1,6 +1,6 @@
 import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
-import { goByPalette, OPERATOR, signIn, useConsole } from "../acceptance/console/stage.ts";
+import { goByPalette, OPERATOR, signIn, useConsole, visit } from "../acceptance/console/stage.ts";
 import { localSecret } from "../acceptance/support/process/state.ts";
 
 /** Pages of the console while its person goes on to another record, and what a form must not change. */
@@ -26,6 +26,17 @@ async function loseFirstAnswer(page: Page, method: string, path: string): Promis
     await route.abort();
   });
   return () => times;
+}
+
+/** Holds such changes, until the function that is returned lets them go on. */
+async function holdChange(page: Page, path: string): Promise<() => void> {
+  let end = () => {};
+  const ended = new Promise<void>((resolve) => (end = resolve));
+  await page.route(`**/admin/v1/${path}`, async (route) => {
+    if (route.request().method() !== "GET") await ended;
+    await route.continue();
+  });
+  return end;
 }
 
 test("a secret that is shown once is not on the page of another application", async () => {
@@ -137,6 +148,44 @@ test("a new application whose answer was lost shows the secret that it has", asy
     body: new URLSearchParams({ grant_type: "client_credentials" }),
   });
   expect([timesSent(), granted.status]).toEqual([2, 200]);
+});
+
+test("a secret whose page was left before it came is shown once, on the page of its application", async () => {
+  const { url, open } = stage();
+  const page = await open({ path: "/applications/new" });
+  const secret = page.locator(".secret-value code");
+  let answer = await holdChange(page, "clients/demo.left");
+  await page.getByRole("radio", { name: /^Machine/ }).check({ force: true });
+  await page.getByRole("button", { name: "Next" }).click();
+  await page.getByLabel("Client id").fill("demo.left");
+  await page.getByLabel("Tenant").fill("demo");
+  await page.getByRole("button", { name: "Create" }).click();
+  await visit(page, "Organizations");
+  answer();
+  await page.getByText("demo.left has a new secret. Its page shows it once.").waitFor();
+  await goByPalette(page, "demo.left");
+  const made = await secret.textContent({ timeout: 5_000 });
+  const granted = await fetch(`${url}/oauth2/v1/token`, {
+    method: "POST",
+    headers: { authorization: `Basic ${btoa(`demo.left:${made}`)}` },
+    body: new URLSearchParams({ grant_type: "client_credentials" }),
+  });
+  expect(granted.status).toBe(200);
+
+  answer = await holdChange(page, "clients/demo.left/secret");
+  await page.getByRole("button", { name: "New secret" }).click();
+  await page.getByRole("alertdialog").getByRole("button", { name: "New secret" }).click();
+  await page.evaluate("history.back()");
+  await page.getByRole("heading", { level: 1, name: "Organizations" }).waitFor();
+  answer();
+  await expect.poll(() => page.getByText("demo.left has a new secret. Its page shows it once.").count()).toBe(2);
+  await goByPalette(page, "demo.left");
+  expect(await secret.textContent({ timeout: 5_000 })).not.toBe(made);
+  await page.getByText("The old secret works until").waitFor();
+  await visit(page, "Organizations");
+  await goByPalette(page, "demo.left");
+  await page.getByRole("button", { name: "New secret" }).waitFor();
+  expect(await secret.count()).toBe(0);
 });
 
 test("a deletion whose answer was lost is done", async () => {

@@ -1,6 +1,6 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
-import { useEffect, useRef } from "react";
+import { useEffect, useRef, type RefObject } from "react";
 import { usePerson } from "../../session/session.ts";
 
 /**
@@ -28,14 +28,20 @@ export function useRefresh(kind: RecordKind): () => Promise<void> {
   return () => queries.invalidateQueries({ queryKey: [kind] });
 }
 
-/** Goes to the page of a new record, unless the person went elsewhere before the answer came. */
-export function useOpenNew(kind: RecordKind): (id: string) => Promise<void> {
-  const navigate = useNavigate();
+/** False once the person has left the page: an answer that comes then must not be shown there. */
+export function useIsHere(): RefObject<boolean> {
   const isHere = useRef(false);
   useEffect(() => {
     isHere.current = true;
     return () => void (isHere.current = false);
   }, []);
+  return isHere;
+}
+
+/** Goes to the page of a new record, unless the person went elsewhere before the answer came. */
+export function useOpenNew(kind: RecordKind): (id: string) => Promise<void> {
+  const navigate = useNavigate();
+  const isHere = useIsHere();
   return async (id) => {
     if (isHere.current) await navigate({ href: recordHref(kind, id) });
   };

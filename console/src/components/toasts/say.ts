@@ -14,6 +14,8 @@ async function add(text: string, kind: "done" | "failed", timeout?: number): Pro
 /** Messages. A success disappears by itself. A failure is shown where it happened, or stays until it is closed. */
 export const say = {
   done: (text: string) => void add(text, "done", 5_000),
+  /** A success that somebody has to know of. */
+  lasting: (text: string) => void add(text, "done"),
   failed: (text: string) => void add(text, "failed"),
 };
 

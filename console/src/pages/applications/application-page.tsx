@@ -1,5 +1,5 @@
 import { useParams } from "@tanstack/react-router";
-import { useState } from "react";
+import { useEffect, useState } from "react";
 import {
   deleteClient,
   getClient,
@@ -7,7 +7,6 @@ import {
   putClient,
   revokeClient,
   type Client,
-  type NewClientSecret,
 } from "../../../../api/plinth.ts";
 import { answer, operations } from "../../api/client.ts";
 import { ActButton } from "../../components/forms/act-button.tsx";
@@ -19,7 +18,13 @@ import { say } from "../../components/toasts/say.ts";
 import { SecretOnce } from "../../components/forms/secret-once.tsx";
 import { DeleteRecord, DisableRecord, EndTokens } from "../../components/records/record-acts.tsx";
 import { RecordPage } from "../../components/records/record-page.tsx";
-import { recordHref, useMayEdit, useRefresh, type RecordFormProps } from "../../components/records/records.ts";
+import {
+  recordHref,
+  useIsHere,
+  useMayEdit,
+  useRefresh,
+  type RecordFormProps,
+} from "../../components/records/records.ts";
 import { StateBadge } from "../../components/records/state-badge.tsx";
 import { usePerson } from "../../session/session.ts";
 import { useFormats } from "../../words/formats.ts";
@@ -27,6 +32,7 @@ import { useWords } from "../../words/words.ts";
 import { ApplicationForm } from "./application-form.tsx";
 import { bodyOf, kindOf } from "./kinds.ts";
 import { CodeOf } from "./new-application-page.tsx";
+import { forgetSecret, keepSecret, useUnseenSecret, type Secret } from "./secrets.ts";
 
 /** One application: its settings, its code, a new secret. */
 export function Page() {
@@ -35,7 +41,13 @@ export function Page() {
   const { rights } = usePerson();
   const format = useFormats();
   const refresh = useRefresh("applications");
-  const [fresh, setFresh] = useState<NewClientSecret>();
+  const [fresh, setFresh] = useState<Secret>();
+  const unseen = useUnseenSecret(clientId);
+  useEffect(() => {
+    if (unseen === undefined) return;
+    setFresh(unseen);
+    forgetSecret(clientId);
+  }, [unseen, clientId]);
   const mayChange = useMayEdit("applications");
   return (
     <RecordPage<Client>
@@ -54,7 +66,9 @@ export function Page() {
           {fresh !== undefined && (
             <>
               <SecretOnce secret={fresh.clientSecret} />
-              <p className="muted">{words.rotated(format.moment(fresh.previousExpiresAt))}</p>
+              {fresh.previousExpiresAt !== undefined && (
+                <p className="muted">{words.rotated(format.moment(fresh.previousExpiresAt))}</p>
+              )}
             </>
           )}
           <Settings client={one} />
@@ -125,14 +139,20 @@ function Settings({ client }: { readonly client: Client }) {
 
 interface ActsProps {
   readonly client: Client;
-  readonly showSecret: (secret: NewClientSecret) => void;
+  readonly showSecret: (secret: Secret) => void;
 }
 
 /** What an operator does with a whole application. */
 function Acts({ client, showSecret }: ActsProps) {
   const { applications: words } = useWords();
   const { clientId, confidential, disabled } = client;
-  const rotate = async () => showSecret(await answer(makeClientSecret(clientId, operations)));
+  const isHere = useIsHere();
+  async function rotate(): Promise<void> {
+    const secret = await answer(makeClientSecret(clientId, operations));
+    if (isHere.current) return showSecret(secret);
+    keepSecret(clientId, secret);
+    say.lasting(words.secretWaits(clientId));
+  }
   const write = (next: boolean) => change(clientId, { disabled: next });
   return (
     <>

@@ -7,9 +7,12 @@ import { Button, LinkButton } from "../../components/button.tsx";
 import { CodeBlock } from "../../components/copy.tsx";
 import { Card, Page as Frame } from "../../components/page.tsx";
 import { SecretOnce } from "../../components/forms/secret-once.tsx";
+import { useIsHere } from "../../components/records/records.ts";
+import { say } from "../../components/toasts/say.ts";
 import { configNow, PLATFORM_URL } from "../../session/config.ts";
 import { useWords } from "../../words/words.ts";
 import { ApplicationForm } from "./application-form.tsx";
+import { keepSecret } from "./secrets.ts";
 import { codeFor, KINDS, kindOf, type Kind } from "./kinds.ts";
 
 type Step = "kind" | "settings" | "code";
@@ -23,6 +26,7 @@ export function Page() {
   const [step, setStep] = useState<Step>("kind");
   const [kind, setKind] = useState<Kind>("browser");
   const [made, setMade] = useState<WrittenClient>();
+  const isHere = useIsHere();
   return (
     <Frame
       title={made === undefined ? words.make : words.codeTitle}
@@ -60,9 +64,14 @@ export function Page() {
             kind={kind}
             cancel={() => setStep("kind")}
             done={(written) => {
+              void queries.invalidateQueries({ queryKey: ["applications"] });
+              const { clientId, clientSecret } = written;
+              if (!isHere.current && clientSecret !== undefined) {
+                keepSecret(clientId, { clientSecret });
+                say.lasting(words.secretWaits(clientId));
+              }
               setMade(written);
               setStep("code");
-              void queries.invalidateQueries({ queryKey: ["applications"] });
             }}
           />
         </Card>

@@ -44,6 +44,7 @@ export const applications: Same<typeof en.applications> = {
   rotate: "Neues Geheimnis",
   rotateText: "Das alte gilt noch 24 Stunden, damit Sie es überall ersetzen können. Ein früher ersetztes endet jetzt.",
   rotated: (until) => `Das alte Geheimnis gilt bis ${until}.`,
+  secretWaits: (id) => `${id} hat ein neues Geheimnis. Seine Seite zeigt es einmal.`,
   revoke: "Alle Token beenden",
   revokeText: "Alle Token dieser Anwendung enden in fünf Sekunden.",
   revoked: "Alle ihre Token sind beendet.",

@@ -42,6 +42,7 @@ export const applications = {
   rotateText:
     "The old secret works for 24 hours more, so that you can replace it everywhere. One that was replaced before ends now.",
   rotated: (until: string) => `The old secret works until ${until}.`,
+  secretWaits: (id: string) => `${id} has a new secret. Its page shows it once.`,
   revoke: "End all tokens",
   revokeText: "Every token of this application ends within five seconds.",
   revoked: "All its tokens have ended.",
