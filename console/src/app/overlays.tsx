@@ -1,8 +1,9 @@
-import { LogOut, BookOpen, UserRound, X } from "lucide-react";
+import { BookOpen, CircleAlert, LogOut, UserRound, X } from "lucide-react";
 import { Dialog, Heading, Modal, ModalOverlay } from "react-aria-components";
 import { Button } from "../components/button.tsx";
 import { PLATFORM_URL } from "../session/config.ts";
-import { signInAgain, signOut, usePerson } from "../session/session.ts";
+import { signOut, usePerson } from "../session/session.ts";
+import { useSignInAgain } from "../session/use-sign-in-again.ts";
 import { useWords } from "../words/words.ts";
 import { Preferences } from "./preferences.tsx";
 import { Brand, Places } from "./shell.tsx";
@@ -63,14 +64,24 @@ export function PersonCard({ close }: OverlayProps) {
 /** Asks to sign in again, above the page. The page keeps its input, and its requests wait. */
 export function Expired() {
   const { session: words } = useWords();
+  const [again, failure] = useSignInAgain();
   return (
     <ModalOverlay className="overlay" isOpen>
       <Modal className="dialog">
         <Dialog role="alertdialog">
           <Heading slot="title">{words.expiredTitle}</Heading>
           <p>{words.expiredText}</p>
+          {failure !== undefined && (
+            <div className="form-alert" role="alert">
+              <CircleAlert aria-hidden size={18} />
+              <div>
+                <strong>{words.failedTitle}</strong>
+                <p>{failure}</p>
+              </div>
+            </div>
+          )}
           <div className="buttons end">
-            <Button className="primary" autoFocus onPress={() => void signInAgain()}>
+            <Button className="primary" autoFocus onPress={again}>
               {words.again}
             </Button>
           </div>

@@ -5,7 +5,8 @@ import { Component, lazy, Suspense, useEffect, useRef, useState, useSyncExternal
 import type { ReactNode, RefObject } from "react";
 import { PlainButton } from "../components/plain.tsx";
 import { Waiting } from "../components/waiting.tsx";
-import { signInAgain, signOut, usePerson, useSession } from "../session/session.ts";
+import { signOut, usePerson, useSession } from "../session/session.ts";
+import { useSignInAgain } from "../session/use-sign-in-again.ts";
 import { useWords } from "../words/words.ts";
 import { reload } from "./load.ts";
 import { GROUPS, PLACES } from "./navigation.ts";
@@ -59,20 +60,22 @@ export function Shell() {
           <FindButton onPress={() => setOverlay("palette")} />
           <PersonButton onPress={() => setOverlay("person")} />
         </header>
-        <ConnectionLost />
-        <Waiting />
+        <div className="bars-above">
+          <ConnectionLost />
+          <Waiting />
+          <Kept key={state === "expired" ? state : overlay} instead={<NotLoaded isExpired={state === "expired"} />}>
+            <Suspense fallback={overlay === "palette" && <KeepKeys close={close} typed={typed} />}>
+              {overlay === "palette" && <Palette close={close} typed={typed} />}
+              {overlay === "drawer" && <Drawer close={close} />}
+              {overlay === "person" && <PersonCard close={close} />}
+              {state === "expired" && <Expired />}
+            </Suspense>
+          </Kept>
+        </div>
         <main id="content" tabIndex={-1}>
           {hasRights ? <Outlet /> : <NoRights />}
         </main>
       </div>
-      <Kept key={state === "expired" ? state : overlay} instead={<NotLoaded isExpired={state === "expired"} />}>
-        <Suspense fallback={overlay === "palette" && <KeepKeys close={close} typed={typed} />}>
-          {overlay === "palette" && <Palette close={close} typed={typed} />}
-          {overlay === "drawer" && <Drawer close={close} />}
-          {overlay === "person" && <PersonCard close={close} />}
-          {state === "expired" && <Expired />}
-        </Suspense>
-      </Kept>
     </div>
   );
 }
@@ -112,11 +115,12 @@ class Kept extends Component<KeptProps> {
 /** A part could not be loaded: without a connection, or since there is a new release. */
 function NotLoaded({ isExpired }: { readonly isExpired: boolean }) {
   const { faults, session } = useWords();
+  const [again, failure] = useSignInAgain();
   return (
-    <div className="not-loaded" role="alert">
-      <p>{isExpired ? session.expiredTitle : faults.partMissing}</p>
+    <div className="offline" role="alert">
+      <p>{isExpired ? (failure ?? session.expiredTitle) : faults.partMissing}</p>
       {isExpired ? (
-        <PlainButton onClick={() => void signInAgain()}>{session.again}</PlainButton>
+        <PlainButton onClick={again}>{session.again}</PlainButton>
       ) : (
         <PlainButton onClick={() => void reload()}>{faults.reload}</PlainButton>
       )}
@@ -192,11 +196,12 @@ function ConnectionLost() {
     () => onlineManager.isOnline(),
   );
   return (
-    <div role="status" className="waiting">
+    <div role="status">
       {!isOnline && (
-        <p className="offline">
-          <WifiOff aria-hidden size={16} /> {common.offline}
-        </p>
+        <div className="offline">
+          <WifiOff aria-hidden size={16} />
+          <p>{common.offline}</p>
+        </div>
       )}
     </div>
   );

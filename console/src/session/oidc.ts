@@ -30,7 +30,11 @@ let known: oauth.AuthorizationServer | undefined;
 
 async function server(): Promise<oauth.AuthorizationServer> {
   const issuer = new URL(configNow().issuer);
-  known ??= await oauth.processDiscoveryResponse(issuer, await oauth.discoveryRequest(issuer, insecure()));
+  try {
+    known ??= await oauth.processDiscoveryResponse(issuer, await oauth.discoveryRequest(issuer, insecure()));
+  } catch (thrown) {
+    throw noAnswer(thrown, "");
+  }
   return known;
 }
 

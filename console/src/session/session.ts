@@ -128,7 +128,10 @@ async function renewNow(): Promise<void> {
   tokens = next;
 }
 
-/** Signs in again in a window of its own, so that the page keeps its input. */
+/**
+ * Signs in again in a window of its own, so that the page keeps its input. Ends when the person is signed in; throws if
+ * that is not possible.
+ */
 export async function signInAgain(): Promise<void> {
   if (session.state === "signedOut") return;
   const { organization } = session.person;
@@ -136,19 +139,28 @@ export async function signInAgain(): Promise<void> {
   forgetAsked();
   // Opened before the first `await`: later, the browser would block it as a pop-up.
   const window_ = window.open("", "plinth-sign-in", "popup,width=520,height=720");
-  const url = await authorizationUrl({ organization, returnTo: SIGNED_IN_AGAIN });
+  let url: string;
+  try {
+    url = await authorizationUrl({ organization, returnTo: SIGNED_IN_AGAIN });
+  } catch (thrown) {
+    window_?.close();
+    throw thrown;
+  }
   if (window_ === null) return location.assign(url);
   const channel = new BroadcastChannel(SIGNED_IN_AGAIN);
-  channel.addEventListener("message", ({ data }: MessageEvent<string>) => {
-    const answer = new URLSearchParams(data);
-    // Another tab may sign in again at the same time.
-    if (!isAwaited(answer)) return;
-    // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a channel is of one origin
-    channel.postMessage(HEARD);
-    channel.close();
-    void land(answer).catch(() => undefined);
+  const answered = new Promise<URLSearchParams>((resolve) => {
+    channel.addEventListener("message", ({ data }: MessageEvent<string>) => {
+      const answer = new URLSearchParams(data);
+      // Another tab may sign in again at the same time.
+      if (!isAwaited(answer)) return;
+      // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a channel is of one origin
+      channel.postMessage(HEARD);
+      channel.close();
+      resolve(answer);
+    });
   });
   window_.location.assign(url);
+  await land(await answered);
 }
 
 /**

@@ -181,6 +181,34 @@ export function keepSuite(stage: () => Stage): void {
       await page.getByRole("alert").getByText("Begin it again.").waitFor();
     });
 
+    test("says why the person could not be signed in again", async () => {
+      const page = await stage().open({ path: "/roles" });
+      await page.getByRole("heading", { level: 1, name: "Roles" }).waitFor();
+      await page.route("**/oauth2/v1/token", (route) =>
+        route.fulfill({ status: 400, json: { error: "invalid_grant" } }),
+      );
+      let times = 0;
+      await page.route("**/admin/v1/**", (route) =>
+        (times += 1) === 1 ? route.fulfill({ status: 401, json: {} }) : route.continue(),
+      );
+      await page.getByRole("navigation").getByRole("link", { name: "Organizations" }).click();
+      const dialog = page.getByRole("alertdialog", { name: "Your session has ended" });
+      const again = async () => {
+        const popup = page.waitForEvent("popup");
+        await dialog.getByRole("button", { name: "Sign in again" }).click();
+        await (await popup).waitForEvent("close");
+      };
+      await dialog.waitFor();
+      await page.unroute("**/oauth2/v1/token");
+      await page.route("**/oauth2/v1/token", (route) => route.abort());
+      await again();
+      await dialog.getByRole("alert").getByText("The platform did not answer. Try again.").waitFor();
+      await page.unroute("**/oauth2/v1/token");
+      await again();
+      await dialog.waitFor({ state: "detached" });
+      await page.getByRole("row", { name: "demo" }).first().waitFor();
+    });
+
     test("says that it cannot be reached, and goes on", async () => {
       const page = await stage().open({ path: "/roles" });
       await page.getByRole("heading", { level: 1, name: "Roles" }).waitFor();
@@ -210,6 +238,20 @@ export function keepSuite(stage: () => Stage): void {
       await page.getByRole("button", { name: "Try again" }).click();
       await page.getByRole("rowheader", { name: "operator", exact: true }).waitFor();
       expect([await page.getByText(waits).count(), sent.length]).toEqual([0, 2]);
+    });
+
+    test("and has no connection, says both, one below the other, however far one has scrolled", async () => {
+      const page = await stage().open({ path: "/applications/demo.web", viewport: { width: 360, height: 400 } });
+      await refuseOnce(page, "GET", "**/admin/v1/explain?**");
+      await page.getByRole("link", { name: "Why does it get a scope, or not?" }).click();
+      await page.getByRole("status").getByText(waits).waitFor();
+      await page.context().setOffline(true);
+      const bars = page.locator(".offline");
+      await expect.poll(() => bars.count()).toBe(2);
+      await page.evaluate("document.querySelector('main').style.minHeight = '3000px', scrollTo(0, 900)");
+      const [one, other] = await Promise.all([bars.first().boundingBox(), bars.last().boundingBox()]);
+      expect(one!.y).toBeGreaterThan(0);
+      expect(other!.y).toBeGreaterThanOrEqual(one!.y + one!.height);
     });
 
     test("says so for the bytes of a file, and sends them afterwards", async () => {

@@ -5,6 +5,7 @@ import { Input, Label, Text, TextField } from "react-aria-components";
 import { Preferences } from "../../app/preferences.tsx";
 import { Button } from "../../components/button.tsx";
 import { lastOrganization, signIn } from "../../session/session.ts";
+import { useWhyNot } from "../../session/use-sign-in-again.ts";
 import { useWords } from "../../words/words.ts";
 
 /** The page without a session: one button to the platform's own sign-in page. */
@@ -14,20 +15,20 @@ export function SignInPage() {
   const [organization, setOrganization] = useState(lastOrganization);
   const [isBusy, setBusy] = useState(false);
   const [failure, setFailure] = useState<string>();
+  const whyNot = useWhyNot();
   useEffect(() => {
     document.title = common.page(words.title);
   }, [common, words]);
 
   function go(): void {
     setBusy(true);
-    signIn(returnTo, organization.trim() || "operators").catch((thrown: unknown) => {
+    signIn(returnTo, organization.trim() || "operators").catch(() => {
       setBusy(false);
-      setFailure(String(thrown));
+      setFailure(whyNot("unreachable"));
     });
   }
 
-  const known = words.failed as Readonly<Record<string, string>>;
-  const refusal = error === undefined ? failure : (known[error] ?? `${words.failed.other} ${detail ?? error}`);
+  const refusal = failure ?? (error === undefined ? undefined : whyNot(error, detail));
   return (
     <div className="door">
       <main>
