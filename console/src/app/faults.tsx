@@ -17,7 +17,7 @@ export function FaultNotice({ error, retry }: { readonly error: unknown; readonl
   const known = error instanceof PlinthError ? error : undefined;
   return (
     <div className="notice" role="alert" data-fault={fault}>
-      <Icon aria-hidden size={28} />
+      <Icon aria-hidden />
       <h2>{faults[fault]}</h2>
       <p>{faults[`${fault}Text`]}</p>
       {known !== undefined && known.message !== "" && fault !== "offline" && <p className="muted">{known.message}</p>}
@@ -38,7 +38,7 @@ export function NothingHere() {
   const { faults } = useWords();
   return (
     <div className="notice">
-      <SearchX aria-hidden size={28} />
+      <SearchX aria-hidden />
       <h1>{faults.missing}</h1>
       <p>{faults.missingText}</p>
       <PageLink className="button" href="/">
@@ -59,7 +59,7 @@ export function Broken({ error }: ErrorComponentProps) {
   if (error instanceof PlinthError) return <FaultNotice error={error} retry={again} />;
   return (
     <div className="notice" role="alert">
-      <CircleAlert aria-hidden size={28} />
+      <CircleAlert aria-hidden />
       <h1>{faults.broken}</h1>
       <p>{faults.brokenText}</p>
       <p className="muted">{String(error)}</p>

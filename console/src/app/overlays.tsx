@@ -23,7 +23,7 @@ export function Drawer({ close }: OverlayProps) {
           <div className="drawer-head">
             <Brand />
             <Button className="icon" aria-label={common.close} onPress={close}>
-              <X aria-hidden size={20} />
+              <X aria-hidden />
             </Button>
           </div>
           <Places onChosen={close} />
@@ -46,13 +46,13 @@ export function PersonCard({ close }: OverlayProps) {
           <Preferences />
           <div className="person-links">
             <a href={`${PLATFORM_URL}/account`}>
-              <UserRound aria-hidden size={16} /> {common.account}
+              <UserRound aria-hidden /> {common.account}
             </a>
             <a href={`${PLATFORM_URL}/docs`}>
-              <BookOpen aria-hidden size={16} /> {common.documentation}
+              <BookOpen aria-hidden /> {common.documentation}
             </a>
             <Button className="plain" onPress={() => void signOut()}>
-              <LogOut aria-hidden size={16} /> {common.signOut}
+              <LogOut aria-hidden /> {common.signOut}
             </Button>
           </div>
         </Dialog>
@@ -73,7 +73,7 @@ export function Expired() {
           <p>{words.expiredText}</p>
           {failure !== undefined && (
             <div className="form-alert" role="alert">
-              <CircleAlert aria-hidden size={18} />
+              <CircleAlert aria-hidden />
               <div>
                 <strong>{words.failedTitle}</strong>
                 <p>{failure}</p>

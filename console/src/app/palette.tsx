@@ -181,7 +181,7 @@ export default function Palette({ close, typed }: PaletteProps) {
                 <Header>{palette.pages}</Header>
                 {places.map(({ to, label, icon: Icon }) => (
                   <ListBoxItem key={to} id={to} textValue={label(navigation)}>
-                    <Icon aria-hidden size={16} />
+                    <Icon aria-hidden />
                     {label(navigation)}
                   </ListBoxItem>
                 ))}
@@ -193,7 +193,7 @@ export default function Palette({ close, typed }: PaletteProps) {
                     <Header>{navigation[key]}</Header>
                     {found.map(({ href, name, id }) => (
                       <ListBoxItem key={href} id={href} textValue={`${name} ${id} ${href}`}>
-                        <Icon aria-hidden size={16} />
+                        <Icon aria-hidden />
                         <span>
                           <bdi>{name}</bdi> {id !== name && <code className="muted">{id}</code>}
                         </span>

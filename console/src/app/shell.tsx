@@ -55,7 +55,7 @@ export function Shell() {
       <div className="column">
         <header className="top">
           <PlainButton className="icon narrow" aria-label={common.menu} onClick={() => setOverlay("drawer")}>
-            <MenuIcon aria-hidden size={20} />
+            <MenuIcon aria-hidden />
           </PlainButton>
           <FindButton onPress={() => setOverlay("palette")} />
           <PersonButton onPress={() => setOverlay("person")} />
@@ -131,7 +131,7 @@ function NotLoaded({ isExpired }: { readonly isExpired: boolean }) {
 export function Brand() {
   return (
     <Link to="/" className="brand">
-      <svg viewBox="0 0 24 24" aria-hidden width="22" height="22">
+      <svg viewBox="0 0 24 24" aria-hidden>
         <path fill="currentColor" d="M4 3h16v4h-3v10h4v4H3v-4h4V7H4z" />
       </svg>
       Plinth
@@ -154,7 +154,7 @@ export function Places({ onChosen }: { readonly onChosen?: () => void }) {
               {places.map(({ to, label, icon: Icon }) => (
                 <li key={to}>
                   <Link to={to} activeOptions={{ exact: to === "/" }} onClick={onChosen}>
-                    <Icon aria-hidden size={17} strokeWidth={1.8} />
+                    <Icon aria-hidden strokeWidth={1.8} />
                     {label(navigation)}
                   </Link>
                 </li>
@@ -171,7 +171,7 @@ function FindButton({ onPress }: { readonly onPress: () => void }) {
   const { palette } = useWords();
   return (
     <PlainButton className="find" onClick={onPress}>
-      <Command aria-hidden size={15} />
+      <Command aria-hidden />
       <span>{palette.title}</span>
       <kbd aria-hidden>{palette.hint}</kbd>
     </PlainButton>
@@ -199,7 +199,7 @@ function ConnectionLost() {
     <div role="status">
       {!isOnline && (
         <div className="offline">
-          <WifiOff aria-hidden size={16} />
+          <WifiOff aria-hidden />
           <p>{common.offline}</p>
         </div>
       )}

@@ -32,7 +32,7 @@ export function LinkButton({ className, ...props }: LinkProps) {
 export function MakeLink({ href, children }: { readonly href: string; readonly children: ReactNode }) {
   return (
     <LinkButton className="primary" href={href}>
-      <Plus aria-hidden size={16} /> {children}
+      <Plus aria-hidden /> {children}
     </LinkButton>
   );
 }

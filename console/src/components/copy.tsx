@@ -24,7 +24,7 @@ export function CopyButton({ text, label }: { readonly text: string; readonly la
         );
       }}
     >
-      {isCopied ? <Check aria-hidden size={15} /> : <Copy aria-hidden size={15} />}
+      {isCopied ? <Check aria-hidden /> : <Copy aria-hidden />}
       <span aria-live="polite">{isCopied ? common.copied : common.copy}</span>
     </Button>
   );

@@ -36,7 +36,7 @@ export function Page({ title, lead, actions, parent, children }: PageProps) {
       {parent !== undefined && (
         <p className="trail">
           <PageLink href={parent.href}>{parent.title}</PageLink>
-          <ChevronRight aria-hidden size={14} />
+          <ChevronRight aria-hidden />
         </p>
       )}
       <div className="page-head">

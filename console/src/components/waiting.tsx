@@ -13,7 +13,7 @@ export function Waiting() {
     <div role="status" className="waiting">
       {untilMs !== undefined && (
         <div className="offline">
-          <Hourglass aria-hidden size={16} />
+          <Hourglass aria-hidden />
           <p>{common.waiting(format.time(untilMs))}</p>
           <PlainButton className="small" onClick={endPauses}>
             {common.retry}

@@ -113,7 +113,7 @@ export function ServiceForm({ children, act, cancel, onSubmit, fieldOf = unchang
     >
       {refusal?.title !== undefined && (
         <div className="form-alert" role="alert">
-          <CircleAlert aria-hidden size={18} />
+          <CircleAlert aria-hidden />
           <div>
             <strong>{refusal.title}</strong>
             {[...(refusal.advice === undefined ? [] : [refusal.advice]), ...refusal.lines].map((text) => (
@@ -274,7 +274,7 @@ export function SelectField({ label, help, value, onChange, options, ...field }:
       <Label>{label}</Label>
       <AriaButton className="select-button">
         <SelectValue />
-        <ChevronDown aria-hidden size={16} />
+        <ChevronDown aria-hidden />
       </AriaButton>
       {help !== undefined && (
         <Text slot="description" className="help">

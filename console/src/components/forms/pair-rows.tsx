@@ -39,7 +39,7 @@ export function PairRows({ rows, change, words, keyExample, removeLabel, mayRemo
       />
       {mayRemove && (
         <Button className="icon" aria-label={removeLabel(key)} onPress={() => change(rows.toSpliced(at, 1))}>
-          <X aria-hidden size={16} />
+          <X aria-hidden />
         </Button>
       )}
     </div>

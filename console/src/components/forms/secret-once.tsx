@@ -14,7 +14,7 @@ export function SecretOnce({ secret, label }: SecretOnceProps) {
   const name = label ?? words.label;
   return (
     <div className="secret" role="status">
-      <KeyRound aria-hidden size={20} />
+      <KeyRound aria-hidden />
       <div>
         <h3>{words.title}</h3>
         <p>{words.text}</p>

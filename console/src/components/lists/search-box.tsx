@@ -37,10 +37,10 @@ export function SearchBox({ label, value, onChange }: SearchBoxProps) {
   }, [text]);
   return (
     <SearchField aria-label={label} className="search-box" value={text} onChange={setText} maxLength={100}>
-      <Search aria-hidden size={16} />
+      <Search aria-hidden />
       <Input placeholder={label} />
       <Button className="button icon" aria-label={common.clear}>
-        <X aria-hidden size={16} />
+        <X aria-hidden />
       </Button>
     </SearchField>
   );

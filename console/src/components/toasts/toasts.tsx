@@ -15,16 +15,12 @@ export default function Toasts() {
     <ToastRegion queue={queue} className="toasts">
       {({ toast }) => (
         <Toast toast={toast} className={`toast ${toast.content.kind}`}>
-          {toast.content.kind === "done" ? (
-            <CircleCheck aria-hidden size={18} />
-          ) : (
-            <CircleAlert aria-hidden size={18} />
-          )}
+          {toast.content.kind === "done" ? <CircleCheck aria-hidden /> : <CircleAlert aria-hidden />}
           <ToastContent>
             <Text slot="title">{toast.content.text}</Text>
           </ToastContent>
           <Button slot="close" className="icon" aria-label={common.close}>
-            <X aria-hidden size={16} />
+            <X aria-hidden />
           </Button>
         </Toast>
       )}

@@ -70,7 +70,7 @@ function Decision({ explanation }: { readonly explanation: Explanation }) {
     <>
       <Card>
         <div className={`verdict ${granted ? "good" : "bad"}`} role="status">
-          {granted ? <CircleCheck aria-hidden size={24} /> : <CircleX aria-hidden size={24} />}
+          {granted ? <CircleCheck aria-hidden /> : <CircleX aria-hidden />}
           <div>
             <h2>{granted ? words.granted : words.refused}</h2>
             <p>{reason}</p>
@@ -80,7 +80,7 @@ function Decision({ explanation }: { readonly explanation: Explanation }) {
           {checks.map(({ check, scope, passed, detail }, at) => (
             <li key={at} className={passed ? "" : "no"}>
               <i>
-                {passed ? <Check aria-hidden size={17} /> : <X aria-hidden size={17} />}
+                {passed ? <Check aria-hidden /> : <X aria-hidden />}
                 <span className="hidden">{passed ? words.passed : words.failed}</span>
               </i>
               <div>

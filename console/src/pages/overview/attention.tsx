@@ -71,7 +71,7 @@ export function Attention({ isFaultTold }: { readonly isFaultTold: boolean }) {
     return (
       <Card className="well">
         <p className="row">
-          <CircleCheck aria-hidden size={20} /> {words.allWell}
+          <CircleCheck aria-hidden /> {words.allWell}
         </p>
       </Card>
     );
@@ -89,7 +89,7 @@ export function Attention({ isFaultTold }: { readonly isFaultTold: boolean }) {
       <ul className="attention">
         {sorted.map(({ key, status, title, text, href }) => (
           <li key={key} className={status}>
-            {status === "fail" ? <CircleAlert aria-hidden size={18} /> : <TriangleAlert aria-hidden size={18} />}
+            {status === "fail" ? <CircleAlert aria-hidden /> : <TriangleAlert aria-hidden />}
             <div>
               <strong>{title}</strong>
               <p>{text}</p>

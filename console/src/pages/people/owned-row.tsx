@@ -24,7 +24,7 @@ export function OwnedRow({ icon: Icon, name, facts, act, question, take, taken, 
   return (
     <li>
       <div className="row">
-        <Icon aria-hidden size={18} />
+        <Icon aria-hidden />
         <div>
           <strong>{name}</strong>
           <p className="muted">{facts.filter(Boolean).join(" · ")}</p>

@@ -35,7 +35,7 @@ export function ProviderTest({ id, close }: { readonly id: string; readonly clos
                 return (
                   <li key={check} className={result === "failed" ? "no" : ""}>
                     <i>
-                      <Icon aria-hidden size={17} />
+                      <Icon aria-hidden />
                       <span className="hidden">{words.results[result]}</span>
                     </i>
                     <div>

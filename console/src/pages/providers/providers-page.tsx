@@ -29,7 +29,7 @@ export function Page() {
   const refresh = () => queries.invalidateQueries({ queryKey: ["providers"] });
   const make = rights.write && (
     <Button className="primary" onPress={() => edit("new")}>
-      <Plus aria-hidden size={16} /> {words.make}
+      <Plus aria-hidden /> {words.make}
     </Button>
   );
   return (
@@ -50,7 +50,7 @@ export function Page() {
               {rights.write && (
                 <>
                   <SmallButton onPress={() => test(one.id)}>
-                    <Plug aria-hidden size={15} /> {words.test}
+                    <Plug aria-hidden /> {words.test}
                   </SmallButton>
                   <SmallButton onPress={() => edit(one)}>{common.edit}</SmallButton>
                   <DeleteButton name={one.id} remove={() => deleteIdentityProvider(one.id, operations)} after={refresh}>

@@ -33,7 +33,7 @@ export function SignInPage() {
     <div className="door">
       <main>
         <p className="brand">
-          <svg viewBox="0 0 24 24" aria-hidden width="24" height="24">
+          <svg viewBox="0 0 24 24" aria-hidden>
             <path fill="currentColor" d="M4 3h16v4h-3v10h4v4H3v-4h4V7H4z" />
           </svg>
           Plinth
@@ -42,7 +42,7 @@ export function SignInPage() {
         <p className="lead">{words.lead}</p>
         {refusal !== undefined && (
           <div className="form-alert" role="alert">
-            <CircleAlert aria-hidden size={18} />
+            <CircleAlert aria-hidden />
             <div>
               <strong>{words.failedTitle}</strong>
               <p>{refusal}</p>

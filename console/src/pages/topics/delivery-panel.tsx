@@ -104,7 +104,7 @@ function AttemptLine({ attempt, origin }: AttemptLineProps) {
       <Disclosure className="attempt">
         <Heading level={4}>
           <AriaButton slot="trigger" className="unfold">
-            <ChevronRight aria-hidden size={15} /> {words.exchange}
+            <ChevronRight aria-hidden /> {words.exchange}
           </AriaButton>
         </Heading>
         <DisclosurePanel>

@@ -42,7 +42,7 @@ export function Page() {
       actions={
         found !== undefined && (
           <Button onPress={() => window.print()}>
-            <Printer aria-hidden size={16} />
+            <Printer aria-hidden />
             {words.print}
           </Button>
         )

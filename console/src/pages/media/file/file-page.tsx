@@ -61,7 +61,7 @@ function Actions({ file }: { readonly file: OperatedFileReport }) {
   return (
     <>
       <a className="button" href={file.link} target="_blank" rel="noreferrer">
-        <ExternalLink aria-hidden size={16} />
+        <ExternalLink aria-hidden />
         {words.open}
       </a>
       {mayChange && (

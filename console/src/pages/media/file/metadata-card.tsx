@@ -93,7 +93,7 @@ export function MetadataCard({ file, mayChange }: { readonly file: OperatedFileR
               removeLabel={words.removeField}
             />
             <SmallButton onPress={() => change([...fields, { name: "", text: "" }])}>
-              <Plus aria-hidden size={15} />
+              <Plus aria-hidden />
               {words.addField}
             </SmallButton>
           </div>

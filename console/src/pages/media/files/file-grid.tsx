@@ -126,7 +126,7 @@ export function Picture({
   return (
     <span className="tile-picture">
       {address === undefined || broken === address ? (
-        <Icon aria-hidden size={40} strokeWidth={1.25} />
+        <Icon aria-hidden strokeWidth={1.25} />
       ) : (
         <img src={address} alt="" loading="lazy" draggable={false} onError={() => setBroken(address)} />
       )}

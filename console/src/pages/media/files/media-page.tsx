@@ -112,7 +112,7 @@ function Files({ owner }: { readonly owner: Owner }) {
         {mayChange && (
           <FileTrigger allowsMultiple onSelect={(files) => add([...(files ?? [])])}>
             <Button className="primary">
-              <UploadIcon aria-hidden size={16} />
+              <UploadIcon aria-hidden />
               {words.upload}
             </Button>
           </FileTrigger>

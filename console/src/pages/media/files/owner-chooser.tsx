@@ -111,7 +111,7 @@ function TenantBox({
       <div className="combo-box">
         <Input autoComplete="off" />
         <Button className="button icon">
-          <ChevronDown aria-hidden size={16} />
+          <ChevronDown aria-hidden />
         </Button>
       </div>
       <Popover className="popover">

@@ -67,7 +67,7 @@ export function QueryBox({ q, search }: { readonly q: string; readonly search: (
         </Button>
         {!isText && isReadable && (
           <Button onPress={() => setTerms([...rows, NO_TERM])}>
-            <Plus aria-hidden size={16} />
+            <Plus aria-hidden />
             {words.addTerm}
           </Button>
         )}

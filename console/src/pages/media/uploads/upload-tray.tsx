@@ -77,12 +77,12 @@ function UploadRow({ upload: { id, name, size, sent, state, fileId, reason } }: 
       <span className="muted upload-size">{format.bytes(size)}</span>
       {(state === "waiting" || state === "sending") && (
         <Button className="icon small" aria-label={words.cancelOne(name)} onPress={() => cancel([id])}>
-          <X aria-hidden size={15} />
+          <X aria-hidden />
         </Button>
       )}
       {(state === "failed" || state === "cancelled") && (
         <Button className="icon small" aria-label={words.retryOne(name)} onPress={() => retry([id])}>
-          <RotateCcw aria-hidden size={15} />
+          <RotateCcw aria-hidden />
         </Button>
       )}
     </li>
