@@ -24,7 +24,14 @@ const transport = createTransport({
 });
 
 /** Options for the generated operations of `api/plinth.ts`: requests have the person's token, and are retried. */
-export const operations = { baseUrl: PLATFORM_URL, fetch: transport.fetch };
+export const operations: Operations = { baseUrl: PLATFORM_URL, fetch: transport.fetch };
+
+interface Operations {
+  readonly baseUrl: string;
+  readonly fetch: typeof transport.fetch;
+  /** Breaks the request off. */
+  readonly signal?: AbortSignal;
+}
 
 interface Answered {
   readonly status: number;

@@ -1,6 +1,6 @@
 import { useEffect, useMemo } from "react";
 import { keepPreviousData, useInfiniteQuery, type QueryKey } from "@tanstack/react-query";
-import { whole } from "./client.ts";
+import { operations, whole } from "./client.ts";
 
 /** The beginning of a page of a list, from the service's `next` link. */
 export interface PageStart {
@@ -41,13 +41,13 @@ const LONG_PAGE_SIZE = 500;
 const FIRST_PAGE: PageStart = { pageSize: PAGE_SIZE };
 
 /**
- * A list that is read page by page, as it is scrolled:
+ * A list that is read page by page, as it is scrolled. A request for rows that nobody waits for any more is broken off:
  *
- *   const list = useList<Tenant>(["tenants"], (page) => listTenants(page, operations));
+ *   const list = useList<Tenant>(["tenants"], (page, options) => listTenants(page, options));
  */
 export function useList<T>(
   key: QueryKey,
-  ask: (page: PageStart) => Promise<ListAnswer>,
+  ask: (page: PageStart, options: typeof operations) => Promise<ListAnswer>,
   { enabled = true, keepRows = false, staleMs }: ListOptions = {},
 ): List<T> {
   const query = useInfiniteQuery({
@@ -56,8 +56,8 @@ export function useList<T>(
     ...(staleMs !== undefined && { staleTime: staleMs }),
     ...(keepRows && { placeholderData: keepPreviousData }),
     initialPageParam: FIRST_PAGE,
-    queryFn: async ({ pageParam }) => {
-      const { data, headers } = await whole(ask(pageParam));
+    queryFn: async ({ pageParam, signal }) => {
+      const { data, headers } = await whole(ask(pageParam, { ...operations, signal }));
       return { rows: data as readonly T[], next: nextOf(headers?.get("link") ?? "") };
     },
     getNextPageParam: ({ next }, { length }) =>

@@ -1,7 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { useLocation, useNavigate } from "@tanstack/react-router";
 import { AppWindow, Building2, Image, Landmark, Radio, ShieldCheck, UserRound, type LucideIcon } from "lucide-react";
-import { useEffect, useState, type RefObject } from "react";
+import { useState, type RefObject } from "react";
 import { Autocomplete, useFilter } from "react-aria-components";
 import { Header, ListBox, ListBoxItem, ListBoxSection } from "react-aria-components";
 import { Dialog, Modal, ModalOverlay } from "react-aria-components";
@@ -16,9 +16,11 @@ import {
   listUsers,
 } from "../../../api/plinth.ts";
 import { answer, operations } from "../api/client.ts";
+import { faultOf } from "../api/queries.ts";
 import { usePerson } from "../session/session.ts";
 import { useWords } from "../words/words.ts";
 import { recordHref } from "../components/records/records.ts";
+import { useSettled } from "../components/use-settled.ts";
 import { findRoles } from "../pages/roles/role-search.ts";
 import { beginningOf } from "../pages/topics/topic-name.ts";
 import { PLACES } from "./navigation.ts";
@@ -35,13 +37,11 @@ interface Kind {
   readonly icon: LucideIcon;
   readonly operatorsOnly?: true;
   /** `tenant`: that of the open page, if it has one. It comes first if too many are found. */
-  readonly find: (q: string, tenant: string | undefined) => Promise<readonly Found[]>;
+  readonly find: (q: string, options: typeof operations, tenant: string | undefined) => Promise<readonly Found[]>;
 }
 
 /** The most records of each kind that are shown. A longer text finds the others. */
 const pageSize = 5;
-/** The service is asked when typing has paused for so long. */
-const QUIET_MS = 200;
 const ORGANIZATION_ID = /^[\w.-]{1,64}$/;
 const FILE_ID = /^[0-9a-f]{24}$/;
 
@@ -49,8 +49,8 @@ const KINDS: readonly Kind[] = [
   {
     key: "tenants",
     icon: Building2,
-    find: async (q) =>
-      (await answer(listTenants({ q, pageSize }, operations))).map(({ id, name }) => ({
+    find: async (q, options) =>
+      (await answer(listTenants({ q, pageSize }, options))).map(({ id, name }) => ({
         href: recordHref("tenants", id),
         name,
         id,
@@ -60,17 +60,17 @@ const KINDS: readonly Kind[] = [
     key: "organizations",
     icon: Landmark,
     // The service cannot search them, so only a whole id finds one.
-    find: async (q) => {
+    find: async (q, options) => {
       if (!ORGANIZATION_ID.test(q)) return [];
-      const { id, name } = await answer(getOrganization(q, operations));
+      const { id, name } = await answer(getOrganization(q, options));
       return [{ href: recordHref("organizations", id), name, id }];
     },
   },
   {
     key: "applications",
     icon: AppWindow,
-    find: async (q) =>
-      (await answer(listClients({ q, pageSize }, operations))).map(({ clientId, name, displayName }) => ({
+    find: async (q, options) =>
+      (await answer(listClients({ q, pageSize }, options))).map(({ clientId, name, displayName }) => ({
         href: recordHref("applications", clientId),
         name: displayName || name,
         id: clientId,
@@ -80,8 +80,8 @@ const KINDS: readonly Kind[] = [
     key: "people",
     icon: UserRound,
     operatorsOnly: true,
-    find: async (q) =>
-      (await answer(listUsers({ q, pageSize }, operations))).map(({ email, name }) => ({
+    find: async (q, options) =>
+      (await answer(listUsers({ q, pageSize }, options))).map(({ email, name }) => ({
         href: recordHref("people", email),
         name,
         id: email,
@@ -99,10 +99,10 @@ const KINDS: readonly Kind[] = [
   {
     key: "topics",
     icon: Radio,
-    find: async (text) => {
+    find: async (text, options) => {
       const q = beginningOf(text);
       if (q === undefined) return [];
-      const found = await answer(listOperatedTopics({ q, pageSize }, operations));
+      const found = await answer(listOperatedTopics({ q, pageSize }, options));
       return found.map(({ topicOwnerClient, eventType }) => ({
         href: `/topics/${topicOwnerClient}/${eventType}`,
         name: eventType,
@@ -114,13 +114,13 @@ const KINDS: readonly Kind[] = [
 ];
 
 /** A file by its id, or by the beginning of its name. */
-async function filesNamed(q: string, tenant: string | undefined): Promise<readonly Found[]> {
+async function filesNamed(...[q, options, tenant]: Parameters<Kind["find"]>): Promise<readonly Found[]> {
   if (FILE_ID.test(q)) {
-    const { id, fileName } = await answer(getOperatedFile(q, operations));
+    const { id, fileName } = await answer(getOperatedFile(q, options));
     return [{ href: `/media/files/${id}`, name: fileName ?? id, id }];
   }
-  const { files, more } = await answer(findFiles(q, {}, operations));
-  const near = more && tenant !== undefined ? (await answer(findFiles(q, { tenant }, operations))).files : [];
+  const { files, more } = await answer(findFiles(q, {}, options));
+  const near = more && tenant !== undefined ? (await answer(findFiles(q, { tenant }, options))).files : [];
   const found = [...new Map([...near, ...files].map((file) => [file.id, file])).values()];
   return found.slice(0, pageSize).map(({ id, name, client }) => ({
     href: `/media/files/${id}`,
@@ -149,16 +149,18 @@ export default function Palette({ close, typed }: PaletteProps) {
   const search = useQuery({
     queryKey: ["palette", asked, tenant],
     enabled: asked !== "",
-    queryFn: async () =>
+    // A search that nobody waits for any more is broken off.
+    queryFn: async ({ signal }) =>
       Promise.all(
         kinds.map(async ({ key, icon, find }) => ({
           key,
           icon,
-          found: await find(asked, tenant).catch(() => []),
+          found: await find(asked, { ...operations, signal }, tenant).catch(unlessNone),
         })),
       ),
   });
   const isSearching = text.trim() !== asked || (asked !== "" && search.isPending);
+  const lacks = search.data?.some(({ found }) => found === undefined) === true;
   return (
     <ModalOverlay className="overlay high" isOpen isDismissable onOpenChange={(isOpen) => !isOpen && close()}>
       <Modal className="palette">
@@ -171,7 +173,9 @@ export default function Palette({ close, typed }: PaletteProps) {
             <ListBox
               aria-label={palette.title}
               className="palette-list"
-              renderEmptyState={() => <p className="muted">{isSearching ? palette.searching : palette.empty}</p>}
+              renderEmptyState={() =>
+                !lacks && <p className="muted">{isSearching ? palette.searching : palette.empty}</p>
+              }
               onAction={(key) => {
                 close();
                 void navigate({ href: String(key) });
@@ -187,8 +191,8 @@ export default function Palette({ close, typed }: PaletteProps) {
                 ))}
               </ListBoxSection>
               {(search.data ?? [])
-                .filter(({ found }) => found.length > 0)
-                .map(({ key, icon: Icon, found }) => (
+                .filter(({ found = [] }) => found.length > 0)
+                .map(({ key, icon: Icon, found = [] }) => (
                   <ListBoxSection key={key} id={key}>
                     <Header>{navigation[key]}</Header>
                     {found.map(({ href, name, id }) => (
@@ -203,6 +207,9 @@ export default function Palette({ close, typed }: PaletteProps) {
                 ))}
             </ListBox>
           </Autocomplete>
+          <p role="status" className="palette-lacks">
+            {lacks && palette.lacks}
+          </p>
         </Dialog>
       </Modal>
     </ModalOverlay>
@@ -213,12 +220,6 @@ export default function Palette({ close, typed }: PaletteProps) {
 const tenantOf = (pathname: string, search: { readonly tenant?: string }): string | undefined =>
   search.tenant ?? /\/tenants\/(?!new$)([^/]+)$/.exec(pathname)?.[1];
 
-/** The text, once it has not changed for a moment. */
-function useSettled(text: string): string {
-  const [settled, settle] = useState(text);
-  useEffect(() => {
-    const timer = setTimeout(() => settle(text), QUIET_MS);
-    return () => clearTimeout(timer);
-  }, [text]);
-  return settled;
-}
+/** Nothing, if there is none or it is not this person's to see; undefined if that is unknown. */
+const unlessNone = (thrown: unknown): readonly Found[] | undefined =>
+  ["missing", "refused"].includes(faultOf(thrown)) ? [] : undefined;

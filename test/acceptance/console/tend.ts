@@ -1,5 +1,6 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
+import type { Request } from "playwright-core";
 import { describe, expect, test } from "vitest";
 import { Authenticator } from "../support/virtual-authenticator.ts";
 import { AuthenticatorApp } from "../support/authenticator-app.ts";
@@ -279,6 +280,52 @@ export function tendSuite(stage: () => Stage): void {
         await page.getByRole("option", { name: option }).first().click();
         await page.getByRole("heading", { level: 1, name: heading }).waitFor();
       }
+    });
+
+    test("asks once for what is typed, and gives up what nobody waits for any more", async () => {
+      const page = await stage().open({ path: "/topics" });
+      const asked: string[] = [];
+      const given: string[] = [];
+      const noting = (into: string[]) => (request: Request) => {
+        const { pathname, searchParams } = new URL(request.url());
+        const typed = searchParams.get("q") ?? searchParams.get("subject");
+        if (pathname.startsWith("/admin/v1/") && typed !== null) into.push(`${pathname.slice(10)} ${typed}`);
+      };
+      page.on("request", noting(asked));
+      page.on("requestfailed", noting(given));
+      await page.getByLabel("Name begins with").pressSequentially("demo.none", { delay: 40 });
+      await page.getByText("Nothing begins with “demo.none”.").waitFor();
+      expect(asked.splice(0)).toEqual(["topics demo.none"]);
+      await visit(page, "Audit log");
+      await page.getByLabel("Subject begins with").pressSequentially("clients/none", { delay: 40 });
+      await page.getByText("Nothing like that happened").waitFor();
+      expect(asked.splice(0)).toEqual(["audit clients/none"]);
+      await visit(page, "Files");
+      await page.getByRole("combobox", { name: "Tenant" }).pressSequentially("operat", { delay: 40 });
+      await expect.poll(() => asked).toContain("tenants operat");
+      expect(asked.splice(0).filter((one) => one.startsWith("tenants "))).toEqual(["tenants operat"]);
+      await page.keyboard.press("Escape");
+
+      await visit(page, "Services and packages");
+      await page.route("**/admin/v1/**", async (route) => {
+        if (!route.request().url().includes("q=ope")) await route.continue();
+      });
+      await page.keyboard.press("Control+k");
+      await page.getByRole("searchbox").fill("ope");
+      await expect.poll(() => asked.length).toBe(5);
+      await page.getByRole("searchbox").fill("demo sh");
+      await page.getByRole("option", { name: /Demo shop/ }).waitFor();
+      expect(given.toSorted()).toEqual(asked.filter((one) => one.endsWith(" ope")).toSorted());
+    });
+
+    test("says in the palette what could not be searched, and does not say that there is nothing", async () => {
+      const page = await stage().open();
+      await page.getByRole("heading", { level: 1 }).waitFor();
+      await page.route("**/admin/v1/users?**", (route) => route.abort());
+      await page.keyboard.press("Control+k");
+      await page.getByRole("searchbox").fill("ada@");
+      await page.getByText("The platform did not answer. There may be more.").waitFor();
+      expect(await page.getByText("Nothing has this name.").count()).toBe(0);
     });
 
     test("finds a topic in the list by its name, written either way, and is told when there is none", async () => {

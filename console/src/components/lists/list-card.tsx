@@ -36,7 +36,7 @@ export function ListCard<T extends { readonly builtIn?: boolean }>(props: ListCa
   const { common } = useWords();
   const { rights } = usePerson();
   const queries = useQueryClient();
-  const list = useList<T>([of, "list"], (page) => ask(page, operations));
+  const list = useList<T>([of, "list"], ask);
   const [edited, edit] = useState<{ readonly row: T | undefined }>();
   const close = () => edit(undefined);
   const refresh = () => queries.invalidateQueries({ queryKey: [of] });

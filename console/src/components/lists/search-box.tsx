@@ -1,11 +1,8 @@
 import { Search, X } from "lucide-react";
-import { useEffect, useRef, useState } from "react";
 import { Button, Input, SearchField } from "react-aria-components";
 import { useWords } from "../../words/words.ts";
 import { Empty } from "../states.tsx";
-
-/** The service is asked when typing has paused for so long. */
-const QUIET_MS = 200;
+import { useSearchText } from "../use-settled.ts";
 
 interface SearchBoxProps {
   readonly label: string;
@@ -17,24 +14,7 @@ interface SearchBoxProps {
 /** The search of a list. It shows the text at once, and searches when typing pauses. */
 export function SearchBox({ label, value, onChange }: SearchBoxProps) {
   const { common } = useWords();
-  const [text, setText] = useState(value);
-  const sent = useRef(value);
-  const report = useRef(onChange);
-  report.current = onChange;
-  // The address was changed by something else, such as a link or the back button.
-  if (sent.current !== value) {
-    sent.current = value;
-    setText(value);
-  }
-  useEffect(() => {
-    const asked = text.trim();
-    if (asked === sent.current) return;
-    const timer = setTimeout(() => {
-      sent.current = asked;
-      report.current(asked);
-    }, QUIET_MS);
-    return () => clearTimeout(timer);
-  }, [text]);
+  const [text, setText] = useSearchText(value, onChange);
   return (
     <SearchField aria-label={label} className="search-box" value={text} onChange={setText} maxLength={100}>
       <Search aria-hidden />

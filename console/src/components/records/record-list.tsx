@@ -24,7 +24,9 @@ export function RecordList<T extends object>({ kind, ask, idOf, columns }: Recor
   const navigate = useNavigate();
   // Words for a search: this kind can be searched.
   const searched = "search" in words && search.q !== undefined ? { q: search.q } : {};
-  const list = useList<T>([kind, searched], (page) => ask({ ...page, ...searched }, operations), { keepRows: true });
+  const list = useList<T>([kind, searched], (page, options) => ask({ ...page, ...searched }, options), {
+    keepRows: true,
+  });
   const make = useMayEdit(kind) && <MakeLink href={`/${kind}/new`}>{words.make}</MakeLink>;
   return (
     <Frame title={words.title} lead={words.lead} actions={make}>

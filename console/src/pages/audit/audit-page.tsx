@@ -1,8 +1,7 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
-import { useDeferredValue, useEffect, useState } from "react";
+import { useEffect, useState } from "react";
 import { listAudit, type AuditRow } from "../../../../api/plinth.ts";
-import { operations } from "../../api/client.ts";
 import { useList } from "../../api/lists.ts";
 import { CheckField, SelectField, TextField } from "../../components/forms/form.tsx";
 import { DataTable } from "../../components/lists/data-table.tsx";
@@ -10,6 +9,7 @@ import { Panel } from "../../components/panel.tsx";
 import { Facts, Page as Frame } from "../../components/page.tsx";
 import { Badge, Empty } from "../../components/states.tsx";
 import { useIsNarrow } from "../../components/use-is-narrow.ts";
+import { useSearchText } from "../../components/use-settled.ts";
 import { useFormats } from "../../words/formats.ts";
 import { useWords } from "../../words/words.ts";
 
@@ -21,22 +21,15 @@ export function Page() {
   const format = useFormats();
   // A phone has room for two columns.
   const isNarrow = useIsNarrow();
-  const search = useSearch({ from: "/inside/audit" });
-  const filters = useDeferredValue(search);
+  const filters = useSearch({ from: "/inside/audit" });
   const navigate = useNavigate({ from: "/audit" });
   const queries = useQueryClient();
   const [isLive, setLive] = useState(false);
   const [shown, show] = useState<AuditRow>();
   const set = (more: Record<string, string | undefined>) =>
     void navigate({ search: (old) => clean({ ...old, ...more }), replace: true });
-  const filter = (name: "subject" | "actor" | "requestId") => ({
-    name,
-    value: search[name] ?? "",
-    onChange: (to: string) => set({ [name]: to }),
-    isRequired: true,
-  });
-  const list = useList<AuditRow>(["audit", filters], (page) =>
-    listAudit({ ...filters, ...page } as object, operations),
+  const list = useList<AuditRow>(["audit", filters], (page, options) =>
+    listAudit({ ...filters, ...page } as object, options),
   );
 
   useEffect(() => {
@@ -48,13 +41,13 @@ export function Page() {
   return (
     <Frame title={words.title} lead={words.lead}>
       <div className="filters">
-        <TextField {...filter("subject")} label={words.subjectFilter} placeholder="clients/" />
-        <TextField {...filter("actor")} label={words.actorFilter} />
-        <TextField {...filter("requestId")} label={words.requestFilter} />
+        <Filter name="subject" label={words.subjectFilter} placeholder="clients/" filters={filters} set={set} />
+        <Filter name="actor" label={words.actorFilter} filters={filters} set={set} />
+        <Filter name="requestId" label={words.requestFilter} filters={filters} set={set} />
         <SelectField
           name="outcome"
           label={words.outcome}
-          value={search.outcome ?? "any"}
+          value={filters.outcome ?? "any"}
           onChange={(outcome) => set({ outcome: outcome === "any" ? undefined : outcome })}
           options={[
             { id: "any", name: words.any },
@@ -105,6 +98,19 @@ export function Page() {
       )}
     </Frame>
   );
+}
+
+interface FilterProps {
+  readonly name: "subject" | "actor" | "requestId";
+  readonly label: string;
+  readonly placeholder?: string;
+  readonly filters: Partial<Record<FilterProps["name"], string>>;
+  readonly set: (more: Record<string, string>) => void;
+}
+
+function Filter({ name, filters, set, ...look }: FilterProps) {
+  const [value, onChange] = useSearchText(filters[name] ?? "", (to) => set({ [name]: to }));
+  return <TextField {...look} name={name} value={value} onChange={onChange} isRequired />;
 }
 
 const clean = (search: Record<string, string | undefined>): Record<string, string> =>

@@ -57,7 +57,7 @@ export function Members({
   const queries = useQueryClient();
   const { list: ask, remove } = OPERATIONS[of];
   const key = ["members", of, id];
-  const list = useList<Member>(key, (page) => ask(id, page, operations));
+  const list = useList<Member>(key, (page, options) => ask(id, page, options));
   const [edited, edit] = useState<Member>();
   const refresh = () => queries.invalidateQueries({ queryKey: key });
   return (

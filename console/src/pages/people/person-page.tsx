@@ -107,7 +107,7 @@ function Identities({ email }: { readonly email: string }) {
   const { rights } = usePerson();
   const queries = useQueryClient();
   const key = ["identities", email];
-  const list = useList<LinkedIdentity>(key, (page) => listLinkedIdentities(email, page, operations));
+  const list = useList<LinkedIdentity>(key, (page, options) => listLinkedIdentities(email, page, options));
   return (
     <Card title={words.identities}>
       <Rows list={list} empty={words.noIdentities} idOf={({ provider }) => provider}>

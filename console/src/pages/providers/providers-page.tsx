@@ -23,7 +23,7 @@ export function Page() {
   const { rights } = usePerson();
   const { issuer } = configNow();
   const queries = useQueryClient();
-  const list = useList<IdentityProvider>(["providers"], (page) => listIdentityProviders(page, operations));
+  const list = useList<IdentityProvider>(["providers"], listIdentityProviders);
   const [edited, edit] = useState<IdentityProvider | "new">();
   const [tested, test] = useState<string>();
   const refresh = () => queries.invalidateQueries({ queryKey: ["providers"] });

@@ -138,7 +138,7 @@ function Subscriptions({ id }: { readonly id: string }) {
   const { rights } = usePerson();
   const queries = useQueryClient();
   const key = ["subscriptions", id];
-  const list = useList<Subscription>(key, (page) => listSubscriptions(id, page, operations));
+  const list = useList<Subscription>(key, (page, options) => listSubscriptions(id, page, options));
   const [isAdding, add] = useState(false);
   const [name, setName] = useState("");
   const mayChange = rights.write || rights.tenantsOnly;

@@ -140,8 +140,8 @@ function Deliveries({ id, origin, mayChange, refresh }: DeliveriesProps) {
   const navigate = useNavigate({ from: "/topics/$owner/$eventType/push/$id" });
   const state = STATES.find((one) => one === search.state);
   const [shown, show] = useState<Delivery>();
-  const list = useList<Delivery>(["push-subscriptions", id, "deliveries", state], (page) =>
-    listOperatedDeliveries(id, { ...page, ...(state !== undefined && { state }) }, operations),
+  const list = useList<Delivery>(["push-subscriptions", id, "deliveries", state], (page, options) =>
+    listOperatedDeliveries(id, { ...page, ...(state !== undefined && { state }) }, options),
   );
   const dueText = (atMs: number) => (atMs <= Date.now() ? words.soon : format.ago(atMs));
   const standing = (one: Delivery) => <Badge kind={KIND[one.state]}>{words.delivery[one.state]}</Badge>;

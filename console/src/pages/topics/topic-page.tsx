@@ -118,8 +118,8 @@ function Consumers({ topic, mayChange }: ConsumersProps) {
 
 function Subscriptions({ topic, path }: { readonly topic: string; readonly path: string }) {
   const { topics: words, common } = useWords();
-  const list = useList<OperatedSubscription>(["push-subscriptions", topic], (page) =>
-    listOperatedSubscriptions({ topic, ...page }, operations),
+  const list = useList<OperatedSubscription>(["push-subscriptions", topic], (page, options) =>
+    listOperatedSubscriptions({ topic, ...page }, options),
   );
   return (
     <Card title={words.subscriptions}>

@@ -1,13 +1,12 @@
 import { useNavigate, useSearch } from "@tanstack/react-router";
-import { useDeferredValue } from "react";
 import { listOperatedTopics, type OperatedTopic } from "../../../../api/plinth.ts";
-import { operations } from "../../api/client.ts";
 import { useList } from "../../api/lists.ts";
 import { Bold, DataTable } from "../../components/lists/data-table.tsx";
 import { NothingFound } from "../../components/lists/search-box.tsx";
 import { TextField } from "../../components/forms/form.tsx";
 import { Page as Frame } from "../../components/page.tsx";
 import { Badge, Empty } from "../../components/states.tsx";
+import { useSearchText } from "../../components/use-settled.ts";
 import { useFormats } from "../../words/formats.ts";
 import { useWords } from "../../words/words.ts";
 import { beginningOf } from "./topic-name.ts";
@@ -18,7 +17,12 @@ export function Page() {
   const search = useSearch({ from: "/inside/topics" });
   const { tenant } = search;
   const navigate = useNavigate({ from: "/topics" });
-  const asked = useDeferredValue(search.q);
+  const asked = search.q;
+  const [text, setText] = useSearchText(
+    asked ?? "",
+    (q) =>
+      void navigate({ search: { ...(tenant !== undefined && { tenant }), ...(q !== "" && { q }) }, replace: true }),
+  );
   const beginning = asked === undefined ? undefined : beginningOf(asked);
   return (
     <Frame title={words.title} lead={words.lead}>
@@ -28,13 +32,8 @@ export function Page() {
           label={words.filter}
           help={words.filterHelp}
           placeholder="demo."
-          value={search.q ?? ""}
-          onChange={(q) =>
-            void navigate({
-              search: { ...(tenant !== undefined && { tenant }), ...(q !== "" && { q }) },
-              replace: true,
-            })
-          }
+          value={text}
+          onChange={setText}
           isRequired
         />
       </div>
@@ -58,8 +57,8 @@ function Topics({ q, tenant, asked }: TopicsProps) {
   const { topics: words, common } = useWords();
   const format = useFormats();
   const filters = { ...(q !== undefined && { q }), ...(tenant !== undefined && { tenant }) };
-  const list = useList<OperatedTopic>(["topics", filters], (page) =>
-    listOperatedTopics({ ...filters, ...page }, operations),
+  const list = useList<OperatedTopic>(["topics", filters], (page, options) =>
+    listOperatedTopics({ ...filters, ...page }, options),
   );
   return (
     <DataTable

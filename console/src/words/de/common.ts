@@ -137,6 +137,7 @@ export const palette: Same<typeof en.palette> = {
   placeholder: "Seite, Mandant, Anwendung, Person, Topic oder Datei …",
   hint: "Strg K",
   empty: "Nichts heißt so.",
+  lacks: "Die Plattform hat nicht geantwortet. Es kann mehr geben.",
   searching: "Wird gesucht …",
   pages: "Seiten",
 };

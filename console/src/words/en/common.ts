@@ -133,6 +133,7 @@ export const palette = {
   placeholder: "Find a page, tenant, application, person, topic or file…",
   hint: "Ctrl K",
   empty: "Nothing has this name.",
+  lacks: "The platform did not answer. There may be more.",
   searching: "Searching …",
   pages: "Pages",
 } as const;

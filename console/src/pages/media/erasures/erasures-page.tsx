@@ -1,6 +1,5 @@
 import { useSearch } from "@tanstack/react-router";
 import { listOperatedErasures, type Erasure } from "../../../../../api/plinth.ts";
-import { operations } from "../../../api/client.ts";
 import { useList } from "../../../api/lists.ts";
 import { DataTable } from "../../../components/lists/data-table.tsx";
 import { Page as Frame } from "../../../components/page.tsx";
@@ -33,8 +32,8 @@ function Erasures({ owner: { tenant, client } }: { readonly owner: Owner }) {
   const words = useMediaWords();
   const { common } = useWords();
   const format = useFormats();
-  const list = useList<Erasure>(["erasures", tenant, client], (page) =>
-    listOperatedErasures(tenant, client, page, operations),
+  const list = useList<Erasure>(["erasures", tenant, client], (page, options) =>
+    listOperatedErasures(tenant, client, page, options),
   );
   return (
     <DataTable

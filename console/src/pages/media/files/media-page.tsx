@@ -4,7 +4,6 @@ import { Upload as UploadIcon } from "lucide-react";
 import { useEffect, useState } from "react";
 import { DropZone, FileTrigger, type FileDropItem, type Selection } from "react-aria-components";
 import { listOperatedFiles, type OperatedFile } from "../../../../../api/plinth.ts";
-import { operations } from "../../../api/client.ts";
 import { useList } from "../../../api/lists.ts";
 import { FaultNotice } from "../../../app/faults.tsx";
 import { Button, LinkButton } from "../../../components/button.tsx";
@@ -83,7 +82,7 @@ function Files({ owner }: { readonly owner: Owner }) {
   const asked = { ...(q !== "" && { q }), ...(sort !== undefined && { sort }) };
   const list = useList<OperatedFile>(
     ["files", owner, asked],
-    (page) => listOperatedFiles(tenant, client, visibility, { ...asked, ...page }, operations),
+    (page, options) => listOperatedFiles(tenant, client, visibility, { ...asked, ...page }, options),
     { staleMs: FRESH_MS, keepRows: false },
   );
   const ids = selected === "all" ? list.rows.map(({ id }) => id) : [...selected].map(String);

@@ -6,6 +6,7 @@ import { Button, ComboBox, Input, Label, ListBox, ListBoxItem, Popover } from "r
 import { listClients, listFileOwners, listTenants } from "../../../../../api/plinth.ts";
 import { answer, operations } from "../../../api/client.ts";
 import { SelectField } from "../../../components/forms/form.tsx";
+import { useSettled } from "../../../components/use-settled.ts";
 import { useFormats } from "../../../words/formats.ts";
 import type { Visibility } from "../owner.ts";
 import { useMediaWords } from "../words.ts";
@@ -85,10 +86,11 @@ function TenantBox({
 }) {
   const words = useMediaWords();
   const [text, setText] = useState<string>();
-  const q = text === tenant ? "" : (text ?? "").trim();
+  const q = useSettled(text === tenant ? "" : (text ?? "").trim());
   const found = useQuery({
     queryKey: ["tenants", "offered", q],
-    queryFn: async () => answer(listTenants({ pageSize: OFFERED, ...(q !== "" && { q }) }, operations)),
+    queryFn: async ({ signal }) =>
+      answer(listTenants({ pageSize: OFFERED, ...(q !== "" && { q }) }, { ...operations, signal })),
     placeholderData: (before) => before,
   });
   return (

@@ -91,8 +91,8 @@ function Report({ run }: { readonly run: ComparisonReport }) {
 function Findings({ id, count }: { readonly id: string; readonly count: number }) {
   const words = useMediaWords();
   const format = useFormats();
-  const list = useList<Finding>(["comparison", id, "findings"], async (page) => {
-    const { data, ...rest } = await whole(getComparison(id, page, operations));
+  const list = useList<Finding>(["comparison", id, "findings"], async (page, options) => {
+    const { data, ...rest } = await whole(getComparison(id, page, options));
     return { ...rest, data: (data as ComparisonReport).findings };
   });
   return (

@@ -104,7 +104,7 @@ function Comparisons() {
   const format = useFormats();
   const navigate = useNavigate();
   const queries = useQueryClient();
-  const list = useList<Comparison>(["comparisons"], (page) => listComparisons(page, operations));
+  const list = useList<Comparison>(["comparisons"], listComparisons);
   const start = useMutation({
     mutationFn: () => answer(startComparison(operations)),
     onSuccess: ({ id }) => {
