@@ -117,7 +117,7 @@ export function createDeps(env: Env, waitUntil?: WaitUntil): Deps {
   });
   const operated = { oauth, gateway, outbox, events, push, media, shards, moves, metrics, auditCopies, countSealed };
   const adminRoutes = wireAdmin(base, operated);
-  const kept = { events, media, shards, moves, metrics, adminRoutes, countSealed };
+  const kept = { events, shards, moves, metrics, adminRoutes, countSealed };
   const heartbeats = createHeartbeatStore(dbFor("platform"));
   const backups = wireBackups(env, base, kept);
   return {

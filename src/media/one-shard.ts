@@ -18,7 +18,6 @@ import { createPendingStore } from "./files/pending-store.ts";
 import { createUsageStore, type Usage, type UsageStore } from "./files/usage-store.ts";
 import { createLaneStore } from "./lanes/lane-store.ts";
 import type { SharedDeps } from "./media-deps.ts";
-import { createReindexStore } from "./metadata/reindex-store.ts";
 import { createJobQueue, type VariantJob } from "./model/job.ts";
 import type { Uploads } from "./model/uploads.ts";
 import { sureBulk, sureErasures, sureFilters, sureListing, sureOperated, sureUsage } from "./moves/sure-stores.ts";
@@ -59,7 +58,6 @@ export interface OneShard {
   report: UsageStore["report"];
   usage(tenant: string): Promise<Usage>;
   stored: UsageStore["total"];
-  reindexFiles(ids: readonly string[]): Promise<void>;
 }
 
 /** The first shard is the directory: it also sweeps consistency runs, and its database has the time of a restore. */
@@ -131,7 +129,6 @@ export function createOneShard(
     usage: sureUsage(usage, moved, isOne),
     report: usage.report,
     stored: usage.total,
-    reindexFiles: createReindexStore(db),
   };
 }
 

@@ -37,8 +37,8 @@
  *   `pending`. It writes `ready` only while the file is committed; otherwise it deletes the bytes that it wrote
  *   (variants/make.ts).
  *
- * The metadata index has no state of its own: `file.attributes` lists the rows of `attribute` that a file has, and the
- * batch that writes one writes the other (metadata/index-sql.ts). Listings and deletions by query read the index
+ * The metadata index has no state of its own: `file.attributes` (metadata/attributes.ts) lists the rows of `attribute`
+ * that a file has, and triggers write one with the other. Listings and deletions by query read the index
  * (search/filter-store.ts, search/listing-store.ts).
  *
  * `due_at` is the time at which the sweep looks at a row. A committed file has one only after an upload by a presigned
@@ -117,8 +117,6 @@ export interface Media {
   readonly consistency: Consistency;
   /** Files of all clients, for the operator service. */
   readonly operatedFiles: OperatedFiles & { readonly find: FindByName };
-  /** Rebuilds the metadata index of these files of a shard. */
-  reindexFiles(shard: number, ids: readonly string[]): Promise<void>;
 }
 
 export function createMedia(deps: MediaDeps): Media {
@@ -240,7 +238,6 @@ export function createMedia(deps: MediaDeps): Media {
       find: (text, tenants) => findInAll(finding, text, tenants),
       waiting: (owner) => inHome(owner.tenant, (part) => part.operated.waiting(owner)),
     },
-    reindexFiles: (shard, ids) => parts.at(shard).reindexFiles(ids),
   };
 
   /** The alarm of a tenant object asks for this. Throws if another attempt may succeed. */

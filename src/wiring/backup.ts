@@ -4,7 +4,6 @@ import { createBackups, type Backups } from "../backup/service.ts";
 import type { Events } from "../events/service.ts";
 import { NEWEST_MIGRATION } from "../platform/storage/schema.ts";
 import type { Route } from "../http/route.ts";
-import type { Media } from "../media/service.ts";
 import type { Metrics } from "../metrics/service.ts";
 import { createRestorePointStore } from "../restore/restore-point-store.ts";
 import { createRestore, type Restore } from "../restore/service.ts";
@@ -18,7 +17,6 @@ import type { CountSealed } from "./admin.ts";
 /** The services that are backed up and restored. */
 interface Kept {
   readonly events: Events;
-  readonly media: Media;
   readonly shards: ShardRoom;
   readonly moves: Moves;
   readonly metrics: Metrics;
@@ -48,7 +46,7 @@ export function wireRestore(env: Env, base: Base, { events, shards, moves, admin
 
 /** Copies a platform to another bucket, checks the copy and restores it. */
 export function wireBackups(env: Env, base: Base, kept: Kept): Backups {
-  const { events, media, shards, moves, metrics, countSealed } = kept;
+  const { events, shards, moves, metrics, countSealed } = kept;
   const { config, names, audit, sealer, dbFor, shardsFor } = base;
   const restorePoints = createRestorePointStore(dbFor("platform"));
   return createBackups({
@@ -66,7 +64,6 @@ export function wireBackups(env: Env, base: Base, kept: Kept): Backups {
       proofs: () => keyProofs(sealer),
       used: async () => new Set(Object.values(await countSealed(1)).flatMap((byKey) => [...byKey.keys()])),
     },
-    reindexFiles: media.reindexFiles,
     restorePoint: {
       generation: async () => (await restorePoints.read()).generation,
       async mark({ generation, toMs, atMs, actor }) {

@@ -120,15 +120,6 @@ export function createLoadStore(db: D1Database) {
       return answers.map(({ results }) => results[0]?.n ?? 0);
     },
 
-    /** Ids of files, in their order. */
-    async filesAfter(after: string, limit: number): Promise<readonly string[]> {
-      const { results } = await db
-        .prepare(`SELECT id FROM file WHERE id > ?1 ORDER BY id LIMIT ?2`)
-        .bind(after, limit)
-        .all<{ id: string }>();
-      return results.map(({ id }) => id);
-    },
-
     async markDeleted(incarnation: string): Promise<void> {
       await db.prepare(`UPDATE topic SET state = 'deleting' WHERE incarnation = ?1`).bind(incarnation).run();
     },

@@ -20,7 +20,6 @@ export const LIMITS = {
   copiesAStep: 50,
   copyBytesAStep: 64 * 1024 * 1024,
   parallel: 6,
-  indexedFiles: 100,
   countedOwners: 20,
   /** Rows of the tables that are counted at once. A larger table is counted alone. */
   countedRows: 200_000,

@@ -142,8 +142,6 @@ export interface BackupDeps {
   readonly objects: EventObjects;
   readonly metrics: MetricsObjects;
   readonly seals: SealProofs;
-  /** Builds the metadata index of some files again. */
-  readonly reindexFiles: (shard: number, ids: readonly string[]) => Promise<void>;
   readonly restorePoint: RestorePoint;
   /** The job's object. */
   readonly job: () => JobStub;

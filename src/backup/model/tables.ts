@@ -131,7 +131,7 @@ export const MADE_AGAIN: Readonly<Record<string, string>> = {
   audit: "The audit log of release 0.1.0: its rows are in `audit_entry` too.",
   audit_state: "A part of that log; empty outside of a transaction.",
   reservation: "The sums of pending files, counted again from them.",
-  attribute: "The index of metadata, made again from the files' own columns.",
+  attribute: "The index of metadata: triggers make it again from the files' own columns.",
   key_set: "A part of that index.",
   consistency_run: "A comparison of the bucket with D1: it can be made again.",
   consistency_finding: "A part of such a comparison.",

@@ -6,7 +6,7 @@ import type { StageDeps } from "./stage-deps.ts";
 import { placeIn } from "../model/stage.ts";
 
 /** A step in one database. Returns the next position there; undefined: the end. */
-type StepIn = (load: LoadStore, shard: number, position: string) => Promise<string | undefined>;
+type StepIn = (load: LoadStore, position: string) => Promise<string | undefined>;
 
 interface Place {
   readonly shard: number;
@@ -29,7 +29,7 @@ export function inEachDatabase(name: string, deps: StageDeps, loads: readonly Lo
       const at = placeIn<Place>(position, { shard: 0, position: "" });
       const load = at.objects === undefined ? loads[at.shard] : undefined;
       if (load !== undefined) {
-        const next = await step(load, at.shard, at.position);
+        const next = await step(load, at.position);
         const following: Place = next === undefined ? { shard: at.shard + 1, position: "" } : { ...at, position: next };
         return { next: JSON.stringify(following) };
       }
@@ -45,7 +45,7 @@ async function inObjects(deps: StageDeps, at: ObjectPlace, step: StepIn): Promis
   const last = open.at(-1);
   if (last === undefined) return undefined;
   const nexts = await mapInParallel(open, LIMITS.parallel, ([number, position]) =>
-    step(loadOf(deps, number), number, position),
+    step(loadOf(deps, number), position),
   );
   const left = open.flatMap(([number], index) => {
     const next = nexts[index];

@@ -24,8 +24,8 @@ import { loadIndex, usableManifest } from "./verify.ts";
 
 /**
  * Restores a backup into an empty deployment. Before the first write it checks the platform's name, the seal keys, and
- * that the tables are empty and have every column. Rows come first, parents before children; then the counts and
- * indexes made from them; then the objects; then the bytes of files.
+ * that the tables are empty and have every column. Rows come first, parents before children; then the counts made
+ * from them; then the objects; then the bytes of files.
  *
  * Steps run only while MAINTENANCE is on, since then nobody else writes and no sweep runs.
  */
@@ -41,17 +41,12 @@ export function restoreStages(deps: StageDeps): readonly Stage[] {
     loadObjectTables(deps),
     countTables(loads),
     countObjectTables(deps),
-    inEachDatabase("owners", deps, loads, async (load, _, position) => {
+    inEachDatabase("owners", deps, loads, async (load, position) => {
       const last = await load.countOwners(placeIn(position, 0));
       return last === undefined ? undefined : String(last);
     }),
     inEachDatabase("settle", deps, loads, async (load) => (await load.settle(), undefined)),
     copyTenants(deps),
-    inEachDatabase("metadata_index", deps, loads, async (load, shard, position) => {
-      const ids = await load.filesAfter(position, LIMITS.indexedFiles);
-      if (ids.length > 0) await deps.reindexFiles(shard, ids);
-      return ids.length < LIMITS.indexedFiles ? undefined : ids.at(-1);
-    }),
     loadLogs(deps, directory!),
     loadObjects(deps, "consumers", SECTIONS.consumers, async (line) => {
       const [topic, name, page] = line as [TopicAddress, string, ConsumerPage];

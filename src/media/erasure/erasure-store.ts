@@ -3,7 +3,6 @@ import { firstFileId, type Visibility, type FileCaller } from "../model/file.ts"
 import { LIMITS } from "../model/limits.ts";
 import type { Selected } from "../search/filter-store.ts";
 import { provableAt, REMOVED_FILE, toRemoved, type RemovedFile, type RemovedRow } from "./removed-store.ts";
-import { removeIndex, removeKeySets } from "../metadata/index-sql.ts";
 
 /**
  * Deletions and their reports. A removal and its report are written in one batch, which does nothing if the report
@@ -66,12 +65,10 @@ const NEW_COLUMNS =
 
 const SQL = {
   ensureRequester: `INSERT INTO requester (client) SELECT ?1 WHERE NOT EXISTS (SELECT 1 FROM requester WHERE client = ?1)`,
-  // The index rows go in the same batch, so the file's row changes once. It is due at the time of its proof.
+  // The row is due at the time of its proof, so it changes once.
   removeFile: `UPDATE file SET state = 'removed', removed_at = ?7, due_at = ${provableAt("created_at", "?7")},
     erased_by = ?6, file_name = NULL, commit_digest = NULL, metadata = NULL, attributes = NULL, unindexed_pairs = NULL
     WHERE ${REMOVABLE}`,
-  removeIndex: removeIndex("file", `file.id = (SELECT id FROM file WHERE ${REMOVABLE})`),
-  removeKeySet: removeKeySets("file", `file.id = (SELECT id FROM file WHERE ${REMOVABLE})`),
   // The report has no due time, because the file's row has one. A pending file counts for the caller's tenant.
   recordFile: `INSERT INTO erasure (${NEW_COLUMNS})
     SELECT ?1, ${requesterOf("?4")}, iif(owner.tenant = '', ?3, owner.tenant), owner.visibility, 'file', ?2, NULL,
@@ -155,8 +152,6 @@ export function createErasureStore(db: D1Database) {
     ): Promise<Erasure | undefined> => {
       const file = [...ownedBy(fileId, caller), id];
       return recorded(id, requestedBy, [
-        prepared(SQL.removeIndex, ...file),
-        prepared(SQL.removeKeySet, ...file),
         prepared(SQL.removeFile, ...file, requestedAt),
         prepared(SQL.recordFile, id, requestedAt, caller.tenant, requestedBy, fileId),
       ]);

@@ -1,5 +1,4 @@
 import type { FileKeys } from "../blobs/blob-store.ts";
-import { ATTRIBUTE_SQL } from "../metadata/index-sql.ts";
 import { firstFileId } from "../model/file.ts";
 import { LIMITS } from "../model/limits.ts";
 
@@ -146,12 +145,7 @@ export function createRemovedFileStore(db: D1Database, forgetMoves: ForgetMoves 
         ...(unknown.length === 0 ? [] : [prepared(SQL.deleteUnasked, idsOf(unknown))]),
         ...(alone.length === files.length
           ? []
-          : [
-              prepared(SQL.countPurged, others, nowMs),
-              prepared(ATTRIBUTE_SQL.remove, others),
-              prepared(ATTRIBUTE_SQL.removeKeySets, others),
-              prepared(SQL.markPurged, others, nowMs),
-            ]),
+          : [prepared(SQL.countPurged, others, nowMs), prepared(SQL.markPurged, others, nowMs)]),
       ]);
     },
 

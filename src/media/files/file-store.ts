@@ -1,7 +1,6 @@
 import { err, ok, type Result } from "../../platform/model/result.ts";
 import { masterKey } from "../blobs/blob-store.ts";
 import type { FileAttributes } from "../metadata/attributes.ts";
-import { ATTRIBUTE_SQL } from "../metadata/index-sql.ts";
 import { isMasterType } from "../model/content-type.ts";
 import { isFileId, shareOf, type FileCaller, type Visibility, type VariantRow } from "../model/file.ts";
 import { jobsOf, sendInLane } from "../lanes/lane-store.ts";
@@ -195,8 +194,6 @@ export function createFileStore(db: D1Database) {
       const share = commit.isShared ? shareOf(caller.visibility, tenant) : null;
       const statements = [
         prepared(SQL.commit, ...ownedBy(fileId, caller), ...values, ...place, ...index, share, ...seen),
-        prepared(ATTRIBUTE_SQL.addKeySet, JSON.stringify([fileId])),
-        prepared(ATTRIBUTE_SQL.add, JSON.stringify([fileId])),
       ];
       if (isMasterType(commit.contentType))
         statements.push(
@@ -204,7 +201,7 @@ export function createFileStore(db: D1Database) {
           sendInLane(db, tenant, committedAt),
         );
       /** Sends what the batch has taken from the lane, and returns whether it has committed the file. */
-      const settle = ([committed, , , , sent]: readonly D1Result[]): boolean => {
+      const settle = ([committed, , sent]: readonly D1Result[]): boolean => {
         send(jobsOf(sent));
         return committed?.results.length === 1;
       };
@@ -226,15 +223,8 @@ export function createFileStore(db: D1Database) {
       metadata: string,
       { unindexed, ...attributes }: FileAttributes,
     ): Promise<boolean> {
-      const ids = JSON.stringify([fileId]);
-      const [, , replaced] = await db.batch([
-        prepared(ATTRIBUTE_SQL.remove, ids),
-        prepared(ATTRIBUTE_SQL.removeKeySets, ids),
-        prepared(SQL.replaceMetadata, ...ownedBy(fileId, caller), metadata, JSON.stringify(attributes), unindexed),
-        prepared(ATTRIBUTE_SQL.addKeySet, ids),
-        prepared(ATTRIBUTE_SQL.add, ids),
-      ]);
-      return replaced?.results.length === 1;
+      const values = [metadata, JSON.stringify(attributes), unindexed];
+      return (await prepared(SQL.replaceMetadata, ...ownedBy(fileId, caller), ...values).first()) !== null;
     },
 
     /** Returns the text of a committed file's metadata. */

@@ -8,7 +8,6 @@ import {
   type MovingFile,
   type Run,
 } from "./leaving-store.ts";
-import { addIndex, addKeySets, removeIndex, removeKeySets } from "../metadata/index-sql.ts";
 
 /** The shard that a tenant moves to (mover.ts). */
 export type ComingStore = ReturnType<typeof createComingStore>;
@@ -23,10 +22,7 @@ const COMING = isState("coming");
 /** The hidden files among the ids in ?4, a JSON array. */
 const HIDDEN = `SELECT file.id FROM json_each(?4) AS named CROSS JOIN file ON file.id = named.value
   CROSS JOIN owner ON owner.id = file.owner_id AND owner.tenant = ?1 AND ${IS_COMING}`;
-const NAMED = `json_each(?4) AS named CROSS JOIN file ON file.id = named.value`;
 const field = (column: string): string => `(given.value ->> '$.${column}')`;
-/** The files in ?4, a JSON array of `MovingFile`. */
-const COPIED = `json_each(?4) AS given CROSS JOIN file ON file.id = ${field("id")}`;
 const fields = (columns: readonly string[]): string => columns.map((column) => field(`row.${column}`)).join(", ");
 /** Columns that are not copied as they are. */
 const VARIANT_FIELDS: Readonly<Record<string, string>> = {
@@ -46,8 +42,6 @@ const SQL = {
       AND NOT EXISTS (SELECT 1 FROM ended_move WHERE tenant = ?1 AND move >= ?2)
     ON CONFLICT DO UPDATE SET turn = excluded.turn WHERE move = excluded.move AND turn < excluded.turn`,
   state: `SELECT state FROM moving_tenant WHERE tenant = ?1 AND move = ?2 AND turn = ?3`,
-  removeIndex: removeIndex(NAMED, `file.id IN (${HIDDEN}) AND ${COMING}`),
-  removeKeySets: removeKeySets(NAMED, `file.id IN (${HIDDEN}) AND ${COMING}`),
   removeVariants: `DELETE FROM variant WHERE file_id IN (${HIDDEN}) AND ${COMING}`,
   removeFiles: `DELETE FROM file WHERE id IN (${HIDDEN}) AND ${COMING}`,
   // A file that ends before its tenant has moved needs no note here. Only `notes` writes this time.
@@ -70,8 +64,6 @@ const SQL = {
   forgetPlaces: `UPDATE file SET known_places = NULL WHERE id IN (SELECT given.value ->> '$.id'
     FROM json_each(?4) AS given CROSS JOIN json_each(given.value, '$.row.variants') AS made
     WHERE made.value ->> 'state' = 'pending') AND ${COMING}`,
-  keySets: addKeySets(COPIED, COMING),
-  index: addIndex(COPIED, COMING),
   // Keeps the shard where the file was before its commit; the removal of the file's last row needs it.
   // A tenant object that it leaves now keeps a note about it.
   notes: `INSERT INTO moved_file (id, shard, hop, moved_at, objects)
@@ -120,8 +112,6 @@ export function createComingStore(db: D1Database, shard: number) {
       const mark = comingMark(run.move);
       const here = [...of(run), given];
       const results = await db.batch<{ files?: number; state?: string }>([
-        prepared(SQL.removeIndex, ...named),
-        prepared(SQL.removeKeySets, ...named),
         prepared(SQL.removeVariants, ...named),
         prepared(SQL.removeFiles, ...named),
         prepared(SQL.removeNotes, ...named),
@@ -129,8 +119,6 @@ export function createComingStore(db: D1Database, shard: number) {
         prepared(SQL.files, ...here, mark),
         prepared(SQL.variants, ...here, mark),
         prepared(SQL.forgetPlaces, ...here),
-        prepared(SQL.keySets, ...here),
-        prepared(SQL.index, ...here),
         prepared(SQL.notes, ...here, from),
         prepared(SQL.countHere, ...here),
         prepared(SQL.state, ...of(run)),

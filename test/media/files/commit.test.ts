@@ -58,7 +58,7 @@ describe("a commit", () => {
     }
   });
 
-  it("takes a round trip, as do creation and upload; all three are 6 statements and 11 rows with three attributes", async () => {
+  it("takes a round trip, as do creation and upload; all three are 4 statements and 11 rows with three attributes", async () => {
     const { env: counted, tally, reset } = counting(env);
     const own = mediaApp({ db: counted.DB, bucket: counted.MEDIA });
     const as = principal();
@@ -83,7 +83,7 @@ describe("a commit", () => {
       const expected = [
         [1, 1, 3],
         [1, 2, 0],
-        [1, 3, 8],
+        [1, 1, 8],
       ];
       if (time === 1) expect(costs).toEqual(expected);
     }

@@ -1,6 +1,6 @@
+import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import type { Principal } from "../../../src/http/callers/auth.ts";
-import { ATTRIBUTE_SQL } from "../../../src/media/metadata/index-sql.ts";
 import { LIMITS } from "../../../src/media/model/limits.ts";
 import { utf8 } from "../../../src/platform/text/encoding.ts";
 import { indexRows, insertCommitted } from "../support/erasure-support.ts";
@@ -9,6 +9,7 @@ import { testPlacement } from "../support/placement.ts";
 import { principal } from "../support/principal.ts";
 import { collection, stored, type StoredFile } from "../support/stored-file.ts";
 import { expectJson } from "../../support/platform/call.ts";
+import { counting } from "../../support/counting.ts";
 import { everywhere, shardDb } from "../../support/shards.ts";
 
 const app = mediaApp();
@@ -30,6 +31,13 @@ const sortedIds = async (as: Principal, sort = "none"): Promise<string[]> => {
     200,
   );
   return files.map(({ id }) => id);
+};
+
+/** The index rows of a file, in order. */
+const indexOf = async (id: string): Promise<[key: string, value: unknown, leads: number][]> => {
+  const sql = "SELECT key, value, leads FROM attribute WHERE file_id = ? ORDER BY key, value";
+  const { results } = await everywhere.prepare(sql).bind(id).all<{ key: string; value: unknown; leads: number }>();
+  return results.map(({ key, value, leads }) => [key, value, leads]);
 };
 
 describe("a key set", () => {
@@ -72,23 +80,58 @@ describe("a key set", () => {
   });
 });
 
-describe("a retired owner", () => {
-  it("gets no more index rows", async () => {
+describe("changed metadata", () => {
+  const { env: bindings, tally, reset } = counting(env);
+  const counted = mediaApp({ db: bindings.DB });
+  const many = Object.fromEntries(Array.from({ length: 20 }, (_, at) => [`k${at}`, at]));
+
+  it("writes the file and those index rows that differ", async () => {
     const as = principal();
-    const ids = await insertCommitted(as, 2, '{"color":"red"}');
-    const list = JSON.stringify(ids);
-    await everywhere.batch([
-      everywhere.prepare("DELETE FROM attribute WHERE file_id IN (SELECT value FROM json_each(?))").bind(list),
-      everywhere
-        .prepare("DELETE FROM key_set WHERE owner_id IN (SELECT id FROM owner WHERE client = ?)")
-        .bind(as.clientName),
-      everywhere.prepare("UPDATE owner SET erasure_id = 'e1' WHERE client = ?").bind(as.clientName),
-      everywhere.prepare(ATTRIBUTE_SQL.addKeySet).bind(list),
-      everywhere.prepare(ATTRIBUTE_SQL.add).bind(list),
-    ]);
-    expect([await indexRows(ids), await keySets(as)]).toEqual([0, []]);
+    const file = await stored(counted, TEXT, { as, metadata: many });
+    const change = async (json: unknown): Promise<number> => {
+      reset();
+      expect((await counted.call(`${file.path}/metadata`, { method: "PUT", as, json })).status).toBe(200);
+      return tally.d1RowsWritten;
+    };
+    expect(await change(many)).toBe(1);
+    // The row of the old value goes, and that of the new one comes.
+    expect(await change({ ...many, k3: "red" })).toBe(3);
+    expect(await indexOf(file.id)).toContainEqual([".k3", "red", 1]);
+    expect(await indexOf(file.id)).not.toContainEqual([".k3", 3, 1]);
   });
 
+  it("keeps a value that another key of the file no longer has, and moves the row that the file sorts by", async () => {
+    const as = principal();
+    const file = await stored(counted, TEXT, { as, metadata: { a: "x", b: "x", list: ["m", "n"] } });
+    expect(await replace(file, as, { b: "x", list: ["n", "m"] })).toBe(200);
+    const rows = (await indexOf(file.id)).filter(([key]) => key.startsWith("."));
+    expect(rows).toEqual([
+      [".b", "x", 1],
+      [".list", "m", 0],
+      [".list", "n", 1],
+    ]);
+  });
+});
+
+describe("a file's row that another database gave", () => {
+  it("brings its index rows and its key set, and takes them with it", async () => {
+    const as = principal();
+    const [kept, gone] = await insertCommitted(as, 2, '{"color":"red"}');
+    const index = [
+      ["#keys", expect.any(String), 0],
+      ["#type", "text/plain", 1],
+      [".color", "red", 1],
+    ];
+    expect([await indexOf(kept!), await indexOf(gone!), await keySets(as)]).toEqual([index, index, [".color"]]);
+    const remove = (id: string) => everywhere.prepare("DELETE FROM file WHERE id = ?").bind(id).run();
+    await remove(gone!);
+    expect([await indexOf(kept!), await indexOf(gone!), await keySets(as)]).toEqual([index, [], [".color"]]);
+    await remove(kept!);
+    expect([await indexOf(kept!), await keySets(as)]).toEqual([[], []]);
+  });
+});
+
+describe("a retired owner", () => {
   it("is deleted after the last of its key sets", async () => {
     const as = principal();
     await insertCommitted(as, 1);

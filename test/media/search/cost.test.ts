@@ -58,16 +58,18 @@ async function makeFiles(from: number, to: number): Promise<void> {
   const keys = Object.entries(values);
   const counter = `(WITH RECURSIVE counter (n) AS (SELECT ?2 UNION ALL SELECT n + 1 FROM counter WHERE n + 1 < ?3)
     SELECT n FROM counter)`;
-  const rows = keys.map(([key, value]) => `json_array('${key}', ${value}, 1)`).join(", ");
+  const all = keys.map(([key, value]) => `json_array('${key}', ${value}, 1)`).join(", ");
+  const rows = `(SELECT json_group_array(json(value)) FROM json_each(json_array(${all})) WHERE value ->> 1 IS NOT NULL)`;
   const at = `json_object('${labelOf(".tie")}', 0, '${labelOf("#type")}', 3)`;
   const inOrder = (sql: string) => env.DB.prepare(sql).bind(ownerId, from, to);
-  await env.DB.batch([
-    inOrder(
-      `INSERT INTO file (id, owner_id, state, content_type, created_at, committed_at, size_bytes, etag, metadata, attributes)
-      SELECT printf('%012x%012x', n, ?1), ?1, 'committed', ${type}, 1, 2, 3, 'e', '{}', json_object('rows', json_array(${rows}),
+  // Index rows that exist already cost the triggers of the files less.
+  const file = inOrder(
+    `INSERT INTO file (id, owner_id, state, content_type, created_at, committed_at, size_bytes, etag, metadata, attributes)
+      SELECT printf('%012x%012x', n, ?1), ?1, 'committed', ${type}, 1, 2, 3, 'e', '{}', json_object('rows', ${rows},
         'at', CASE WHEN n % 10 > 0 THEN json_set(${at}, '$."${labelOf(".unique")}"', 1) ELSE ${at} END)
       FROM ${counter}`,
-    ),
+  );
+  await env.DB.batch([
     ...keys.map(([key, value]) =>
       inOrder(
         `INSERT INTO attribute (owner_id, key, value, file_id, leads)
@@ -75,11 +77,12 @@ async function makeFiles(from: number, to: number): Promise<void> {
         WHERE value IS NOT NULL ORDER BY value, n`,
       ),
     ),
-    env.DB.prepare(`UPDATE owner SET files = ?2 WHERE id = ?1`).bind(ownerId, to),
     env.DB.prepare(
       `INSERT INTO key_set (owner_id, digest, keys) VALUES
       (?1, 'with', '[".tie",".unique","#type"]'), (?1, 'without', '[".tie","#type"]') ON CONFLICT DO NOTHING`,
     ).bind(ownerId),
+    file,
+    env.DB.prepare(`UPDATE owner SET files = ?2 WHERE id = ?1`).bind(ownerId, to),
   ]);
 }
 

@@ -1,6 +1,5 @@
 import { env } from "cloudflare:workers";
 import { attributesOf } from "../../../src/media/metadata/attributes.ts";
-import { ATTRIBUTE_SQL } from "../../../src/media/metadata/index-sql.ts";
 import type { FileCaller } from "../../../src/media/model/file.ts";
 import { unique } from "../../support/platform/unique.ts";
 
@@ -26,7 +25,6 @@ export async function addFiles(ownerId: number, files: readonly PlainFile[], db 
     const { unindexed, ...attributes } = attributesOf(text, type);
     return { id, type, metadata: text, unindexed, attributes: JSON.stringify(attributes) };
   });
-  const ids = JSON.stringify(files.map(({ id }) => id));
   await db.batch([
     db
       .prepare(
@@ -36,7 +34,5 @@ export async function addFiles(ownerId: number, files: readonly PlainFile[], db 
       )
       .bind(ownerId, JSON.stringify(rows)),
     db.prepare(`UPDATE owner SET files = files + ?2 WHERE id = ?1`).bind(ownerId, files.length),
-    db.prepare(ATTRIBUTE_SQL.addKeySet).bind(ids),
-    db.prepare(ATTRIBUTE_SQL.add).bind(ids),
   ]);
 }

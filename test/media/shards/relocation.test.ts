@@ -233,12 +233,13 @@ describe("a file that is committed for a tenant of another shard", () => {
     const home = await testPlacement.shardOf(THERE, 0);
     const state = { isFailing: true };
     const shards = shardsOf(env).map(({ number, db }) => {
-      const batch = async (statements: D1PreparedStatement[]) => {
-        // A commit has the most statements.
-        if (number === home && state.isFailing && statements.length > 6) throw new Error("injected");
-        return db.batch(statements);
+      const prepare = (sql: string) => {
+        const isCommit = sql.includes("SET owner_id = ") && sql.includes("commit_digest = ");
+        if (number === home && state.isFailing && isCommit) throw new Error("injected");
+        return db.prepare(sql);
       };
-      return { number, db: { prepare: (sql: string) => db.prepare(sql), batch } as unknown as D1Database };
+      const batch = (statements: D1PreparedStatement[]) => db.batch(statements);
+      return { number, db: { prepare, batch } as unknown as D1Database };
     }) as unknown as Shards;
     const app = mediaApp({ shards });
     const as = serving(app);

@@ -1,6 +1,5 @@
 import type { Principal } from "../../../src/http/callers/auth.ts";
 import { attributesOf } from "../../../src/media/metadata/attributes.ts";
-import { ATTRIBUTE_SQL } from "../../../src/media/metadata/index-sql.ts";
 import { toHex } from "../../../src/platform/text/encoding.ts";
 import { everywhere, shardDb } from "../../support/shards.ts";
 import { keysOf } from "./keys-of.ts";
@@ -49,8 +48,6 @@ export async function insertCommitted(
       )
       .bind(...owner, createdAt, list, metadata, attributes),
     db.prepare("UPDATE file SET state = 'committed' WHERE id IN (SELECT value FROM json_each(?))").bind(list),
-    db.prepare(ATTRIBUTE_SQL.add).bind(list),
-    db.prepare(ATTRIBUTE_SQL.addKeySet).bind(list),
   ]);
   return ids;
 }

@@ -79,7 +79,7 @@ describe("a file in one request", () => {
     await env.DB.prepare("UPDATE tenant SET quota_bytes = 1000 WHERE id = ?").bind(as.tenant).run();
     const bytes = { body: "hello", headers: TEXT };
     const form = () => ({ body: formOf({ file: textFile(), metadata: '{"a": 1, "b": 2, "c": 3}' }) });
-    const counts = { d1RoundTrips: 2, d1Statements: 4, r2Operations: { put: 1 } };
+    const counts = { d1RoundTrips: 2, d1Statements: 2, r2Operations: { put: 1 } };
     for (const [init, rows] of [
       [() => bytes, 8],
       [form, 11],

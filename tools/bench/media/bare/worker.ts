@@ -4,7 +4,8 @@
  *
  * - In one request: the rows of a creation, the bytes, the rows of a commit.
  * - Create: the row; its client's owner first, if there is none. Upload: checks row and key, puts the bytes only if the
- *   key is free, checks the row again. Commit: the row, the head of the object, and one batch with the metadata index.
+ *   key is free, checks the row again. Commit: the head of the object, then the row, whose triggers write the metadata
+ *   index.
  * - Fetch of a file: one statement. Content: the same, then the object of R2; public content comes from the edge cache
  *   and is put there on a miss. List: one statement for owner and term, one that reads the page.
  *
@@ -112,10 +113,10 @@ async function upload({ request, env, id }: Call): Promise<Response> {
 async function commit(call: Call): Promise<Response> {
   const { request, url, env, id } = call;
   const metadata = await request.text();
-  const found = await env.DB.prepare(`SELECT state, content_type FROM file WHERE id = ?1`).bind(id).first<FileRow>();
   const object = await env.MEDIA.head(keyOf(id));
-  if (found === null || object === null) return new Response(null, { status: 409 });
-  await commitRow(call, { id, contentType: found.content_type, object, metadata });
+  const contentType = object?.httpMetadata?.contentType;
+  if (object === null || contentType === undefined) return new Response(null, { status: 409 });
+  await commitRow(call, { id, contentType, object, metadata });
   return Response.json({ id, link: url.href.slice(0, url.href.lastIndexOf("/commit")) }, { status: 202 });
 }
 
@@ -131,31 +132,21 @@ async function commitRow(
   { id, contentType, object, metadata }: Commit,
 ): Promise<void> {
   const owner = [clientOf(request), url.searchParams.get("tenant") ?? "", visibility];
-  const pairs = JSON.stringify([...pairsOf("", JSON.parse(metadata)), ["#type", contentType], ["#keys", "some"]]);
+  const pairs = [...pairsOf("", JSON.parse(metadata)), ["#type", contentType], ["#keys", "some"]];
+  const attributes = JSON.stringify({ rows: pairs.map((pair) => [...pair, 1]) });
   const ask = (sql: string, ...values: unknown[]) => env.DB.prepare(sql).bind(...owner, ...values);
-  const statements = [
-    ask(
-      `UPDATE file SET owner_id = (SELECT id ${OWNER}), state = 'committed', due_at = NULL, committed_at = ?5,
-        size_bytes = ?6, etag = ?7, metadata = ?8, attributes = ?9
-        WHERE id = ?4 AND state = 'pending' AND (SELECT id ${OWNER}) IS NOT NULL RETURNING id`,
-      id,
-      Date.now(),
-      object.size,
-      object.etag,
-      metadata,
-      pairs,
-    ),
-    ask(
-      `INSERT INTO attribute (owner_id, key, value, file_id, leads)
-        SELECT owner.id, pair.value ->> 0, pair.value ->> 1, ?4, 1
-        FROM (SELECT id ${OWNER}) AS owner CROSS JOIN json_each(?5) AS pair WHERE true ON CONFLICT DO NOTHING`,
-      id,
-      pairs,
-    ),
-    ask(`INSERT INTO key_set (owner_id, digest, keys) SELECT id, 'some', '[]' ${OWNER} ON CONFLICT DO NOTHING`),
-  ];
-  const [committed] = await env.DB.batch(statements);
-  if (committed?.results.length === 0) await env.DB.batch([ask(ENSURE_OWNER), ...statements]);
+  const committed = ask(
+    `UPDATE file SET owner_id = (SELECT id ${OWNER}), state = 'committed', due_at = NULL, committed_at = ?5,
+      size_bytes = ?6, etag = ?7, metadata = ?8, attributes = ?9
+      WHERE id = ?4 AND state = 'pending' AND (SELECT id ${OWNER}) IS NOT NULL RETURNING id`,
+    id,
+    Date.now(),
+    object.size,
+    object.etag,
+    metadata,
+    attributes,
+  );
+  if ((await committed.all()).results.length === 0) await env.DB.batch([ask(ENSURE_OWNER), committed]);
 }
 
 /** The metadata as pairs of path and value. */
