@@ -200,6 +200,8 @@ describe("an animation", () => {
     const whole = await reduced(encodeGif(4, 4, PALETTE, frames), "clip", "4x4");
     const corner = (letter: string) => `rrrr rrrr rrrr rrr${letter}`;
     expect(whole.frames.map((_, index) => drawn(whole, index))).toEqual(["r", "g", "g", "b", "g"].map(corner));
+    const right = await reduced(encodeGif(4, 4, PALETTE, [background, at(5, 0, 2)]), "clip", "4x4");
+    expect(drawn(right, 1)).toBe(drawn(right, 0));
   });
 
   it("keeps frames that change nothing", async () => {

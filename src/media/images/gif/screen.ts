@@ -22,7 +22,7 @@ export class GifScreen {
     const filled = decodeLzw(bytes, frame.dataAt, indices);
     if (filled === undefined) return false;
     const colours = coloursOf(frame);
-    const visible = Math.min(frame.width, this.#width - frame.x);
+    const visible = Math.max(0, Math.min(frame.width, this.#width - frame.x));
     let from = 0;
     for (const row of rowsOf(frame)) {
       if (from >= filled) return true;
