@@ -94,9 +94,9 @@ async function answerRefusal(
     refusal.kind === "scope"
       ? scopeRefused(refusal.refusal)
       : refused("access_denied", "The user is not a member of a suitable tenant.", refusal.reason);
-  const answer = refusedAnswer(deps, request, failure, call);
-  if (refusal.isBeyondProvider === undefined || identity.from === "hint") return answer;
-  return outsideProviderPage(deps, request, { kind: "tenant", user: identity.user.email, answer }, call);
+  if (refusal.isBeyondProvider === undefined || identity.from === "hint")
+    return refusedAnswer(deps, request, failure, call);
+  return outsideProviderPage(deps, request, { kind: "tenant", user: identity.user.email, failure }, call);
 }
 
 function signInAgain(

@@ -50,14 +50,17 @@ export function refuseUnexpectedUser(
 export async function refuseSignIn(
   deps: AuthorizeDeps,
   call: AnyCall,
-  { request, failure }: { readonly request: string; readonly failure: FederationFailure },
+  {
+    request,
+    failure: { error, reason, outsideUser: user },
+  }: { readonly request: string; readonly failure: FederationFailure },
 ): Promise<Response> {
   const checked = await readRequest(deps, call, new URLSearchParams(request));
   if (!checked.ok) return checked.error;
-  const { error, reason, outsideUser } = failure;
-  const answer = refusedAnswer(deps, checked.value, refused(error, "The sign-in failed.", reason), call);
-  if (outsideUser === undefined) return answer;
-  return outsideProviderPage(deps, checked.value, { kind: "domain", user: outsideUser, answer }, call);
+  const failure = refused(error, "The sign-in failed.", reason);
+  return user === undefined
+    ? refusedAnswer(deps, checked.value, failure, call)
+    : outsideProviderPage(deps, checked.value, { kind: "domain", user, failure }, call);
 }
 
 /**

@@ -19,6 +19,7 @@ import {
 } from "../../support/parties/idp/scripted-provider.ts";
 import { APP_URI, makeApp, signInThrough, visit, type TestApp } from "../../support/sign-in.ts";
 import { join, makeUser, type TestUser } from "../../support/users.ts";
+import { addressOf, makeAgent, makeService } from "../unregistered/agent.ts";
 import { makeUserAndApp } from "../../support/user-and-app.ts";
 
 /** Links between accounts at providers and users here, and the limits of a provider. */
@@ -37,10 +38,20 @@ type Changes = Record<string, string | undefined>;
 /** Signs in at the provider, which vouches for this user. `claims`: other claims of its ID token. */
 async function signIn(
   provider: Provider,
-  options: { browser?: Browser; user?: { email: string }; claims?: object; asked?: Changes; app?: TestApp } = {},
+  options: {
+    browser?: Browser;
+    user?: { email: string };
+    claims?: object;
+    asked?: Changes;
+    app?: TestApp;
+    address?: string;
+  } = {},
 ): Promise<Visit & { readonly browser: Browser }> {
   const { browser = new Browser(), user = ada, claims = {}, asked = {} } = options;
-  const sent = await visit(browser, options.app ?? app, { scope: "openid", plat_id_provider: provider.id, ...asked });
+  const sent =
+    options.address === undefined
+      ? await visit(browser, options.app ?? app, { scope: "openid", plat_id_provider: provider.id, ...asked })
+      : await browser.get(options.address);
   const address = new URL(sent.location ?? "");
   if (address.origin !== provider.issuer) throw new Error(`not sent to the provider: ${sent.location}`);
   const [state, nonce] = [address.searchParams.get("state") ?? "", address.searchParams.get("nonce") ?? ""];
@@ -462,6 +473,9 @@ describe("A provider that is bound to domains", () => {
     }
     const silent = await signIn(provider, { asked: { prompt: "none" } });
     expect(landed(silent).query.get("error")).toBe("access_denied");
+    const [agent, service] = [await makeAgent(), await makeService(ada.tenant)];
+    const agents = { address: addressOf(agent, service, { plat_id_provider: provider.id }) };
+    for (const start of [agent.redirectUri, ORIGIN]) linkTo(start, await signIn(provider, agents));
     const other = await makeTenant();
     await join(ada.email, other);
     const ofTenant = await makeProvider({ tenants: [ada.tenant] });

@@ -31,22 +31,44 @@ export function grantedAnswer(
  * RFC 6749 4.1.2.1 puts it there. An error of a client that nobody registered may be a page instead.
  */
 export function refusedAnswer(deps: ResponseDeps, to: Recipient, failure: AuthorizeFailure, call: AnyCall): Response {
-  const { error, description, reason } = failure;
+  const { error, reason } = failure;
   const actor = to.client.id;
   // With `prompt=none` clients probe often and then ask again with a page, so these failures are no audit entries.
   if ((SILENT_FAILURES as readonly string[]).includes(error))
     deps.log.info("authorize needs a page", { requestId: call.requestId, error, reason, actor });
   else deps.noteRefusal(call, "authorize", { error, reason, actor });
-  const parameters = { error, error_description: description, ...commonParameters(deps, to, call) };
-  const posts = isPosted(to);
+  const address = refusedAddress(deps, to, failure, call);
+  if (!mayLeadAway(to, call)) return heldBack(deps, to, { detail: failure.description, address }, call);
+  return address === undefined
+    ? formPost(deps, to, refusedParameters(deps, to, failure, call), call)
+    : redirect(redirectStatus(call), address);
+}
+
+/** The client's address with the error. Undefined if the client wants it by a form. */
+export function refusedAddress(
+  deps: ResponseDeps,
+  to: Recipient,
+  failure: AuthorizeFailure,
+  call: AnyCall,
+): string | undefined {
+  if (isPosted(to)) return undefined;
+  const parameters = refusedParameters(deps, to, failure, call);
   // FAPI 2.0 has only the code flow, and its clients read only the query.
   const fragment = to.client.isFapi === true ? {} : { fragment: parameters };
   const query = (to.parameters.get("response_type") ?? "").includes("token") ? {} : { query: parameters };
-  const address = withParameters(to.redirectUri, { ...query, ...fragment });
-  if (!mayLeadAway(to, call))
-    return heldBack(deps, to, { detail: description, href: posts ? undefined : address }, call);
-  return posts ? formPost(deps, to, parameters, call) : redirect(redirectStatus(call), address);
+  return withParameters(to.redirectUri, { ...query, ...fragment });
 }
+
+const refusedParameters = (
+  deps: ResponseDeps,
+  to: Recipient,
+  { error, description }: AuthorizeFailure,
+  call: AnyCall,
+): Readonly<Record<string, string>> => ({
+  error,
+  error_description: description,
+  ...commonParameters(deps, to, call),
+});
 
 /**
  * Anybody can make a client that nobody registered, whose wrong request would lead people from the platform's address
@@ -61,7 +83,7 @@ const mayLeadAway = ({ client, redirectUri }: Recipient, call: AnyCall): boolean
 const heldBack = (
   deps: ResponseDeps,
   { parameters, client }: Recipient,
-  { detail, href }: { readonly detail: string; readonly href: string | undefined },
+  { detail, address }: { readonly detail: string; readonly address: string | undefined },
   call: AnyCall,
 ): Response =>
   deps.pages.error({
@@ -69,7 +91,7 @@ const heldBack = (
     status: 400,
     kind: "request",
     detail,
-    back: href === undefined ? undefined : { href, clientName: shownName(client) },
+    back: address === undefined ? undefined : { href: address, clientName: shownName(client) },
   });
 
 const isPosted = ({ parameters, redirectUri }: Recipient): boolean =>
