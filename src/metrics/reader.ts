@@ -3,6 +3,7 @@ import { FreshCache } from "../platform/copies/fresh-cache.ts";
 import type { Isolate } from "../platform/copies/isolate.ts";
 import type { Clock } from "../platform/runtime/clock.ts";
 import { describeError, type Log } from "../platform/runtime/log.ts";
+import { withTimeout } from "../platform/runtime/with-timeout.ts";
 import type { MetricsCollector } from "./collector.do.ts";
 import type { FlushingMeter } from "./meter.ts";
 import { EVERYBODY, type Series } from "./model/counts.ts";
@@ -56,14 +57,20 @@ export function createReader({ clock, isolate, log, meter, collectors, stores }:
     return true;
   }
 
+  /** Sends the counts of this isolate. A send of another request has to land first, since it has taken the counts. */
+  async function send(): Promise<void> {
+    for (let waitedMs = 0; !(await meter.flush()) && waitedMs < freshMs; waitedMs += SENDING_MS)
+      await isolate.pause(SENDING_MS);
+  }
+
   /**
    * Makes the stored numbers at most some seconds old. Reads at the same time wait for one of them. If a collector does
    * not answer, the numbers are older.
    */
   async function freshen(): Promise<void> {
-    // A send of another request has to land first, since it has taken the counts.
-    for (let waitedMs = 0; !(await meter.flush()) && waitedMs < freshMs; waitedMs += SENDING_MS)
-      await isolate.pause(SENDING_MS);
+    const sending = send();
+    isolate.keepAlive(sending);
+    await withTimeout(freshMs, sending).catch(() => undefined);
     await passed.get("", clock.nowMs(), () => passOn()).catch(() => undefined);
   }
 

@@ -1,6 +1,13 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { BOUNDS, METERED_SERVICES, METRICS } from "../../src/platform/ports/metrics.ts";
 import { quantile } from "../../src/metrics/histogram.ts";
+import type { FlushingMeter } from "../../src/metrics/meter.ts";
+import { createReader } from "../../src/metrics/reader.ts";
+import { createIsolate } from "../../src/platform/copies/isolate.ts";
+import { systemClock } from "../../src/platform/runtime/clock.ts";
+import { systemRandom } from "../../src/platform/runtime/random.ts";
+import { withTimeout } from "../../src/platform/runtime/with-timeout.ts";
+import { heardLog } from "../support/runtime/heard-log.ts";
 import { emptyTally, counting } from "../support/counting.ts";
 import { isolate, type Isolate } from "../support/isolate.ts";
 import { call, expectJson } from "../support/platform/call.ts";
@@ -48,6 +55,23 @@ it("reads at the same time get all counts, not only the first of them", async ()
   };
   expect(await Promise.all([refusals(), refusals(), refusals()])).toEqual([3, 3, 3]);
 });
+
+it.each(["send", "pass on"] as const)(
+  "a collector that does not answer a %s delays a read by seconds only",
+  async (what) => {
+    const never = () => new Promise<never>(() => {});
+    const stuck = { getByName: () => ({ passOn: what === "send" ? async () => {} : never }) };
+    const reader = createReader({
+      clock: systemClock,
+      isolate: createIsolate(systemClock, systemRandom, () => {}),
+      log: heardLog,
+      meter: { flush: what === "send" ? never : async () => true } as unknown as FlushingMeter,
+      collectors: stuck as unknown as typeof env.METRICS_COLLECTOR,
+      stores: env.METRICS_STORE,
+    });
+    expect((await withTimeout(4_500, reader.totals())).size).toBeGreaterThan(0);
+  },
+);
 
 describe("GET /admin/v1/metrics/tenants", () => {
   const top = async (query = ""): Promise<any> =>
