@@ -7,7 +7,7 @@ import { consumerOf } from "../consume/stub.ts";
 import { peekBehind } from "../consume/peek.ts";
 import type { SeekOutcome } from "../consume/types.ts";
 import { logOf } from "../log/client.ts";
-import type { LogStats, Place } from "../log/types.ts";
+import type { Gone, LogStats, Place } from "../log/types.ts";
 import type { Failure } from "../model/failure.ts";
 import { OPERATED } from "../model/limits.ts";
 import { addressOf, shardsOf, type Topic } from "../model/topic.ts";
@@ -24,19 +24,14 @@ import { describeConsumer, type DescribedConsumer } from "./consumer-name.ts";
  * A consumer's id is a digest of its name, since the name may contain a hash of a person. The client may read during a
  * preview, so its numbers hold only for that moment. A repeated move to the same place has the same effect.
  */
-interface Log {
-  readonly stats: LogStats | { readonly kind: "gone" };
-  readonly names: readonly string[];
-}
 
 /** The consumers that have read the topic. */
 export async function consumersOf(ports: TopicPorts, topic: Topic) {
-  const logs = await logsOf(ports, topic);
-  const names = namesOf(logs);
+  const [names, logs] = await Promise.all([namesOf(ports, topic), logsOf(ports, topic)]);
   const consumers = await Promise.all(
     names.slice(0, OPERATED.consumers).map(async (name) => {
       const position = await consumerOf(ports.consumers, topic, name).position();
-      const behind = logs.map(({ stats }, shard) =>
+      const behind = logs.map((stats, shard) =>
         stats.kind === "stats" ? stats.lastSeq - placeOf(position, stats, shard) : 0,
       );
       const described = describeConsumer(name);
@@ -54,15 +49,15 @@ export async function previewMove(
   to: Place,
   nowMs: number,
 ): Promise<Result<Answer, Failure | Problem>> {
-  const logs = await logsOf(ports, topic);
-  const name = await findName(logs, consumerId);
+  const name = await findName(ports, topic, consumerId);
   if (name === undefined) return err(noSuch("consumer"));
-  const [position, ...targets] = await Promise.all([
+  const [position, logs, ...targets] = await Promise.all([
     consumerOf(ports.consumers, topic, name).position() as Promise<readonly number[] | undefined>,
+    logsOf(ports, topic),
     ...shardsOf(topic).map((shard) => logOf(ports.logs, topic, shard).positionBefore(to) as Promise<number | "gone">),
   ]);
   const aims = targets.map((target) => (typeof target === "number" ? target : 0));
-  const steps = logs.map(({ stats }, shard) =>
+  const steps = logs.map((stats, shard) =>
     stats.kind === "stats" ? aims[shard]! - placeOf(position, stats, shard) : 0,
   );
   const described = describeConsumer(name);
@@ -86,7 +81,7 @@ export async function moveConsumer(
   to: Place,
   nowMs: number,
 ): Promise<Result<void, Failure | Problem>> {
-  const name = await findName(await logsOf(ports, topic), consumerId);
+  const name = await findName(ports, topic, consumerId);
   if (name === undefined) return err(noSuch("consumer"));
   const moved: SeekOutcome = await consumerOf(ports.consumers, topic, name).seek(addressOf(topic), name, to);
   switch (moved.kind) {
@@ -105,24 +100,20 @@ export async function moveConsumer(
 
 /** The client of a consumer; undefined if the list does not have the consumer. */
 export async function clientOf(ports: TopicPorts, topic: Topic, consumerId: string): Promise<string | undefined> {
-  const name = await findName(await logsOf(ports, topic), consumerId);
+  const name = await findName(ports, topic, consumerId);
   return name === undefined ? undefined : describeConsumer(name).client;
 }
 
-const logsOf = (ports: TopicPorts, topic: Topic): Promise<readonly Log[]> =>
-  Promise.all(
-    shardsOf(topic).map(async (shard) => {
-      const log = logOf(ports.logs, topic, shard);
-      const [stats, names] = await Promise.all([log.stats(), log.consumers(OPERATED.consumers + 1)]);
-      return { stats, names };
-    }),
-  );
+const logsOf = (ports: TopicPorts, topic: Topic): Promise<readonly (LogStats | Gone)[]> =>
+  Promise.all(shardsOf(topic).map(async (shard) => logOf(ports.logs, topic, shard).stats()));
 
-const namesOf = (logs: readonly Log[]): readonly string[] =>
-  [...new Set(logs.flatMap(({ names }) => names))].toSorted();
+/** The names of consumers, one more than are shown. Only the first shard's log has them. */
+const namesOf = async (ports: TopicPorts, topic: Topic): Promise<readonly string[]> =>
+  logOf(ports.logs, topic, 0).consumers(OPERATED.consumers + 1);
 
-async function findName(logs: readonly Log[], consumerId: string): Promise<string | undefined> {
-  for (const name of namesOf(logs).slice(0, OPERATED.consumers)) if ((await idOf(name)) === consumerId) return name;
+async function findName(ports: TopicPorts, topic: Topic, consumerId: string): Promise<string | undefined> {
+  const names = await namesOf(ports, topic);
+  for (const name of names.slice(0, OPERATED.consumers)) if ((await idOf(name)) === consumerId) return name;
   return undefined;
 }
 
