@@ -20,11 +20,12 @@ export function createPinnedUploadStore(db: D1Database) {
       return (await prepared(SQL.pin, ...ownedBy(file.id, caller), etag, file.pinnedEtag).first()) !== null;
     },
 
-    /** Returns the master's final key; `key` is undefined if the file is removed or gone. */
-    async masterKey(fileId: string): Promise<"pending" | { readonly key: string | undefined }> {
+    /** Returns the master's final key; `key` is undefined if the file is removed. `open`: it may get one yet. */
+    async masterKey(fileId: string): Promise<"open" | { readonly key: string | undefined }> {
       const row = await prepared(SQL.masterKey, fileId).first<{ state: string; key: string }>();
-      if (row?.state === "pending") return "pending";
-      return { key: row?.state === "committed" ? row.key : undefined };
+      // A file without a row here may have moved to another shard, with its upload and its pin.
+      if (row === null || row.state === "pending") return "open";
+      return { key: row.state === "committed" ? row.key : undefined };
     },
 
     /** Returns committed files whose presigned link has ended and that `markLinksEnded` has not marked. */

@@ -75,7 +75,7 @@ export function createPresignedUploads({
 
     async clear(fileId, pinnedEtags) {
       const kept = await pinned.masterKey(fileId);
-      if (kept === "pending") return;
+      if (kept === "open") return;
       const copies = pinnedEtags.map((etag) => pinnedKey(fileId, etag));
       await blobs.delete([incomingKey(fileId), ...copies.filter((key) => key !== kept.key)]);
     },

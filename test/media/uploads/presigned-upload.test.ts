@@ -116,6 +116,22 @@ describe("a commit", () => {
     expect(fetched.headers.get("etag")).toBe(`"${etag}"`);
   });
 
+  it("leaves the bytes alone that another one keeps, which took the file to its tenant's shard", async () => {
+    const { app, s3, as, file, put } = await world();
+    app.actsFor.add(`${as.clientId} globex`);
+    await put("hello");
+    const commitFor = (tenant: string) => app.call(`${file.commitLink}?tenant=${tenant}`, { as, method: "POST" });
+    s3.onCopy = async (perform) => {
+      const copied = await perform();
+      s3.onCopy = (others) => others();
+      expect((await commitFor("globex")).status).toBe(202);
+      return copied;
+    };
+    await expectProblem(await commitFor(as.tenant), 409, "conflict_resource", [{ type: "already_committed" }]);
+    await app.settle();
+    expect(await keysOf(file.id)).toEqual([await placeOf(file.id, "hello")]);
+  });
+
   // shows: media/upload-and-immutability/commit-before-the-upload
   it("returns 409 before any upload, and works after it", async () => {
     const { put, commit, read } = await world();
