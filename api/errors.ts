@@ -84,7 +84,9 @@ export const ERROR_SCHEMAS: Readonly<Record<string, Schema>> = {
         description: "RFC 6749 5.2; the error reference says what to do about each.",
       },
       error_description: str("The same, for people; generic if more would tell a stranger too much."),
-      error_uri: uri("The error reference, with the request id, by which the operator finds the exact reason."),
+      error_uri: uri(
+        "The advice for this error. Ends with the request id, by which the operator finds the exact reason.",
+      ),
     },
     "An error of the OAuth protocol (RFC 6749 5.2).",
   ),
@@ -115,7 +117,7 @@ function contentOf(style: Style, status: number): Schema {
         example: {
           error: PROTOCOL_EXAMPLES[status] ?? "invalid_request",
           error_description: "The mistake in the request.",
-          error_uri: `${DOCS}?request=${REQUEST_ID}`,
+          error_uri: `${DOCS}?error=${PROTOCOL_EXAMPLES[status] ?? "invalid_request"}&request=${REQUEST_ID}`,
         },
       },
     };

@@ -83,7 +83,7 @@ export type OAuthError = {
     error: "invalid_request" | "invalid_client" | "invalid_grant" | "invalid_scope" | "unauthorized_client" | "unsupported_grant_type" | "unsupported_response_type" | "access_denied" | "login_required" | "interaction_required" | "consent_required" | "account_selection_required" | "request_not_supported" | "unmet_authentication_requirements" | "request_uri_not_supported" | "registration_not_supported" | "invalid_redirect_uri" | "invalid_client_metadata" | "invalid_query_parameter" | "invalid_token" | "authorization_pending" | "invalid_target" | "slow_down" | "expired_token" | "invalid_dpop_proof" | "use_dpop_nonce" | "temporarily_unavailable" | "server_error";
     /** The same, for people; generic if more would tell a stranger too much. */
     error_description: string;
-    /** The error reference, with the request id, by which the operator finds the exact reason. */
+    /** The advice for this error. Ends with the request id, by which the operator finds the exact reason. */
     error_uri: string;
 };
 export type TokenInfo = {
@@ -2129,7 +2129,8 @@ export function getHealth(opts?: Oazapfts.RequestOpts) {
 /**
  * Explain each error type and what to do about it
  */
-export function getErrorReference({ request }: {
+export function getErrorReference({ error, request }: {
+    error?: string;
     request?: string;
 } = {}, opts?: Oazapfts.RequestOpts) {
     return oazapfts.fetchJson<{
@@ -2148,6 +2149,7 @@ export function getErrorReference({ request }: {
         status: 503;
         data: Error;
     }>(`/docs/errors${QS.query(QS.explode({
+        error,
         request
     }))}`, {
         ...opts

@@ -82,7 +82,10 @@ export const platform: ServiceEntries = {
     "GET /docs/errors": {
       id: "getErrorReference",
       tag: PLATFORM,
-      parameters: { request: { text: "The request id from `error_uri`, which the page shows." } },
+      parameters: {
+        error: { text: "The error from `error_uri`: the page begins with the advice for it." },
+        request: { text: "The request id from `error_uri`, which the page shows." },
+      },
       answers: { 200: { text: "A page.", mediaTypes: page! } },
     },
     "GET /docs/assets/{file}": {

@@ -25,7 +25,7 @@ export const createPlatformRoutes = (pathPrefix: string): readonly Route[] => [
     summary: "Explain each error type and what to do about it",
     operation: "readDocuments",
     produces: "any",
-    handle: async (call) => errorReferencePage(call.publicBase, pathPrefix, call.url.searchParams.get("request")),
+    handle: async (call) => errorReferencePage(call.publicBase, pathPrefix, call.url.searchParams),
   }),
   defineRoute({
     method: "GET",

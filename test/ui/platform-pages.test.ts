@@ -136,6 +136,18 @@ describe("/docs/errors", () => {
     expect(page).not.toContain("0123456789");
   });
 
+  it("begins with the advice for the error of error_uri, if it is one", async () => {
+    const { error, error_uri: address } = (await (await call("/oauth2/v1/tokeninfo")).json()) as Record<string, string>;
+    const { pathname, search } = new URL(address!);
+    const page = await (await call(pathname + search)).text();
+    const advice = "needs one valid <code>access_token</code>.";
+    expect(page.split("<dl>")[0]).toMatch(new RegExp(`<code>${error}</code>.*${advice}`, "s"));
+    for (const other of ["toString", "<b>", "a_word_of_the_address"]) {
+      const without = await (await call(`/docs/errors?error=${encodeURIComponent(other)}`)).text();
+      expect(without).toBe(await (await call("/docs/errors")).text());
+    }
+  });
+
   it("is closed to other origins and frames, and not cached", async () => {
     const { headers } = await call("/docs/errors");
     expect(headers.get("access-control-allow-origin")).toBeNull();

@@ -5,7 +5,8 @@ import type { ProblemRenderer } from "../../http/service.ts";
 
 /**
  * A failure of a protocol endpoint (RFC 6749 5.2): `{error, error_description, error_uri}`. The text is generic.
- * `error_uri` ends with the request id, by which the operator finds `reason` in the log.
+ * `error_uri` leads to the advice for this error and ends with the request id, by which the operator finds `reason` in
+ * the log.
  */
 export interface OAuthFailure {
   readonly error: OAuthErrorCode;
@@ -97,6 +98,7 @@ function errorAnswer(
   requestId: string,
   headers: Record<string, string>,
 ): Response {
-  const body = { error, error_description: description, error_uri: `${docsUrl}?request=${requestId}` };
+  const address = `${docsUrl}?error=${error}&request=${requestId}`;
+  const body = { error, error_description: description, error_uri: address };
   return json(status, body, { "cache-control": "no-store", pragma: "no-cache", ...headers });
 }

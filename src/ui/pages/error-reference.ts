@@ -6,11 +6,14 @@ import { PROTOCOL_ERRORS } from "./protocol-errors.ts";
 
 /**
  * The page to which `moreInfo` and `error_uri` of every error lead. It explains each type of error and gives advice, in
- * English, for developers. `requestId` comes from `error_uri`.
+ * English, for developers. `error_uri` names its error and its request, and then the page begins with them.
  */
-export function errorReferencePage(publicBase: string, pathPrefix: string, requestId: string | null): Response {
+export function errorReferencePage(publicBase: string, pathPrefix: string, asked: URLSearchParams): Response {
   const title = "Errors of this platform";
+  const requestId = asked.get("request");
+  const error = asked.get("error");
   const main = html`<h1>${title}</h1>
+    ${isProtocolError(error) ? html`<p><code>${error}</code>: ${withCode(PROTOCOL_ERRORS[error])}</p>` : ""}
     ${isRequestId(requestId) ? html`<p>Your request was <code>${requestId}</code>: tell it to the operator.</p>` : ""}
     <p>
       An error is JSON with <code>status</code>, <code>type</code>, <code>message</code>, <code>moreInfo</code> and
@@ -27,7 +30,7 @@ export function errorReferencePage(publicBase: string, pathPrefix: string, reque
       with it the operator finds the exact reason in the audit log. <code>/authorize</code> sends <code>error</code> and
       <code>error_description</code> back to the client.
     </p>
-    <dl>${Object.entries(PROTOCOL_ERRORS).map(([error, advice]) => entry(error, error, advice))}</dl>`;
+    <dl>${Object.entries(PROTOCOL_ERRORS).map(([name, advice]) => entry(name, name, advice))}</dl>`;
   return documentResponse({ status: 200, lang: "en", layout: "wide", title, publicBase, main }, pathPrefix);
 }
 
@@ -36,6 +39,9 @@ const entry = (id: string, name: string, advice: string, status?: number): Marku
     <dt><code>${name}</code>${status === undefined ? undefined : html` <span>${status}</span>`}</dt>
     <dd>${withCode(advice)}</dd>
   </div>`;
+
+const isProtocolError = (text: string | null): text is keyof typeof PROTOCOL_ERRORS =>
+  Object.hasOwn(PROTOCOL_ERRORS, text ?? "");
 
 /** True for an id as http/pipeline.ts makes it. The page shows no other text from the address. */
 const isRequestId = (text: string | null): text is string => /^[0-9a-f]{32}$/.test(text ?? "");

@@ -205,6 +205,7 @@ describe("POST /token: 400", () => {
     const body = await expectJson(response, 400);
     expect(body.error).toBe(error);
     expect(Object.keys(body).sort()).toEqual(["error", "error_description", "error_uri"]);
+    expect(body.error_uri).toContain(`?error=${body.error}&`);
     expect(body.error_uri.endsWith(response.headers.get("plat-request-id")!)).toBe(true);
     expect(response.headers.get("cache-control")).toBe("no-store");
     expect(body.error_description).toMatch(/^[\x20-\x21\x23-\x5b\x5d-\x7e]+$/);
