@@ -47,11 +47,12 @@ export class Refusal extends Error {
     return STATUS[this.type];
   }
 
-  /** `platformUrl`: the platform explains each type there. */
+  /** `platformUrl`: the platform explains each type there, and each type of a detail. */
   toJson(platformUrl: string): object {
-    const moreInfo = `${platformUrl}/docs/errors#${this.type}`;
     const { status, type, message } = this;
-    return { status, type, message, moreInfo, details: this.details.map((detail) => ({ ...detail, moreInfo })) };
+    const at = (anchor: string) => ({ moreInfo: `${platformUrl}/docs/errors#${anchor}` });
+    const details = this.details.map((detail) => ({ ...detail, ...at(`details-${detail.type}`) }));
+    return { status, type, message, ...at(type), details };
   }
 }
 

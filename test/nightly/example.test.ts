@@ -155,7 +155,9 @@ describe("by the gateway", () => {
   test("errors have the platform's shape", async () => {
     const wrong = await shop("PUT", "/chair", acme, { name: "", price: { amount: 1.5 } });
     expect(wrong).toMatchObject({ status: 400, body: { status: 400, type: "validation_violation" } });
-    expect(wrong.body.moreInfo).toBe(`${catalog.edge.origin}/docs/errors#validation_violation`);
+    const errors = `${catalog.edge.origin}/docs/errors`;
+    expect(wrong.body.moreInfo).toBe(`${errors}#validation_violation`);
+    for (const { type, moreInfo } of wrong.body.details) expect(moreInfo).toBe(`${errors}#details-${type}`);
     expect(wrong.body.details.map(({ type, field }: Record<string, string>) => [type, field])).toEqual([
       ["invalid_field", "name"],
       ["invalid_field", "price.amount"],
