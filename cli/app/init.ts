@@ -70,7 +70,7 @@ export const initCommand: Command = {
     const secret = kind === "browser" ? undefined : randomBytes(32).toString("base64url");
     const values = valuesFor(kind, target.base, id, secret);
     await askConflicts(invocation, values);
-    await ok(api.putClient(id, clientFor(kind, { tenant, id, secret, client, invocation }), client.opts));
+    const made = await api.putClient(id, clientFor(kind, { tenant, id, secret, client, invocation }), client.opts);
     try {
       writeEnvFile(io.cwd, values);
     } catch (error) {
@@ -82,6 +82,11 @@ export const initCommand: Command = {
     sayDone(io, `The ${kind} application ${id} was made.`);
     sayDone(io, `${Object.keys(values).join(", ")} are in ${ENV_FILE}.`);
     if (ignoreEnvFile(io.cwd)) sayDone(io, `${ENV_FILE} was added to .gitignore.`);
+    if (made.status === 200)
+      io.err(
+        `${io.paintErr.yellow("!")} ${id} had just been made: by an init elsewhere, or by an attempt whose answer was lost.\n` +
+          "  If elsewhere, its .env no longer works: run init there again, with another name.\n",
+      );
     await warnWithoutPackage(invocation, client, tenant);
     const snippet = snippetFor(framework, kind, sourcesOf(invocation));
     const isInstalled = await wantsInstall(invocation, snippet);

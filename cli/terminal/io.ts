@@ -2,6 +2,7 @@ import { createInterface } from "node:readline/promises";
 import { setTimeout as sleep } from "node:timers/promises";
 import { arrayBuffer as readAll } from "node:stream/consumers";
 import { Writable } from "node:stream";
+import { UserError } from "../../scripts/lib/user-error.ts";
 import { painter, type Paint } from "../../scripts/lib/terminal.ts";
 
 /** A command's input and output; tests pass their own. */
@@ -35,7 +36,7 @@ export function processIo(): Io {
   return {
     env,
     // npm changes to the checkout, wherever it was called from.
-    cwd: (/^(plat|plinth)$/.test(env["npm_lifecycle_event"] ?? "") && env["INIT_CWD"]) || process.cwd(),
+    cwd: (/^(plat|plinth)$/.test(env["npm_lifecycle_event"] ?? "") && env["INIT_CWD"]) || folderOfProcess(),
     out: (text) =>
       new Promise((done, failed) => {
         stdout.write(text, (error) => (error ? failed(error) : done()));
@@ -54,6 +55,14 @@ export function processIo(): Io {
     nowMs: () => Date.now(),
     wait: (ms) => sleep(ms),
   };
+}
+
+function folderOfProcess(): string {
+  try {
+    return process.cwd();
+  } catch {
+    throw new UserError("This folder is gone. Change to another one, such as: cd ~");
+  }
 }
 
 const USUAL_COLUMNS = 80;

@@ -129,6 +129,32 @@ describe("init", () => {
     expect(made.err).toContain("plinth client delete demo.app");
   });
 
+  test("warns if another init made its client at the same time", async () => {
+    const server = createServer(({ url, method }, response) => {
+      const isToken = url?.endsWith("/token") === true;
+      const isAbsent = !isToken && method === "GET";
+      const body = isToken ? { access_token: "t", expires_in: 60 } : { type: "element_resource_non_existing" };
+      response.writeHead(isAbsent ? 404 : 200, { "content-type": "application/json" }).end(JSON.stringify(body));
+    }).listen(0, "127.0.0.1");
+    await once(server, "listening");
+    const base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const cwd = mkdtempSync(join(folder, "app-"));
+    const made = await plat({ OPERATOR_CLIENT_SECRET: "s" }, ["init", "app", "--url", base], { cwd }, PLINTH);
+    server.close();
+    expect(made).toMatchObject({ code: 0, err: expect.stringContaining("demo.app had just been made") });
+  });
+
+  test.skipIf(process.platform === "win32")("says that its folder is gone, as every command does", () => {
+    const gone = mkdtempSync(join(folder, "gone-"));
+    const bin = join(ROOT, "packages/cli/bin/plinth.mjs");
+    for (const words of ["init", "topic list"]) {
+      const script = `cd "$1" && rmdir "$1" && "$2" "$3" ${words}; code=$?; mkdir -p "$1"; exit $code`;
+      const { status, stderr } = spawnSync("sh", ["-c", script, "sh", gone, process.execPath, bin]);
+      expect(stderr.toString()).toBe("This folder is gone. Change to another one, such as: cd ~\n");
+      expect(status).toBe(1);
+    }
+  });
+
   test("a pipe as .env holds nobody up", async () => {
     const cwd = mkdtempSync(join(folder, "app-"));
     spawnSync("mkfifo", [join(cwd, ".env")]);
