@@ -17,6 +17,7 @@ from plinth import (
     ConflictError,
     ConsumedEvent,
     ForbiddenError,
+    InvalidRequestError,
     NewEvent,
     NotFoundError,
     Plinth,
@@ -184,11 +185,11 @@ def test_a_line_end_behind_a_token_does_no_harm(plinth: Plinth) -> None:
 def test_what_has_no_name_does_not_count_as_deleted(name: Any, plinth: Plinth, client: tuple[str, str]) -> None:
     files: Any = plinth.files
     for call in (files.delete, files.link, files.download, files.metadata, files.variants):
-        with pytest.raises(TypeError, match="is no id of a file."):
+        with pytest.raises(InvalidRequestError, match="is no id of a file."):
             call(name)
-    with pytest.raises(TypeError, match="is no type of events."):
+    with pytest.raises(InvalidRequestError, match="is no type of events."):
         plinth.topic(client[0], name)
-    with pytest.raises(TypeError, match="is no owner of a topic."):
+    with pytest.raises(InvalidRequestError, match="is no owner of a topic."):
         plinth.topic(name, "numbers")
 
 

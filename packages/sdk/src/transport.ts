@@ -1,6 +1,6 @@
 import { keepResponse, readJson, type Answer, type JsonAnswer } from "./answer.ts";
 import type { TokenSource } from "./credentials.ts";
-import { checkAddress, errorFrom, isAddress, noAnswer, PlinthError } from "./errors.ts";
+import { checkAddress, errorFrom, InvalidRequestError, isAddress, noAnswer, PlinthError } from "./errors.ts";
 import { backoffMs, wait } from "./wait.ts";
 
 export interface TransportOptions {
@@ -179,8 +179,9 @@ function addressOf(url: string, path: string, query: Ask["query"] = {}): string 
  * a missing topic too.
  */
 export function segment(what: string, name: string): string {
-  if (typeof name !== "string" || /^\.{0,2}$/.test(name)) throw new TypeError(`${JSON.stringify(name)} is no ${what}.`);
-  return encodeURIComponent(name);
+  if (typeof name === "string" && !/^\.{0,2}$/.test(name)) return encodeURIComponent(name);
+  const message = `${JSON.stringify(name)} is no ${what}.`;
+  throw new InvalidRequestError({ status: 400, type: "validation_violation", message });
 }
 
 /** The link to the next page (RFC 8288). */

@@ -17,7 +17,7 @@ from urllib.parse import quote, urlsplit
 import httpx
 import jwt
 
-from .errors import broken, error_of, no_answer
+from .errors import InvalidRequestError, broken, error_of, no_answer
 from .flow import Flow, Pause, Refused, Send, Token
 
 _REPEATABLE = frozenset({"GET", "HEAD", "PUT", "DELETE"})
@@ -41,7 +41,7 @@ def segment(what: str, name: str) -> str:
     and a missing topic too.
     """
     if not isinstance(name, str) or name in ("", ".", ".."):
-        raise TypeError(f"{name!r} is no {what}.")
+        raise InvalidRequestError(f"{name!r} is no {what}.", status=400, type="validation_violation")
     return quote(name, safe="")
 
 
