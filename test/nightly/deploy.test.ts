@@ -916,6 +916,15 @@ describe("a deployment", () => {
       expect(worker().deployments[0]!.versions).toEqual([expect.objectContaining({ version_id: old.id })]);
     });
 
+    it("needs a flag for what the version that runs would lose, also if a later one was uploaded", async () => {
+      const kept365 = upload("0.0.8");
+      share([upload("0.0.9", withTexts({ EVENT_RETENTION_DAYS: "7" })), 100]);
+      share([kept365, 100]);
+      writeDeployment("production", WITH_EVENTS.replace("365", "7"));
+      const refused = await nothingChanges(deploy(["production", ...atPlatform()], ONLY_SECRET));
+      expect(refused).toContain("--lose-events: EVENT_RETENTION_DAYS falls from 365 to 7");
+    });
+
     it("says which secrets come back, and needs a flag unless they are surely the same", async () => {
       const SECRETS = "~ the secrets of that version come back: OPERATOR_CLIENT_SECRET, SEAL_KEYS";
       const old = upload("0.0.8");

@@ -16,6 +16,7 @@ export interface Found {
   readonly backupBucket: FoundBucket | undefined;
   /** The deployment's queues that exist. */
   readonly queues: ReadonlyMap<string, FoundPlace>;
+  /** As its settings tell it: perhaps not the version that runs, but one that was uploaded later. */
   readonly worker: FoundWorker | undefined;
   /** One for each host of the deployment, then hosts of the Worker that the file does not name. */
   readonly hosts: readonly FoundHost[];
@@ -45,7 +46,7 @@ export interface FoundBucket {
 }
 
 export interface FoundWorker {
-  /** Plain variables of the version that runs. */
+  /** Its plain variables. */
   readonly vars: Readonly<Record<string, string>>;
   /** Names of its secrets. */
   readonly secrets: ReadonlySet<string>;

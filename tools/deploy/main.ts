@@ -141,11 +141,13 @@ async function deployAll(name: string, options: Options): Promise<void> {
   const canary = findCanary(deployment, running);
   if (canary !== undefined && percent !== undefined) return raiseCanary(deployment, canary, percent, options);
   const found = await inspect(cloudflare, deployment);
+  // After a rollback the settings of the Worker may be those of the newest upload, which does not run.
+  const before = running.length === 0 && found.worker !== undefined ? [found.worker] : running;
   const secrets = await planSecrets(found, {
     env: process.env,
     path: secretsPath,
     mayMake: isTerminal || options.secrets !== undefined,
-    askUsedSealKeys: (worker) => askRunning(deployment, worker, options),
+    askUsedSealKeys: (worker) => askRunning(deployment, before[0] ?? worker, options),
   });
   const s3Secrets = givenS3Secrets(process.env);
   const { s3 } = parseWithS3({ ...deployment.vars, ...PLACEHOLDER_SECRETS, ...secrets.values }, s3Secrets);
@@ -157,7 +159,8 @@ async function deployAll(name: string, options: Options): Promise<void> {
       ? []
       : ["~ secrets that are not given: those of the version that was uploaded last, not of the one that runs"];
   const secretPlan = { ...secrets, changes: [...secrets.changes, ...others] };
-  const plan = makePlan(deployment, found, migrationNames(), secretPlan, newClasses(found.worker));
+  const classes = [...new Set(before.flatMap(newClasses))];
+  const plan = makePlan(deployment, found, migrationNames(), secretPlan, classes, before);
   show(deployment, cloudflare, plan);
   const proven =
     percent === undefined ? undefined : await checkCanary(cloudflare, deployment, running[0], secrets.values);

@@ -46,29 +46,34 @@ export function makePlan(
   migrations: readonly string[],
   secrets: SecretPlan,
   newClasses: readonly string[],
+  running: readonly FoundWorker[],
 ): Plan {
-  const parts = [
+  const parts: Part[] = [
     database(deployment.databases[0], deployment, found.database, migrations),
     ...found.shards.flatMap((shard, at) => {
       const name = deployment.databases[at + 1];
       return name === undefined ? [] : [database(name, deployment, shard, migrations)];
     }),
-    shards(deployment, found),
+    ...(running.length === 0 ? [undefined] : running).map((one) => shards(deployment, one, found.database)),
     bucket(deployment, found),
     backupBucket(deployment, found),
     queues(deployment, found),
     jurisdiction(deployment, found),
-    worker(deployment, found),
+    worker(deployment, running),
     { changes: newClasses.map((name) => `+ objects of class ${name}; no rollback goes back over that`) },
     hosts(deployment, found),
     secrets,
   ];
-  const dangers: Danger[] = [];
-  for (const part of parts) dangers.push(...("dangers" in part ? (part.dangers ?? []) : []));
+  return merged(parts);
+}
+
+/** All parts, with each sentence once. */
+function merged(parts: readonly Part[]): Plan {
+  const dangers = parts.flatMap((part) => part.dangers ?? []);
   return {
-    changes: parts.flatMap((part) => part.changes),
-    dangers,
-    refusals: parts.flatMap((part) => part.refusals ?? []),
+    changes: [...new Set(parts.flatMap((part) => part.changes))],
+    dangers: [...new Map(dangers.map((danger) => [danger.text, danger])).values()],
+    refusals: [...new Set(parts.flatMap((part) => part.refusals ?? []))],
   };
 }
 
@@ -79,7 +84,11 @@ interface Part {
 }
 
 /** Plans the shards. A shard that is left out or changes its kind would lose the files of its tenants. */
-function shards({ databases, vars }: Deployment, { worker: running, database: directory }: Found): Part {
+function shards(
+  { databases, vars }: Deployment,
+  running: FoundWorker | undefined,
+  directory: FoundDatabase | undefined,
+): Part {
   const objects = parseObjectShards(vars["OBJECT_SHARDS"] ?? "") ?? new Map<number, undefined>();
   const before = parseObjectShards(running?.vars["OBJECT_SHARDS"] ?? "") ?? new Map<number, undefined>();
   const refusals: string[] = [];
@@ -192,14 +201,14 @@ function jurisdiction(
 const lawOf = (law: string | null | undefined): string =>
   law === undefined || law === null ? "no jurisdiction" : `jurisdiction ${law}`;
 
-function worker(deployment: Deployment, found: Found): Part {
-  const { worker: name, vars } = deployment;
-  if (found.worker === undefined) return { changes: [`+ worker ${name}`] };
-  const running = found.worker.vars;
-  if (running["PLATFORM"] === undefined)
+function worker({ worker: name, vars }: Deployment, running: readonly FoundWorker[]): Part {
+  if (running.length === 0) return { changes: [`+ worker ${name}`] };
+  if (running.some((one) => one.vars["PLATFORM"] === undefined))
     return { changes: [], refusals: [`There is a Worker ${name}, and it is not Plinth. Name another one.`] };
-  const { changes, dangers } = changeVars(running, vars);
-  return { changes: [`~ worker ${name}: a new version`, ...changes], dangers };
+  return merged([
+    { changes: [`~ worker ${name}: a new version`] },
+    ...running.map((one) => changeVars(one.vars, vars)),
+  ]);
 }
 
 /** The names of the variables that differ. A missing one counts as empty. */

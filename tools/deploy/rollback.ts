@@ -20,9 +20,8 @@ const NO_WAY_BACK = "The way back is a release that has the old code and the new
 const otherWay = (what: string): string =>
   `Name a version that has ${what}, or deploy a release that repairs the fault.`;
 
-/** Classes of objects that this release has and the running version lacks. None for a first deployment. */
-export function newClasses(running: FoundWorker | undefined): readonly string[] {
-  if (running === undefined) return [];
+/** Classes of objects that this release has and a running version lacks. */
+export function newClasses(running: FoundWorker): readonly string[] {
   const config = parse(readFileSync(WRANGLER_CONFIG, "utf8")) as {
     durable_objects: { bindings: { class_name: string }[] };
   };

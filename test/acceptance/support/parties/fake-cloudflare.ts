@@ -181,12 +181,6 @@ export async function startFakeCloudflare(): Promise<FakeCloudflare> {
     worker(name).deployments.unshift(made);
     return made;
   };
-  const running = (name: string) => {
-    const { deployments, versions } = worker(name);
-    const newest = deployments[0]?.versions[0]?.version_id;
-    return versions.find(({ id }) => id === newest) ?? raise(NOT_FOUND(10007, "This Worker"));
-  };
-
   type Handler = (call: Call, one: string, two: string) => unknown;
   const account: [string, RegExp, Handler][] = [
     [
@@ -345,7 +339,11 @@ export async function startFakeCloudflare(): Promise<FakeCloudflare> {
     [
       "GET",
       /^\/workers\/scripts\/([^/]+)\/settings$/,
-      (_, name) => ({ ...running(name).metadata, bindings: running(name).bindings }),
+      // Cloudflare does not say which version they are of. If it is the newest upload, it may be one that does not run.
+      (_, name) => {
+        const { metadata, bindings } = worker(name).versions.at(-1) ?? raise(NOT_FOUND(10007, "This Worker"));
+        return { ...metadata, bindings };
+      },
     ],
     [
       "GET",
