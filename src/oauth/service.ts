@@ -98,14 +98,7 @@ export function createOAuth(settings: OAuthDeps) {
     documents:
       deps.unregisteredClients === "none" ? undefined : createDocuments(deps.isolate, fetchOutside, deps.allowLoopback),
   });
-  const directory = createDirectory(
-    stores.directory,
-    builtIn,
-    operatorDigests,
-    deps.isolate,
-    deps.location,
-    unregistered,
-  );
+  const directory = createDirectory({ ...deps, store: stores.directory, unregistered, operatorDigests });
   const issuerAt = (origin: string): Issuer => ({ issuer: `${origin}${pathPrefix}${OAUTH_BASE}`, audience: origin });
   const proofs = createProofVerifier(deps.sealer);
   const verifier = createTokenVerifier(trust, publicUrl === "" ? undefined : issuerAt(publicUrl), proofs);

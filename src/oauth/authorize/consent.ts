@@ -7,13 +7,13 @@ import type { AnyCall } from "../model/call.ts";
 import { pageContext, shownName } from "../pages/page.ts";
 import type { ScopeView } from "../pages/views/consent.ts";
 import { csrfToken } from "../sign-in/browser.ts";
-import type { Granted } from "../tokens/issue.ts";
 import type { UserRecord } from "../users/user-store.ts";
 import type { AuthorizeDeps } from "./protocol/deps.ts";
 import { refused } from "./protocol/failure.ts";
-import { prefilledEmail, type Identity } from "./identify.ts";
+import { prefilledEmail } from "./identify.ts";
+import type { GrantedRequest } from "./issue.ts";
 import { promptSignIn } from "./prompt.ts";
-import { formTargets, toTextAfterSignIn, type AuthorizationRequest } from "./protocol/request.ts";
+import { formTargets, toTextAfterSignIn } from "./protocol/request.ts";
 import { refusedAnswer } from "./protocol/response.ts";
 
 /**
@@ -23,9 +23,7 @@ import { refusedAnswer } from "./protocol/response.ts";
  */
 export async function promptConsent(
   deps: AuthorizeDeps,
-  request: AuthorizationRequest,
-  granted: Granted,
-  identity: Identity,
+  { request, granted, identity }: GrantedRequest,
   { staleConsent: stale = false, allowed }: Decided,
   call: AnyCall,
 ): Promise<Response | undefined> {

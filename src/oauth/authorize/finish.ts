@@ -55,10 +55,8 @@ export async function finish(
     const failure = scopeRefused({ scope: request.scopes.limitedTo?.[0], reason: "no scope is left" });
     return refusedAnswer(deps, request, failure, call);
   }
-  return (
-    (await promptConsent(deps, request, restricted, identity, decided, call)) ??
-    issue(deps, request, restricted, identity, call)
-  );
+  const access = { request, granted: restricted, identity };
+  return (await promptConsent(deps, access, decided, call)) ?? issue(deps, access, call);
 }
 
 /** The client takes no sign-in of this kind. It may want a password, which the person can still enter. */
@@ -83,7 +81,7 @@ async function answerRefusal(
   refusal: UserGrantRefusal,
   call: AnyCall,
 ): Promise<Response> {
-  if (refusal.kind === "second-factor") return promptSecondFactor(deps, request, identity, refusal.reason, call);
+  if (refusal.kind === "second-factor") return promptSecondFactor(deps, { request, identity }, refusal, call);
   if (refusal.kind === "choose")
     return request.prompt === "none"
       ? refusedAnswer(deps, request, refused("interaction_required", "The user has to choose a tenant."), call)

@@ -24,6 +24,12 @@ export interface Identity extends SignInTimes {
   readonly hint?: HintBounds & { readonly grantId: string };
 }
 
+/** A request whose user is known. */
+export interface IdentifiedRequest {
+  readonly request: AuthorizationRequest;
+  readonly identity: Identity;
+}
+
 /** The result of reading an `id_token_hint`. */
 export interface Hint {
   readonly expectedUser: ExpectedUser;

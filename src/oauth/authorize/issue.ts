@@ -5,20 +5,21 @@ import type { SessionClient } from "../logout/logout-store.ts";
 import { signInTimes, toAuthorization, type SignInTimes } from "../model/authorization.ts";
 import type { AnyCall } from "../model/call.ts";
 import { type Granted, issueIdTokenAlone, issueTokens } from "../tokens/issue.ts";
-import type { Identity } from "./identify.ts";
+import type { IdentifiedRequest } from "./identify.ts";
 import { reachedAcr } from "./protocol/acr.ts";
 import type { AuthorizeDeps } from "./protocol/deps.ts";
 import { refused } from "./protocol/failure.ts";
-import type { AuthorizationRequest } from "./protocol/request.ts";
 import { grantedAnswer, refusedAnswer } from "./protocol/response.ts";
 
 const USED = refused("invalid_request", "The pushed request was used, or has expired.");
 
-/** An access that is granted and consented to. */
-interface Issuing {
-  readonly request: AuthorizationRequest;
+/** A request of a known user, and the access that it gets. */
+export interface GrantedRequest extends IdentifiedRequest {
   readonly granted: Granted;
-  readonly identity: Identity;
+}
+
+/** An access that is consented to. */
+interface Issuing extends GrantedRequest {
   readonly signIn: SignInTimes;
   /** The session, if the client is told when it ends. */
   readonly told: SessionClient | undefined;
@@ -27,21 +28,14 @@ interface Issuing {
 }
 
 /** Redirects to the client, with a code or with tokens. */
-export function issue(
-  deps: AuthorizeDeps,
-  request: AuthorizationRequest,
-  granted: Granted,
-  identity: Identity,
-  call: AnyCall,
-): Promise<Response> {
+export function issue(deps: AuthorizeDeps, access: GrantedRequest, call: AnyCall): Promise<Response> {
+  const { request, granted, identity } = access;
   const { client, flow } = request;
   const reference = request.parameters.pushed;
   const { issuer } = deps.issuerFor(call);
   const session = { sid: identity.sid, clientId: client.id, email: identity.user.email };
   const issuing: Issuing = {
-    request,
-    granted,
-    identity,
+    ...access,
     signIn: signInTimes({ ...identity, acr: reachedAcr(request.acr, identity) }),
     told: client.isToldOfLogout === true ? { ...session, subject: granted.subject, issuer } : undefined,
     pushed: reference === undefined ? undefined : deps.pushedRequests.use(reference, call.nowMs),

@@ -10,10 +10,10 @@ import { verifyCsrfToken } from "../sign-in/browser.ts";
 import { findSession, type Session } from "../sign-in/sessions.ts";
 import type { AuthorizeDeps } from "./protocol/deps.ts";
 import { finish } from "./finish.ts";
-import { identify, prefilledEmail, type Identity } from "./identify.ts";
+import { identify, prefilledEmail, type IdentifiedRequest } from "./identify.ts";
 import { promptSignIn } from "./prompt.ts";
-import { formTargets, toTextAfterSignIn, type AuthorizationRequest } from "./protocol/request.ts";
-import { codeFormKey, promptSecondFactor } from "./second-factor.ts";
+import { formTargets, toTextAfterSignIn } from "./protocol/request.ts";
+import { codeFormKey, promptSecondFactor, type Shown } from "./second-factor.ts";
 import { readCarriedForm } from "./authorize.ts";
 import type { FormCall } from "../sign-in/form.ts";
 
@@ -43,37 +43,36 @@ export async function enterSecondFactor(deps: AuthorizeDeps, call: FormCall): Pr
   if (!(await verifyCsrfToken(deps, codeFormKey(session.sid), form.get("csrf")))) {
     const reason = "the form was not made for this sign-in";
     deps.noteRefusal(call, ACTION, { error: "invalid_request", reason, actor: request.client.id });
-    return promptSecondFactor(deps, request, identity.value, reason, call, { fault: "stale" });
+    return promptSecondFactor(deps, { request, identity: identity.value }, { reason, fault: "stale" }, call);
   }
   const { hasSecondFactor, hasPasskey } = session.user;
   const step = hasSecondFactor || hasPasskey ? enterProof : enterFirstCode;
   return step(deps, call, { request, session, identity: identity.value, form });
 }
 
-interface Entered {
-  readonly request: AuthorizationRequest;
+interface Entered extends IdentifiedRequest {
   readonly session: Session;
-  readonly identity: Identity;
   readonly form: Parameters;
 }
 
 async function enterProof(deps: AuthorizeDeps, call: AnyCall, entered: Entered): Promise<Response> {
-  const { request, session, identity, form } = entered;
+  const { request, session, form } = entered;
   const checked = await checkProof(deps, call, session, { form, key: codeFormKey(session.sid), action: ACTION });
   if (checked.kind !== "ok")
-    return promptSecondFactor(deps, request, identity, checked.kind, call, { fault: checked.kind });
+    return promptSecondFactor(deps, entered, { reason: checked.kind, fault: checked.kind }, call);
   const upgraded = await upgradeSession(deps, call, session, checked.methods);
   if (upgraded === undefined) return signInAgain(deps, call, entered);
   return upgraded.signIn(await finish(deps, request, { ...upgraded.session, from: "sign-in" }, call));
 }
 
 async function enterFirstCode(deps: AuthorizeDeps, call: AnyCall, entered: Entered): Promise<Response> {
-  const { request, session, identity, form } = entered;
+  const { request, session, form } = entered;
   if (!isRecent(session, call)) return signInAgain(deps, call, entered);
   const offer = await openOffer(deps, call, session, form.get("offer") ?? "");
-  if (offer === undefined) return promptSecondFactor(deps, request, identity, ACTION, call, { fault: "stale" });
+  const again = (shown: Omit<Shown, "reason">) => promptSecondFactor(deps, entered, { reason: ACTION, ...shown }, call);
+  if (offer === undefined) return again({ fault: "stale" });
   const step = codeOfOffer(offer, form.get("code") ?? "", call.nowMs);
-  if (step === undefined) return promptSecondFactor(deps, request, identity, ACTION, call, { fault: "wrong", offer });
+  if (step === undefined) return again({ fault: "wrong", offer });
   const done = await setUp(deps, call, session, offer, step);
   if (done === undefined) return signInAgain(deps, call, entered);
   const page = deps.pages.recoveryCodes({

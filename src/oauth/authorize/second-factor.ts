@@ -7,13 +7,14 @@ import type { CodeFault } from "../pages/views/factors.ts";
 import { csrfToken } from "../sign-in/browser.ts";
 import type { AuthorizeDeps } from "./protocol/deps.ts";
 import { refused } from "./protocol/failure.ts";
-import { prefilledEmail, type Identity } from "./identify.ts";
+import { prefilledEmail, type IdentifiedRequest } from "./identify.ts";
 import { promptSignIn } from "./prompt.ts";
-import { formTargets, toTextAfterSignIn, type AuthorizationRequest } from "./protocol/request.ts";
+import { formTargets, toTextAfterSignIn } from "./protocol/request.ts";
 import { refusedAnswer } from "./protocol/response.ts";
 
-/** The result of the form before. `offer`: the secret that it showed. */
+/** `reason`: why the page is shown, for the log. The others are the result of the form before, and what it showed. */
 export interface Shown {
+  readonly reason: string;
   readonly fault?: CodeFault | undefined;
   readonly offer?: Offer | undefined;
 }
@@ -24,21 +25,13 @@ export interface Shown {
  */
 export async function promptSecondFactor(
   deps: AuthorizeDeps,
-  request: AuthorizationRequest,
-  identity: Identity,
-  reason: string,
+  { request, identity }: IdentifiedRequest,
+  { reason, fault, offer }: Shown,
   call: AnyCall,
-  { fault, offer }: Shown = {},
 ): Promise<Response> {
   const { client, prompt, parameters } = request;
   const { user, from } = identity;
-  if (prompt === "none")
-    return refusedAnswer(
-      deps,
-      request,
-      refused("login_required", "The user has to show a second factor.", reason),
-      call,
-    );
+  if (prompt === "none") return refusedAnswer(deps, request, refused("login_required", TWO_NEEDED, reason), call);
   const asks = user.hasSecondFactor || user.hasPasskey;
   if (from === "hint" || (!asks && !isRecent(identity, call)))
     return promptSignIn(deps, request, { email: prefilledEmail(request, user.email), reason }, call);
@@ -77,6 +70,8 @@ export async function promptSecondFactor(
     uri: shown.uri,
   });
 }
+
+const TWO_NEEDED = "The user has to show a second factor.";
 
 /** Binds the form to the sign-in. */
 export const codeFormKey = (sid: string): string => `second factor ${sid}`;

@@ -44,20 +44,32 @@ export interface UnregisteredClients {
 
 const NOBODY: UnregisteredClients = { isOne: () => false, find: async () => err("no such client"), clear: () => {} };
 
+export interface DirectoryDeps {
+  readonly store: DirectoryStore;
+  readonly builtIn: BuiltIn;
+  readonly isolate: Isolate;
+  /** Undefined: the isolates of a location share no copies. */
+  readonly location?: LocationCache;
+  /** Undefined: there are none. */
+  readonly unregistered?: UnregisteredClients;
+  /** The digests of the operator client's secrets. */
+  operatorDigests(): Promise<readonly string[]>;
+}
+
 export type Directory = ReturnType<typeof createDirectory>;
 
 /**
  * Clients and tenants, the built-in ones too. The isolate keeps each pair for 30 s, so a change by an operator applies
  * here at once and everywhere within 30 s.
  */
-export function createDirectory(
-  store: DirectoryStore,
-  builtIn: BuiltIn,
-  operatorDigests: () => Promise<readonly string[]>,
-  isolate: Isolate,
-  location: LocationCache = noLocationCache,
-  unregistered: UnregisteredClients = NOBODY,
-) {
+export function createDirectory({
+  store,
+  builtIn,
+  operatorDigests,
+  isolate,
+  location = noLocationCache,
+  unregistered = NOBODY,
+}: DirectoryDeps) {
   const cache = new FreshCache<string, Entry>(CACHE, isolate);
   const intern = createInterning(CACHE.maxEntries);
 

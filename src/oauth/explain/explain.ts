@@ -96,8 +96,9 @@ export async function explain(deps: ExplainDeps, question: ExplainQuestion, nowM
   const request = parsed.value;
   const hints = createHints(deps.store);
   // A new directory for each question has no cached records. Nobody authenticates here, so the digest is arbitrary.
-  const digests = async () => ["of the operator's secret"];
-  const directory = createDirectory(deps.directoryStore, builtIn, digests, deps.isolate);
+  const operatorDigests = async () => ["of the operator's secret"];
+  const { directoryStore: store, isolate } = deps;
+  const directory = createDirectory({ store, builtIn, operatorDigests, isolate });
 
   let entry: Entry | undefined;
   if (question.clientId !== undefined) {

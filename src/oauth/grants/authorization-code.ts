@@ -8,7 +8,7 @@ import type { ClientRecord } from "../clients/directory-store.ts";
 import type { HeldToken, TokenPlace } from "../homes/held-token.ts";
 import { signInTimes } from "../model/authorization.ts";
 import { failure } from "../model/failure.ts";
-import { answerOf, attemptOf } from "./device-answer.ts";
+import { answerOf, attemptOf, type DevicePoll } from "./device-answer.ts";
 import { newGrantId } from "../model/grant-id.ts";
 import { needsPkce, matchesChallenge } from "../model/pkce.ts";
 import { onlyRedirectUri } from "../model/redirect.ts";
@@ -62,10 +62,17 @@ interface Use {
 }
 
 /** Identifies an attempt to redeem the code. */
-const attemptId = ({ deps, request, place, by }: Use, refreshToken: HeldToken | undefined): Promise<string> | string =>
-  by === "browser"
-    ? randomId(deps.random)
-    : attemptOf(by.deviceCode, place.hash, refreshToken, request.proofKey, request.call.nowMs, deps.random);
+const attemptId = (use: Use, refreshToken: HeldToken | undefined): Promise<string> | string =>
+  use.by === "browser"
+    ? randomId(use.deps.random)
+    : attemptOf(pollOf(use, use.by.deviceCode), refreshToken, use.deps.random);
+
+const pollOf = ({ request, place }: Use, deviceCode: string): DevicePoll => ({
+  deviceCode,
+  codeHash: place.hash,
+  proofKey: request.proofKey,
+  nowMs: request.call.nowMs,
+});
 
 type Redeemed = Awaited<ReturnType<GrantStep>>;
 
@@ -155,10 +162,10 @@ async function earlyAnswer(use: Use, code: StoredCode | undefined): Promise<Rede
 
 /** The answer to a redeemed code: a device gets its tokens once more (device-answer.ts), else the grant ends. */
 async function again(use: Use, code: StoredCode): Promise<Redeemed> {
-  const { deps, request, caller, place, by } = use;
+  const { deps, request, caller, by } = use;
   const { nowMs } = request.call;
   if (by === "browser" || code.redemption === undefined) return replayed(use, code);
-  const answer = await answerOf(deps, code.redemption, by.deviceCode, place.hash, request.proofKey, nowMs);
+  const answer = await answerOf(deps, code.redemption, pollOf(use, by.deviceCode));
   if (answer === undefined) return replayed(use, code);
   // By the grant, which may have been made void since.
   const authorization = answer === "none" ? code.authorization : answer.authorization;

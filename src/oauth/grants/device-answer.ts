@@ -17,15 +17,21 @@ import { GRACE_MS } from "./refresh-rotation.ts";
  * holds its time and the refresh token, which opens with the device code and the key of the first poll only.
  */
 export async function attemptOf(
-  deviceCode: string,
-  codeHash: string,
+  poll: DevicePoll,
   refreshToken: HeldToken | undefined,
-  proofKey: string | undefined,
-  nowMs: number,
   random: Random,
 ): Promise<string> {
-  const sealed = await sealerOf(deviceCode, random)?.seal(refreshToken?.text ?? "", sealContext(codeHash, proofKey));
-  return [randomId(random), nowMs, sealed].join(" ");
+  const sealed = await sealerOf(poll, random)?.seal(refreshToken?.text ?? "", sealContext(poll));
+  return [randomId(random), poll.nowMs, sealed].join(" ");
+}
+
+/** A poll of an allowed device. */
+export interface DevicePoll {
+  readonly deviceCode: string;
+  readonly codeHash: string;
+  /** The thumbprint of the key that the device proved. */
+  readonly proofKey: string | undefined;
+  readonly nowMs: number;
 }
 
 /**
@@ -35,14 +41,11 @@ export async function attemptOf(
 export async function answerOf(
   deps: { readonly refreshGrants: RefreshGrants; readonly random: Random },
   attempt: string,
-  deviceCode: string,
-  codeHash: string,
-  proofKey: string | undefined,
-  nowMs: number,
+  poll: DevicePoll,
 ): Promise<{ readonly token: HeldToken; readonly authorization: Authorization } | "none" | undefined> {
   const [, atMs = "", sealed = ""] = attempt.split(" ");
-  if (atMs === "" || nowMs - Number(atMs) > GRACE_MS) return undefined;
-  const text = await sealerOf(deviceCode, deps.random)?.open(sealed, sealContext(codeHash, proofKey));
+  if (atMs === "" || poll.nowMs - Number(atMs) > GRACE_MS) return undefined;
+  const text = await sealerOf(poll, deps.random)?.open(sealed, sealContext(poll));
   if (text === undefined || text === "") return text === "" ? "none" : undefined;
   const token = await deps.refreshGrants.tokens.read(text);
   const found = await deps.refreshGrants.find(token);
@@ -51,11 +54,11 @@ export async function answerOf(
   return { token, authorization: found.grant.authorization };
 }
 
-function sealerOf(deviceCode: string, random: Random): Sealer | undefined {
+function sealerOf({ deviceCode }: DevicePoll, random: Random): Sealer | undefined {
   const bytes = fromBase64Url(deviceCode);
   return bytes === undefined ? undefined : createSealer([{ id: "d", bytes }], random);
 }
 
 /** With the key that the device proved (RFC 9449): whoever proves none, or another, is somebody else. */
-const sealContext = (codeHash: string, proofKey = ""): string =>
+const sealContext = ({ codeHash, proofKey = "" }: DevicePoll): string =>
   `refresh token of the device of ${codeHash} with the key ${proofKey}`;

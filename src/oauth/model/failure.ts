@@ -79,7 +79,8 @@ export function oauthError(
       : { "retry-after": String(Math.max(1, Math.ceil((refusal.retryAtMs - nowMs) / 1000))) };
   const nonce: Record<string, string> = refusal.proofNonce === undefined ? {} : { "dpop-nonce": refusal.proofNonce };
   const own = { ...headers[refusal.error], ...retry, ...nonce };
-  return errorAnswer(status, refusal.error, refusal.description, docsUrl, requestId, own);
+  const { error, description } = refusal;
+  return errorAnswer({ status, error, description }, { docsUrl, requestId }, own);
 }
 
 /** Renders failures from `http/` (method, size, format) and internal ones as protocol errors. */
@@ -87,15 +88,12 @@ export const renderOAuthProblem: ProblemRenderer = (problem: Problem, docsUrl, r
   const { status } = PROBLEM_TYPES[problem.type];
   const error =
     status === 503 || status === 429 ? "temporarily_unavailable" : status >= 500 ? "server_error" : "invalid_request";
-  return errorAnswer(status, error, problem.message, docsUrl, requestId, {});
+  return errorAnswer({ status, error, description: problem.message }, { docsUrl, requestId }, {});
 };
 
 function errorAnswer(
-  status: number,
-  error: string,
-  description: string,
-  docsUrl: string,
-  requestId: string,
+  { status, error, description }: { readonly status: number; readonly error: string; readonly description: string },
+  { docsUrl, requestId }: { readonly docsUrl: string; readonly requestId: string },
   headers: Record<string, string>,
 ): Response {
   const address = `${docsUrl}?error=${error}&request=${requestId}`;

@@ -41,7 +41,12 @@ function make() {
       return { client: clientId === "" ? undefined : row(clientId), tenant: known ? found : undefined, asOfMs: reads };
     },
   };
-  const directory = createDirectory(store, createBuiltIn(createNames("plat")), async () => [], ownIsolate);
+  const directory = createDirectory({
+    store,
+    builtIn: createBuiltIn(createNames("plat")),
+    operatorDigests: async () => [],
+    isolate: ownIsolate,
+  });
   return { directory, change: () => (version += 1), reads: () => reads };
 }
 

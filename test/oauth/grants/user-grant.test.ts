@@ -189,7 +189,12 @@ describe("grantForUser", () => {
     await fc.assert(
       fc.asyncProperty(world, async (w) => {
         await build(w);
-        const directory = createDirectory(createDirectoryStore(env.DB), builtIn, async () => [], ownIsolate);
+        const directory = createDirectory({
+          store: createDirectoryStore(env.DB),
+          builtIn,
+          operatorDigests: async () => [],
+          isolate: ownIsolate,
+        });
         const asked = parseScopes([w.place, ...w.named].join(" "), names);
         const user = await users.find("ada@example.com");
         if (!asked.ok || user === undefined) throw new Error("the request parses and the user exists");

@@ -65,7 +65,7 @@ export function simulateIsolate(
     isolate,
     location,
   );
-  const directoryStore: DirectoryStore = {
+  const store: DirectoryStore = {
     async clientAndTenant(clientId, tenant) {
       await database.query();
       const id = tenant ?? clientId;
@@ -80,7 +80,7 @@ export function simulateIsolate(
       return { client: clientOf(clientId), tenant: found, asOfMs: time.nowMs() };
     },
   };
-  const directory = createDirectory(directoryStore, builtIn, async () => [], isolate, location);
+  const directory = createDirectory({ store, builtIn, operatorDigests: async () => [], isolate, location });
   const registryStore: RegistryStore = {
     async all() {
       await database.query();
