@@ -5,6 +5,16 @@ import type { News } from "../../platform/ports/mail.ts";
 /** Holders of tokens, as an operator revokes them. */
 export type OwnerKind = "client" | "tenant" | "user" | "session";
 
+/** A revocation of everything that an owner got until now. */
+export interface Revoking {
+  readonly kind: OwnerKind;
+  readonly key: string;
+  readonly nowMs: number;
+  readonly record: AuditRecord | undefined;
+  /** The organization whose administrator revokes. */
+  readonly organization?: string | undefined;
+}
+
 /** The OAuth service. Statements are a part of the caller's transaction. */
 export interface OAuthPort {
   /**
@@ -57,13 +67,7 @@ export interface OAuthPort {
    * Revokes everything in transactions of its own; the first one writes the audit row. `more`: everything is revoked,
    * but one request could not remove all grants.
    */
-  revokeAll(
-    kind: OwnerKind,
-    id: string,
-    nowMs: number,
-    record: AuditRecord | undefined,
-    by?: { readonly organization?: string | undefined },
-  ): Promise<"ended" | "more">;
+  revokeAll(owner: Revoking): Promise<"ended" | "more">;
   /** Removes grants in other databases, of a user who was signed out. On a platform of one database it does nothing. */
   endElsewhere(email: string): Promise<unknown>;
   /** Removes the rest of a user who was signed out, in every database. */

@@ -108,7 +108,7 @@ export async function endSession(deps: AccountDeps, call: FormCall): Promise<Res
   const by = { atMs: nowMs, requestId, actor: `user ${email}`, subject: `sessions/${sid}` };
   try {
     const record = { ...by, action: "revoke", outcome: "done", reason: "" } as const;
-    const ended = await deps.revocations.revokeAll("session", sid, nowMs, record, { person: email });
+    const ended = await deps.revocations.revokeAll({ kind: "session", key: sid, nowMs, record, person: email });
     deps.log.info("session ended", { requestId, user: email });
     return redirectToAccount(deps, call, ended === "ended" ? "sessionEnded" : "sessionEndedPartly");
   } finally {
@@ -130,9 +130,10 @@ export async function revokeAll(deps: AccountDeps, call: FormCall): Promise<Resp
   const { email } = session.user;
   const { nowMs, requestId } = call;
   const by = { atMs: nowMs, requestId, actor: `user ${email}`, subject: `users/${email}` };
+  const record = { ...by, action: "revoke", outcome: "done", reason: "" } as const;
   try {
     // Some of more than 100,000 grants are left. They are invalid, because the person was signed out after them.
-    await deps.revocations.revokeAll("user", email, nowMs, { ...by, action: "revoke", outcome: "done", reason: "" });
+    await deps.revocations.revokeAll({ kind: "user", key: email, nowMs, record });
   } finally {
     // The statement may have run even if its response was lost.
     deps.trust.markStale();

@@ -15,7 +15,7 @@ import {
   tenantOperator,
   type TenantOperator,
 } from "../shared/within-organization.ts";
-import type { OAuthPort, OwnerKind } from "../../model/ports.ts";
+import type { OAuthPort, OwnerKind, Revoking } from "../../model/ports.ts";
 import type { Params } from "../shared/resource.ts";
 
 /**
@@ -97,7 +97,8 @@ export const revocationRoutes = (deps: Deps): readonly Route[] =>
         if (refused !== undefined) return refused;
         try {
           const record = rowBy(call, "revoke", `${collection}/${id}`);
-          return (await revokeAll(kind, id, call.nowMs, record, deps.oauth, counted)) ?? empty(204);
+          const revoking = { kind, key: id, nowMs: call.nowMs, record, organization: counted?.organization };
+          return (await revokeAll(revoking, deps.oauth)) ?? empty(204);
         } catch (thrown) {
           const cause = await refuse();
           if (cause !== undefined) return cause;
@@ -131,15 +132,8 @@ async function isThere(
 }
 
 /** Revokes. Returns a refusal that asks to repeat the request if one request could not remove all grants. */
-export async function revokeAll(
-  kind: OwnerKind,
-  id: string,
-  nowMs: number,
-  record: AuditRecord,
-  oauth: Pick<OAuthPort, "revokeAll">,
-  by?: TenantOperator,
-): Promise<Problem | undefined> {
-  if ((await oauth.revokeAll(kind, id, nowMs, record, by)) === "ended") return undefined;
+export async function revokeAll(revoking: Revoking, oauth: Pick<OAuthPort, "revokeAll">): Promise<Problem | undefined> {
+  if ((await oauth.revokeAll(revoking)) === "ended") return undefined;
   const message =
     "Access tokens are revoked, but one request cannot remove all refresh tokens. Repeat it to remove the rest.";
   return problem("service_temporarily_unavailable", message, { headers: { "retry-after": "1" } });
@@ -147,13 +141,9 @@ export async function revokeAll(
 
 /** Revokes before a removal if there are many grants, because removing thousands in one transaction takes too long. */
 export async function revokeManyFirst(
-  kind: "client" | "user",
-  id: string,
-  nowMs: number,
-  record: AuditRecord,
+  { record, ...owner }: Revoking & { readonly record: AuditRecord },
   oauth: Pick<OAuthPort, "revokeAll" | "cleanupStep">,
-  by?: TenantOperator,
 ): Promise<Problem | undefined> {
-  const isMany = (await oauth.cleanupStep(kind, id, nowMs).exceeds.first()) !== null;
-  return isMany ? revokeAll(kind, id, nowMs, { ...record, action: "revoke" }, oauth, by) : undefined;
+  const isMany = (await oauth.cleanupStep(owner.kind, owner.key, owner.nowMs).exceeds.first()) !== null;
+  return isMany ? revokeAll({ ...owner, record: { ...record, action: "revoke" } }, oauth) : undefined;
 }

@@ -156,7 +156,7 @@ export const users = ({ db, names, random, commonPasswords, oauth }: Deps): Reso
     return written;
   },
   async remove({ params: { email: address = "" }, nowMs, record }, remove) {
-    const unfinished = await revokeManyFirst("user", address, nowMs, record, oauth);
+    const unfinished = await revokeManyFirst({ kind: "user", key: address, nowMs, record }, oauth);
     if (unfinished !== undefined) return unfinished;
     await oauth.forgetElsewhere("user", address);
     const removed = await remove(db.prepare(DELETE).bind(address), {

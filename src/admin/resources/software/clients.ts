@@ -158,7 +158,8 @@ export const clients = (deps: Deps): Resource<Body> => {
       return refuseDependents(db, "client", [topics], media.filesOfClient(name, DEPENDENTS_LIMIT));
     },
     async remove({ params: { clientId = "" }, nowMs, record, by }, remove) {
-      const unfinished = await revokeManyFirst("client", clientId, nowMs, record, oauth, by);
+      const revoking = { kind: "client", key: clientId, nowMs, record, organization: by?.organization } as const;
+      const unfinished = await revokeManyFirst(revoking, oauth);
       if (unfinished !== undefined) return unfinished;
       const before = await events.endSubscriptions(clientId, record);
       await oauth.forgetElsewhere("client", clientId);

@@ -70,7 +70,7 @@ export const unregisteredClientRoutes = ({ db, oauth, recordsChanged }: Deps): r
       if ((await db.prepare(EXISTS).bind(clientId).first()) === null) return noSuch("unregistered client");
       const record = rowBy(call, "remove", `unregistered-clients/${clientId}`);
       try {
-        const unfinished = await revokeAll("client", clientId, call.nowMs, record, oauth);
+        const unfinished = await revokeAll({ kind: "client", key: clientId, nowMs: call.nowMs, record }, oauth);
         if (unfinished !== undefined) return unfinished;
         await db.batch([db.prepare(REMOVE_CLIENT).bind(clientId), db.prepare(REMOVE).bind(clientId)]);
         return empty(204);

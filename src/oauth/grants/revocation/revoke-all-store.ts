@@ -16,11 +16,16 @@ export interface CleanupStep {
   readonly exceeds: D1PreparedStatement;
 }
 
-/** The limits that a revocation counts for. */
-export interface RevokedBy {
-  /** The person of a session, if known. Not `email`, which is the administrator's own in what revokes for one. */
+/** A revocation of everything that an owner got until now. */
+export interface Revoking {
+  readonly kind: OwnerKind;
+  readonly key: string;
+  readonly nowMs: number;
+  /** The audit row, which the first transaction writes. */
+  readonly record: AuditRecord | undefined;
+  /** The person of a session, if known. The person's limit counts the revocation. */
   readonly person?: string | undefined;
-  /** The organization whose administrator revokes. */
+  /** The organization whose administrator revokes. Its limit counts the revocation. */
   readonly organization?: string | undefined;
 }
 
@@ -123,11 +128,7 @@ export function createRevokeAllStore(
      * new tokens until a repeated call removes them. `grants`: of a session, elsewhere; they are revoked here.
      */
     revokeAll: (
-      kind: OwnerKind,
-      key: string,
-      nowMs: number,
-      record: AuditRecord | undefined,
-      { person, organization }: RevokedBy = {},
+      { kind, key, nowMs, record, person, organization }: Revoking,
       grants: readonly RevokedGrant[] = [],
     ): Promise<"ended" | "more"> => {
       const revoked = grants.map((grant) => grantRevocation(grant, nowMs));

@@ -1,8 +1,6 @@
-import type { AuditRecord } from "../../../platform/ports/audit.ts";
 import { describeError, type Log } from "../../../platform/runtime/log.ts";
-import type { OwnerKind } from "../../tokens/trust-store.ts";
 import type { Elsewhere } from "../../homes/elsewhere.ts";
-import { MOST_ENDED_SESSIONS, type RevokeAllStore, type RevokedBy } from "./revoke-all-store.ts";
+import { MOST_ENDED_SESSIONS, type RevokeAllStore, type Revoking } from "./revoke-all-store.ts";
 
 const MANY = `over ${MOST_ENDED_SESSIONS} sessions of the person ended within an hour: all of them end`;
 
@@ -13,25 +11,25 @@ export type RevokeAll = ReturnType<typeof createRevokeAll>;
 
 /** `RevokeAllStore` for all shards. homes/elsewhere.ts has the order of the steps. */
 export function createRevokeAll(store: RevokeAllStore, elsewhere: Elsewhere, log: Log) {
-  async function revokeSession(sid: string, nowMs: number, record: AuditRecord | undefined, email?: string) {
+  async function revokeSession(session: Revoking) {
+    const { key: sid, person } = session;
     for (let step = 0; step < MAX_STEPS; step++) {
-      const grants = await elsewhere.voidSession(sid, email);
+      const grants = await elsewhere.voidSession(sid, person);
       if (step > 0 && grants.length === 0) {
-        await elsewhere.endSession(sid, email);
+        await elsewhere.endSession(sid, person);
         return "ended";
       }
-      const first = step === 0 ? record : undefined;
-      const ended = await store.revokeAll("session", sid, nowMs, first, { person: email }, grants);
+      const ended = await store.revokeAll(step === 0 ? session : { ...session, record: undefined }, grants);
       if (ended === "more") return ended;
       await elsewhere.removeOfSession(sid, grants);
     }
     return "more";
   }
 
-  async function revokeUser(email: string, nowMs: number, record: AuditRecord | undefined) {
+  async function revokeUser(person: Revoking) {
     // Sign-ins of a person before now are not valid, whenever their grants are removed.
-    const ended = await store.revokeAll("user", email, nowMs, record);
-    return (await elsewhere.endSignedOut(email)).mayHaveMore ? "more" : ended;
+    const ended = await store.revokeAll(person);
+    return (await elsewhere.endSignedOut(person.key)).mayHaveMore ? "more" : ended;
   }
 
   return {
@@ -55,24 +53,18 @@ export function createRevokeAll(store: RevokeAllStore, elsewhere: Elsewhere, log
      * As `RevokeAllStore`. A person who goes on and on to end sessions is signed out everywhere, by one row: those of
      * sessions stay in every isolate for an hour.
      */
-    async revokeAll(
-      kind: OwnerKind,
-      key: string,
-      nowMs: number,
-      record: AuditRecord | undefined,
-      by: RevokedBy = {},
-    ): Promise<"ended" | "more"> {
-      const { person } = by;
+    async revokeAll(owner: Revoking): Promise<"ended" | "more"> {
+      const { kind, key, nowMs, record, person } = owner;
       if (kind === "session")
         return person !== undefined && (await store.hasEndedMany(person))
-          ? revokeUser(person, nowMs, record && { ...record, reason: MANY })
-          : revokeSession(key, nowMs, record, person);
-      if (kind === "user") return revokeUser(key, nowMs, record);
+          ? revokeUser({ kind: "user", key: person, nowMs, record: record && { ...record, reason: MANY } })
+          : revokeSession(owner);
+      if (kind === "user") return revokeUser(owner);
       await elsewhere.end(kind, key);
-      let ended = await store.revokeAll(kind, key, nowMs, record, by);
+      let ended = await store.revokeAll(owner);
       let left = await elsewhere.end(kind, key);
       for (let step = 0; step < MAX_STEPS && left.removed > 0; step++) {
-        ended = await store.revokeAll(kind, key, nowMs, undefined, by);
+        ended = await store.revokeAll({ ...owner, record: undefined });
         left = await elsewhere.end(kind, key);
       }
       return left.mayHaveMore ? "more" : ended;
