@@ -103,7 +103,7 @@ const HEADERS = {
   }),
   Link: answerHeader("Links (RFC 8288): `self`, `prev` and `next` page; `more` events; the `successor-version`."),
   Location: answerHeader("An absolute address.", { type: "string", format: "uri" }),
-  ETag: answerHeader("Identifies these bytes."),
+  ETag: answerHeader("Identifies this state of the content."),
   "Retry-After": answerHeader("Seconds to wait.", { type: "integer" }),
   "WWW-Authenticate": answerHeader("What was wrong with the credentials (RFC 6750, RFC 7617)."),
   "Content-Range": answerHeader("The sent range, and the total length."),

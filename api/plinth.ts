@@ -3860,6 +3860,9 @@ export function putOrganization(id: string, body: {
         status: 409;
         data: Error;
     } | {
+        status: 412;
+        data: Error;
+    } | {
         status: 413;
         data: Error;
     } | {
@@ -3890,6 +3893,8 @@ export function getOrganization(id: string, opts?: Oazapfts.RequestOpts) {
     return oazapfts.fetchJson<{
         status: 200;
         data: Organization;
+    } | {
+        status: 304;
     } | {
         status: 400;
         data: Error;
@@ -3941,6 +3946,9 @@ export function deleteOrganization(id: string, opts?: Oazapfts.RequestOpts) {
         data: Error;
     } | {
         status: 409;
+        data: Error;
+    } | {
+        status: 412;
         data: Error;
     } | {
         status: 414;
@@ -4063,6 +4071,9 @@ export function putTenant(id: string, body: {
         status: 409;
         data: Error;
     } | {
+        status: 412;
+        data: Error;
+    } | {
         status: 413;
         data: Error;
     } | {
@@ -4093,6 +4104,8 @@ export function getTenant(id: string, opts?: Oazapfts.RequestOpts) {
     return oazapfts.fetchJson<{
         status: 200;
         data: Tenant;
+    } | {
+        status: 304;
     } | {
         status: 400;
         data: Error;
@@ -4144,6 +4157,9 @@ export function deleteTenant(id: string, opts?: Oazapfts.RequestOpts) {
         data: Error;
     } | {
         status: 409;
+        data: Error;
+    } | {
+        status: 412;
         data: Error;
     } | {
         status: 414;
@@ -4283,6 +4299,9 @@ export function putUser(email: string, body: {
         status: 406;
         data: Error;
     } | {
+        status: 412;
+        data: Error;
+    } | {
         status: 413;
         data: Error;
     } | {
@@ -4313,6 +4332,8 @@ export function getUser(email: string, opts?: Oazapfts.RequestOpts) {
     return oazapfts.fetchJson<{
         status: 200;
         data: User;
+    } | {
+        status: 304;
     } | {
         status: 400;
         data: Error;
@@ -4361,6 +4382,9 @@ export function deleteUser(email: string, opts?: Oazapfts.RequestOpts) {
         data: Error;
     } | {
         status: 404;
+        data: Error;
+    } | {
+        status: 412;
         data: Error;
     } | {
         status: 414;
@@ -4632,6 +4656,9 @@ export function putLinkedIdentity(email: string, provider: string, body: {
         status: 409;
         data: Error;
     } | {
+        status: 412;
+        data: Error;
+    } | {
         status: 413;
         data: Error;
     } | {
@@ -4662,6 +4689,8 @@ export function getLinkedIdentity(email: string, provider: string, opts?: Oazapf
     return oazapfts.fetchJson<{
         status: 200;
         data: LinkedIdentity;
+    } | {
+        status: 304;
     } | {
         status: 400;
         data: Error;
@@ -4710,6 +4739,9 @@ export function deleteLinkedIdentity(email: string, provider: string, opts?: Oaz
         data: Error;
     } | {
         status: 404;
+        data: Error;
+    } | {
+        status: 412;
         data: Error;
     } | {
         status: 414;
@@ -4803,6 +4835,9 @@ export function putTenantMember(id: string, email: string, body: {
         status: 406;
         data: Error;
     } | {
+        status: 412;
+        data: Error;
+    } | {
         status: 413;
         data: Error;
     } | {
@@ -4833,6 +4868,8 @@ export function getTenantMember(id: string, email: string, opts?: Oazapfts.Reque
     return oazapfts.fetchJson<{
         status: 200;
         data: TenantMember;
+    } | {
+        status: 304;
     } | {
         status: 400;
         data: Error;
@@ -4881,6 +4918,9 @@ export function deleteTenantMember(id: string, email: string, opts?: Oazapfts.Re
         data: Error;
     } | {
         status: 404;
+        data: Error;
+    } | {
+        status: 412;
         data: Error;
     } | {
         status: 414;
@@ -4974,6 +5014,9 @@ export function putOrganizationMember(id: string, email: string, body: {
         status: 406;
         data: Error;
     } | {
+        status: 412;
+        data: Error;
+    } | {
         status: 413;
         data: Error;
     } | {
@@ -5004,6 +5047,8 @@ export function getOrganizationMember(id: string, email: string, opts?: Oazapfts
     return oazapfts.fetchJson<{
         status: 200;
         data: OrganizationMember;
+    } | {
+        status: 304;
     } | {
         status: 400;
         data: Error;
@@ -5052,6 +5097,9 @@ export function deleteOrganizationMember(id: string, email: string, opts?: Oazap
         data: Error;
     } | {
         status: 404;
+        data: Error;
+    } | {
+        status: 412;
         data: Error;
     } | {
         status: 414;
@@ -5149,6 +5197,9 @@ export function putTenantInvitation(id: string, email: string, body: {
         status: 406;
         data: Error;
     } | {
+        status: 412;
+        data: Error;
+    } | {
         status: 413;
         data: Error;
     } | {
@@ -5179,6 +5230,8 @@ export function getTenantInvitation(id: string, email: string, opts?: Oazapfts.R
     return oazapfts.fetchJson<{
         status: 200;
         data: TenantInvitation;
+    } | {
+        status: 304;
     } | {
         status: 400;
         data: Error;
@@ -5227,6 +5280,9 @@ export function deleteTenantInvitation(id: string, email: string, opts?: Oazapft
         data: Error;
     } | {
         status: 404;
+        data: Error;
+    } | {
+        status: 412;
         data: Error;
     } | {
         status: 414;
@@ -5324,6 +5380,9 @@ export function putOrganizationInvitation(id: string, email: string, body: {
         status: 406;
         data: Error;
     } | {
+        status: 412;
+        data: Error;
+    } | {
         status: 413;
         data: Error;
     } | {
@@ -5354,6 +5413,8 @@ export function getOrganizationInvitation(id: string, email: string, opts?: Oaza
     return oazapfts.fetchJson<{
         status: 200;
         data: OrganizationInvitation;
+    } | {
+        status: 304;
     } | {
         status: 400;
         data: Error;
@@ -5402,6 +5463,9 @@ export function deleteOrganizationInvitation(id: string, email: string, opts?: O
         data: Error;
     } | {
         status: 404;
+        data: Error;
+    } | {
+        status: 412;
         data: Error;
     } | {
         status: 414;
@@ -5549,6 +5613,9 @@ export function putRole(name: string, body: {
         status: 406;
         data: Error;
     } | {
+        status: 412;
+        data: Error;
+    } | {
         status: 413;
         data: Error;
     } | {
@@ -5579,6 +5646,8 @@ export function getRole(name: string, opts?: Oazapfts.RequestOpts) {
     return oazapfts.fetchJson<{
         status: 200;
         data: Role;
+    } | {
+        status: 304;
     } | {
         status: 400;
         data: Error;
@@ -5630,6 +5699,9 @@ export function deleteRole(name: string, opts?: Oazapfts.RequestOpts) {
         data: Error;
     } | {
         status: 409;
+        data: Error;
+    } | {
+        status: 412;
         data: Error;
     } | {
         status: 414;
@@ -5785,6 +5857,9 @@ export function putClient(clientId: string, body: {
         status: 409;
         data: Error;
     } | {
+        status: 412;
+        data: Error;
+    } | {
         status: 413;
         data: Error;
     } | {
@@ -5815,6 +5890,8 @@ export function getClient(clientId: string, opts?: Oazapfts.RequestOpts) {
     return oazapfts.fetchJson<{
         status: 200;
         data: Client;
+    } | {
+        status: 304;
     } | {
         status: 400;
         data: Error;
@@ -5866,6 +5943,9 @@ export function deleteClient(clientId: string, opts?: Oazapfts.RequestOpts) {
         data: Error;
     } | {
         status: 409;
+        data: Error;
+    } | {
+        status: 412;
         data: Error;
     } | {
         status: 414;
@@ -6186,6 +6266,9 @@ export function putService(name: string, body: {
         status: 409;
         data: Error;
     } | {
+        status: 412;
+        data: Error;
+    } | {
         status: 413;
         data: Error;
     } | {
@@ -6216,6 +6299,8 @@ export function getService(name: string, opts?: Oazapfts.RequestOpts) {
     return oazapfts.fetchJson<{
         status: 200;
         data: Service;
+    } | {
+        status: 304;
     } | {
         status: 400;
         data: Error;
@@ -6267,6 +6352,9 @@ export function deleteService(name: string, opts?: Oazapfts.RequestOpts) {
         data: Error;
     } | {
         status: 409;
+        data: Error;
+    } | {
+        status: 412;
         data: Error;
     } | {
         status: 414;
@@ -6361,6 +6449,9 @@ export function putPackage(id: string, body: {
         status: 409;
         data: Error;
     } | {
+        status: 412;
+        data: Error;
+    } | {
         status: 413;
         data: Error;
     } | {
@@ -6391,6 +6482,8 @@ export function getPackage(id: string, opts?: Oazapfts.RequestOpts) {
     return oazapfts.fetchJson<{
         status: 200;
         data: Package;
+    } | {
+        status: 304;
     } | {
         status: 400;
         data: Error;
@@ -6442,6 +6535,9 @@ export function deletePackage(id: string, opts?: Oazapfts.RequestOpts) {
         data: Error;
     } | {
         status: 409;
+        data: Error;
+    } | {
+        status: 412;
         data: Error;
     } | {
         status: 414;
@@ -6532,6 +6628,9 @@ export function putSubscription(id: string, packageId: string, body?: {}, opts?:
         status: 406;
         data: Error;
     } | {
+        status: 412;
+        data: Error;
+    } | {
         status: 413;
         data: Error;
     } | {
@@ -6562,6 +6661,8 @@ export function getSubscription(id: string, packageId: string, opts?: Oazapfts.R
     return oazapfts.fetchJson<{
         status: 200;
         data: Subscription;
+    } | {
+        status: 304;
     } | {
         status: 400;
         data: Error;
@@ -6610,6 +6711,9 @@ export function deleteSubscription(id: string, packageId: string, opts?: Oazapft
         data: Error;
     } | {
         status: 404;
+        data: Error;
+    } | {
+        status: 412;
         data: Error;
     } | {
         status: 414;
@@ -6713,6 +6817,9 @@ export function putIdentityProvider(id: string, body: {
         status: 406;
         data: Error;
     } | {
+        status: 412;
+        data: Error;
+    } | {
         status: 413;
         data: Error;
     } | {
@@ -6743,6 +6850,8 @@ export function getIdentityProvider(id: string, opts?: Oazapfts.RequestOpts) {
     return oazapfts.fetchJson<{
         status: 200;
         data: IdentityProvider;
+    } | {
+        status: 304;
     } | {
         status: 400;
         data: Error;
@@ -6791,6 +6900,9 @@ export function deleteIdentityProvider(id: string, opts?: Oazapfts.RequestOpts) 
         data: Error;
     } | {
         status: 404;
+        data: Error;
+    } | {
+        status: 412;
         data: Error;
     } | {
         status: 414;

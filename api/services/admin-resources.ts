@@ -37,7 +37,10 @@ const FORWARDS =
   "otherwise it gets a token only for itself.";
 const TRUSTED = "Its pages and cookies share the platform's origin; otherwise a sandbox and its path isolate them.";
 
-const PUT_TEXT = "Makes it, or replaces what is there.";
+/** No parameters are made of these headers: the typed client would take them before its options. */
+const PUT_TEXT =
+  "Makes it, or replaces what is there: only a new one with `If-None-Match: *`, only what you read with its ETag in " +
+  "`If-Match`.";
 
 function resource(words: ResourceWords): Readonly<Record<string, Entry>> {
   const { path, key, shown, ids, tag, what, about, parent } = words;
@@ -67,13 +70,16 @@ function resource(words: ResourceWords): Readonly<Record<string, Entry>> {
         200: { text: "Replaced.", json: ref(words.written ?? shown) },
         201: { text: "Made.", json: ref(words.written ?? shown) },
       },
-      errors: { ...noParent, ...errors(409, words.conflict) },
+      errors: { ...noParent, ...errors(409, words.conflict), 412: "" },
     },
     [`GET ${path}/{${key}}`]: {
       id: `get${one}`,
       tag,
       about: what,
-      answers: { 200: { text: "The current record.", json: ref(shown) } },
+      answers: {
+        200: { text: "The current record.", json: ref(shown), headers: ["ETag"] },
+        304: { text: "As `If-None-Match` says.", headers: ["ETag"] },
+      },
       errors: { 404: "" },
     },
     [`DELETE ${path}/{${key}}`]: {
@@ -81,7 +87,7 @@ function resource(words: ResourceWords): Readonly<Record<string, Entry>> {
       tag,
       about: words.removal,
       answers: { 204: { text: "Removed." } },
-      errors: { 404: "", ...errors(409, words.inUse) },
+      errors: { 404: "", ...errors(409, words.inUse), 412: "" },
     },
   };
 }

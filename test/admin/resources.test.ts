@@ -10,8 +10,10 @@ import { makeTenant, makeTenantIn } from "../support/platform/tenants.ts";
 import { tokenFor } from "../support/platform/tokens.ts";
 import { unique } from "../support/platform/unique.ts";
 
-const admin = async (path: string, init: { method?: string; json?: unknown } = {}): Promise<Response> =>
-  call(`/admin/v1/${path}`, { ...init, token: await tokenFor(OPERATOR) });
+const admin = async (
+  path: string,
+  init: { method?: string; json?: unknown; headers?: Record<string, string> } = {},
+): Promise<Response> => call(`/admin/v1/${path}`, { ...init, token: await tokenFor(OPERATOR) });
 
 /** Returns an example of each resource: its path, its body, its answer. */
 async function examples(): Promise<Record<string, { path: string; json: object; shape: object }>> {
@@ -110,7 +112,16 @@ describe("every resource", () => {
       const listed = await admin(`${collection}?pageSize=1000`);
       expect(listed.headers.get("link"), noun).toContain('rel="self"');
       expect(await expectJson(listed, 200), noun).toContainEqual(shown);
-      expect((await admin(path, { method: "DELETE" })).status, noun).toBe(204);
+      const change = async (headers: Record<string, string>, method = "PUT"): Promise<number> =>
+        (await admin(path, { method, headers, ...(method === "PUT" && { json }) })).status;
+      const etag = (await admin(path)).headers.get("etag")!;
+      expect([await change({ "if-match": '"x"' }), await change({ "if-none-match": "*" })], noun).toEqual([412, 412]);
+      expect(await change({ "if-match": etag }), noun).toBe(200);
+      expect(await change({ "if-match": '"x"' }, "DELETE"), noun).toBe(412);
+      // An invitation that is repeated ends later.
+      const now = (await admin(path)).headers.get("etag")!;
+      expect(now === etag, noun).toBe(!noun.includes("invitation"));
+      expect(await change({ "if-match": now }, "DELETE"), noun).toBe(204);
       expect((await admin(path, { method: "DELETE" })).status, noun).toBe(404);
       const gone = await expectJson(await admin(path), 404);
       expect(gone.type, noun).toBe("element_resource_non_existing");

@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { PartReader } from "../../src/media/blobs/part-reader.ts";
 import { readImageHeader } from "../../src/media/images/header.ts";
-import { matchesAny } from "../../src/media/model/conditional.ts";
+import { matchesAny } from "../../src/platform/text/entity-tag.ts";
 import { formatDisposition, parseFileName } from "../../src/media/model/content-disposition.ts";
 import { newFileId } from "../../src/media/model/file.ts";
 import { parseSizes, variantDimensions } from "../../src/media/model/sizes.ts";

@@ -61,7 +61,7 @@ export const PROBLEM_TYPES = {
   },
   precondition_failed: {
     status: 412,
-    advice: "The resource has changed since `If-Match` or `If-Unmodified-Since`: fetch it again.",
+    advice: "The resource is not as `If-Match`, `If-None-Match` or `If-Unmodified-Since` asks: fetch it again.",
   },
   bad_payload_size: { status: 413, advice: "Send a smaller body; the message names the limit." },
   uri_too_long: { status: 414, advice: "Send a shorter address." },

@@ -4,7 +4,7 @@ import { booleanText, matching } from "../../http/input/validate.ts";
 import { PATTERNS } from "../../platform/model/names.ts";
 import { err, ok, type Result } from "../../platform/model/result.ts";
 import { mayActForTenant, personOf, seesShared, type TenantAccess } from "../model/access.ts";
-import { matchesAny } from "../model/conditional.ts";
+import { matchesAny } from "../../platform/text/entity-tag.ts";
 import { toProblem, type MediaFailure } from "../model/failure.ts";
 import { namedVariant, variantParameters } from "../model/variant-query.ts";
 import type { CommittedFile, FileStore } from "./file-store.ts";

@@ -1,3 +1,4 @@
+import { matchesAny } from "../../platform/text/entity-tag.ts";
 import { parseHttpDate } from "../../platform/text/http-date.ts";
 
 /** Conditional requests (RFC 9110 section 13) for a representation that never changes. Pure. */
@@ -31,19 +32,6 @@ export function rangeApplies(headers: Headers, current: Validators, nowMs: numbe
   if (ifRange === null) return true;
   if (ifRange.includes('"')) return ifRange.trim() === current.etag;
   return parseHttpDate(ifRange, nowMs) === wholeSeconds(current.lastModifiedMs);
-}
-
-/**
- * Tests a list of entity tags, or `*`. Weak comparison ignores the prefix `W/` (section 8.8.3.2). A member without
- * quotes counts as a tag too, because some clients send it so.
- */
-export function matchesAny(list: string, etag: string, comparison: "strong" | "weak"): boolean {
-  if (list.trim() === "*") return true;
-  for (const [, weak, quoted, bare] of list.matchAll(/(W\/)?(?:("[^"]*")|([^\s,"]+))/g)) {
-    if (weak !== undefined && comparison === "strong") continue;
-    if (quoted === etag || (bare !== undefined && `"${bare}"` === etag)) return true;
-  }
-  return false;
 }
 
 /** Cuts a time to seconds, because HTTP dates have no milliseconds. */

@@ -15,6 +15,7 @@ import {
 } from "../../../http/route.ts";
 import type { Schema } from "../../../http/input/validate.ts";
 import { searchText, tenantId } from "../../model/fields.ts";
+import { matchesAny } from "../../../platform/text/entity-tag.ts";
 import { rowStatement } from "../../audit/change-store.ts";
 import { listRecordOf, recordOf } from "../../audit/record.ts";
 import {
@@ -25,6 +26,7 @@ import {
   tenantOperator,
   type TenantOperator,
 } from "./within-organization.ts";
+import { etagOf, preconditions } from "./preconditions.ts";
 import type { Change, PageRequest, Params, Resource, ResourceDeps, Row, WriteWithAudit, Written } from "./resource.ts";
 
 const NO_PARAMS: Schema<Params> = z.object({});
@@ -77,7 +79,11 @@ export function resourceRoutes<B>(resource: Resource<B>, deps: ResourceDeps): Ro
         const by = tenantOperator(call.principal, deps.names, "see");
         if (by !== undefined && !(await owns(call.params, by, resource, deps))) return noSuch(noun);
         const row = await rowStatement(deps.db, resource.row(call.params)).first<Row>();
-        return row === null ? noSuch(noun) : json(200, resource.toJson(row));
+        if (row === null) return noSuch(noun);
+        const shown = resource.toJson(row);
+        const etag = etagOf(shown);
+        const isKnown = matchesAny(call.request.headers.get("if-none-match") ?? "", etag, "weak");
+        return isKnown ? empty(304, { etag }) : json(200, shown, { etag });
       },
     }),
     defineRoute({
@@ -130,12 +136,16 @@ async function put<B>(call: AdminCall<B | undefined>, resource: Resource<B>, dep
   const by = tenantOperator(call.principal, deps.names, "run");
   const change: Change<B> = { params, body: body ?? ({} as B), nowMs, origin: url.origin, call, by };
   const permitted = by && resource.within?.change?.permits(change, by.organization);
-  const validate = async () => (by && (await refuseWithin(change, by, resource, deps))) ?? resource.validate?.(change);
+  const asked = preconditions(deps.db, call.request, resource.row(params), resource);
+  const validate = async () =>
+    (by && (await refuseWithin(change, by, resource, deps))) ??
+    (await resource.validate?.(change)) ??
+    (await asked.check());
   const refused = await validate();
   if (refused !== undefined) return refused;
   return writeOrExplain(call, resource, deps, by, validate, async () => {
     const guards = {
-      first: permitted === undefined ? [] : [guard(deps.db, permitted)],
+      first: [...(permitted === undefined ? [] : [guard(deps.db, permitted)]), ...asked.guards()],
       last: guardEnded(by, deps),
     };
     const write: WriteWithAudit = (statements) => writeWithAudit(call, resource, deps, guards, statements);
@@ -185,11 +195,14 @@ async function remove<B>(call: AdminCall<unknown>, resource: Resource<B>, deps: 
   const by = tenantOperator(call.principal, deps.names, "run");
   if (by !== undefined && within?.change === undefined) return beyondOrganization(by, `Changing the ${noun}`);
   const condition = by && within?.owns(params, by.organization);
-  const first = condition === undefined ? [] : [guard(deps.db, condition)];
+  const asked = preconditions(deps.db, call.request, resource.row(params), resource);
   const validate = async () => {
-    if (by === undefined) return resource.validateRemoval?.(params);
-    if (!(await owns(params, by, resource, deps))) return noSuch(noun);
-    return (await within?.change?.validateRemoval?.(params, by)) ?? resource.validateRemoval?.(params);
+    if (by !== undefined && !(await owns(params, by, resource, deps))) return noSuch(noun);
+    return (
+      (by && (await within?.change?.validateRemoval?.(params, by))) ??
+      (await resource.validateRemoval?.(params)) ??
+      (await asked.check())
+    );
   };
   const refused = await validate();
   if (refused !== undefined) return refused;
@@ -201,7 +214,8 @@ async function remove<B>(call: AdminCall<unknown>, resource: Resource<B>, deps: 
         const audit = deps.audit.change("delete", record, resource.row(params), resource.logged);
         const behind = after === undefined ? [] : [after];
         const statements = [
-          ...first,
+          ...(condition === undefined ? [] : [guard(deps.db, condition)]),
+          ...asked.guards(),
           audit.before,
           ...before,
           removal,
