@@ -71,6 +71,7 @@ export const SUMMARIES: Readonly<Record<string, string>> = {
   topic: "channels of events: publish, look, read again",
   file: "files of your application: store, fetch, find, delete",
   session: "sessions of people and of services",
+  "unregistered-client": "clients that nobody registered, such as agents",
   audit: "changes and refusals, and the log's copies in the bucket",
   shard: "the databases and objects with files and sign-ins: how full they are, one more",
   "push-subscription": "endpoints that receive events",

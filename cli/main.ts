@@ -66,8 +66,7 @@ export async function main(argv: readonly string[], io: Io, about: About): Promi
   } catch (error) {
     if (!(error instanceof CommanderError)) return fail(error);
     if (error.code === "commander.helpDisplayed" || error.code === "commander.version") {
-      await io.out(help);
-      return 0;
+      return io.out(help).then(() => 0, fail);
     }
     if (error.code !== "commander.help") return fail(toUsageError(error, near));
     // A script gets an error instead of the help.

@@ -243,7 +243,9 @@ export function toUsageError({ code, message }: CommanderError, near: Program): 
     if (near.options.some((option) => option.long === `${flag}-file`))
       return new UsageError(`A secret is never an argument: ${flag}-file <file>, or - for the standard input.`);
     if (near.options.some((option) => option.long === flag)) return new UsageError(`${flag} takes no value.`);
-    return new UsageError(sentence(message.replace(given, flag)));
+    const long = near.options.flatMap((option) => option.long?.slice(2) ?? []);
+    const meant = nearest(flag.slice(2), long);
+    return new UsageError(`Unknown option '${flag}'${meant === undefined ? "." : ` (Did you mean --${meant}?)`}`);
   }
   const meant = code === "commander.unknownCommand" ? commandLike(given, near) : undefined;
   return new UsageError(

@@ -66,7 +66,10 @@ export const backupCommands = (): Command[] => [
     options: [BACKGROUND],
     notes: ["Exit code 1 if something is wrong with the backup."],
     examples: ["platform verify latest"],
-    run: (invocation) => withBackup(invocation, ({ opts }, id) => ok(api.verifyBackup(id, opts))),
+    async run(invocation) {
+      const id = await backupId(invocation);
+      return follow(invocation, ({ opts }) => ok(api.verifyBackup(id, opts)));
+    },
   },
   {
     words: ["platform", "restore"],
@@ -80,8 +83,9 @@ export const backupCommands = (): Command[] => [
     examples: ["platform restore latest --yes"],
     changes: true,
     async run(invocation) {
-      await confirm(invocation, `Write the backup ${invocation.args["id"] ?? ""} into ${invocation.base}?`);
-      const code = await withBackup(invocation, ({ opts }, id) => ok(api.restoreBackup(id, opts)));
+      const id = await backupId(invocation);
+      await confirm(invocation, `Write the backup ${clean(id)} into ${invocation.base}?`);
+      const code = await follow(invocation, ({ opts }) => ok(api.restoreBackup(id, opts)));
       if (code === 0 && !invocation.options.has("background"))
         invocation.io.err(
           "Next: platform replay, platform check --no-files; then MAINTENANCE = false, and deploy (docs/operate/backup-and-restore.md).\n",
@@ -97,8 +101,9 @@ export const backupCommands = (): Command[] => [
     examples: ["platform forget 20261123T062751123Z-3f9a12bc"],
     changes: true,
     async run(invocation) {
-      await confirm(invocation, `Remove the backup ${invocation.args["id"] ?? ""}?`);
-      return withBackup(invocation, ({ opts }, id) => ok(api.deleteBackup(id, opts)));
+      const id = await backupId(invocation);
+      await confirm(invocation, `Remove the backup ${clean(id)}?`);
+      return follow(invocation, ({ opts }) => ok(api.deleteBackup(id, opts)));
     },
   },
   {
@@ -125,17 +130,13 @@ export const backupCommands = (): Command[] => [
 
 type Start = (client: AdminClient) => Promise<api.BackupJob>;
 
-async function withBackup(
-  invocation: Invocation,
-  start: (client: AdminClient, id: string) => Promise<api.BackupJob>,
-): Promise<number> {
-  const given = invocation.args["id"] ?? "";
-  return follow(invocation, async (client) => {
-    if (given !== "latest") return start(client, given);
-    const [newest] = await ok(api.listBackups({ pageSize: 1 }, client.opts));
-    if (newest === undefined) throw new UserError("There is no whole backup.");
-    return start(client, newest.id);
-  });
+/** The id of the backup that is meant, which may be the latest. */
+async function backupId({ args, client }: Invocation): Promise<string> {
+  const given = args["id"] ?? "";
+  if (given !== "latest") return given;
+  const [newest] = await ok(api.listBackups({ pageSize: 1 }, (await client()).opts));
+  if (newest === undefined) throw new UserError("There is no whole backup.");
+  return newest.id;
 }
 
 async function follow(invocation: Invocation, start: Start): Promise<number> {

@@ -25,10 +25,8 @@ export const healthCommand: Command = {
       fetch: asFetch((url, request) => send(url, request, TIMEOUT_MS)),
     });
     const tookMs = Math.round(performance.now() - startedMs);
-    if (typeof data !== "object" || data === null)
-      throw new AdminRefusal(status, "", `${base}/health answered ${status}, and not as a platform does: is it one?`);
+    if (status !== 200 || data?.status !== "ok") throw notHealth(`${base}/health`, status, data);
     await printRecord(invocation, { url: base, tookMs, ...data });
-    return status === 200 ? 0 : 1;
   },
 };
 
@@ -41,16 +39,18 @@ async function runDeep({ io, options, client }: Invocation): Promise<number> {
     fetch: asFetch((url, request) => send(url, request, TIMEOUT_MS)),
   });
   // The server at this address may not be a platform, or an older one without this operation.
-  const health = found.data as Partial<DeepHealth & { type: string; message: string }> | undefined;
-  if (health?.checks === undefined) {
-    const why = health?.message ?? "not as a platform does: is it one?";
-    throw new AdminRefusal(found.status, health?.type ?? "", `${base}/health/deep answered ${found.status}: ${why}`);
-  }
+  const health = found.data as Partial<DeepHealth> | undefined;
+  if (health?.checks === undefined) throw notHealth(`${base}/health/deep`, found.status, found.data);
   const { checks, status } = health;
   const width = Math.max(...checks.map(({ name }) => name.length));
   const lines = checks.flatMap((check) => linesOf(check, width, io.paint));
   await io.out(`${options.has("json") ? toJson(health, 2) : lines.join("\n")}\n`);
   return status === "fail" ? 1 : 0;
+}
+
+function notHealth(url: string, status: number, answer: unknown): AdminRefusal {
+  const { type = "", message = "not as a platform does: is it one?" } = (answer ?? {}) as Partial<AdminRefusal>;
+  return new AdminRefusal(status, type, `${url} answered ${status}: ${message}`);
 }
 
 function linesOf({ name, status, facts, next }: HealthCheck, width: number, paint: Paint): string[] {

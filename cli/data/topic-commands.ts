@@ -237,17 +237,21 @@ const seek: Command = {
   examples: ["topic seek orderPlaced 2h", "topic seek orderPlaced newest --consumer audit --yes"],
   changes: true,
   async run(invocation) {
-    const { args, io } = invocation;
+    const { args, io, options } = invocation;
     const to = readFrom(args["to"] ?? "", io.nowMs());
     const topic = topicIn(invocation);
     const shown = typeof to === "number" ? formatTime(to) : to === "newest" ? "behind the newest event" : "the oldest";
-    await confirm(invocation, `Move the cursor of ${nameOf(topic)} to ${shown}?`);
+    const name = options.value("consumer");
+    // A name that was mistyped makes a cursor, and moves none.
+    const isNew = name !== undefined && !(await topic.consumers()).includes(name);
+    const cursor = `cursor ${name === undefined ? "" : `${clean(name)} `}of ${nameOf(topic)}`;
+    await confirm(invocation, isNew ? `Make the ${cursor}, at ${shown}?` : `Move the ${cursor} to ${shown}?`);
     await topic.seek(to).catch((error: unknown) => {
       if (error instanceof ConflictError && error.type === "topic_locked")
         throw new UserError("A worker of yours has a batch of this topic. Stop it, and try again.");
       throw error;
     });
-    sayDone(io, `The cursor of ${nameOf(topic)} is at ${shown}.`);
+    sayDone(io, `The ${isNew ? "new " : ""}${cursor} is at ${shown}.`);
   },
 };
 

@@ -15,7 +15,7 @@ import { ok, type RequestOpts } from "@oazapfts/runtime";
 import * as api from "../../api/plinth.ts";
 import { writeNewFile } from "../../cli/data/new-file.ts";
 import { AdminRefusal, createAdminClient, find, rowsOf } from "../../cli/client/admin-client.ts";
-import { allCommands } from "../../cli/commands.ts";
+import { allCommands, SUMMARIES } from "../../cli/commands.ts";
 import { distanceOf, nearest } from "../../cli/terminal/nearest.ts";
 import { lacksBrowser } from "../../cli/session/open-browser.ts";
 import { createProgram, GLOBAL_OPTIONS } from "../../cli/command-line/program.ts";
@@ -405,6 +405,24 @@ describe("a failure with --json is one line of JSON, the last of the standard er
     },
   );
 
+  test.each([
+    [200, { status: "UP" }, "not as a platform does: is it one?"],
+    [200, { hello: 1 }, "not as a platform does: is it one?"],
+    [429, {}, "not as a platform does: is it one?"],
+    [500, { type: "a_type", message: "Broken." }, "Broken."],
+  ])("where something else answers to health, with %d %j", async (status, body, why) => {
+    const server = createServer((_, response) => {
+      response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(body));
+    });
+    await once(server.listen(0, "127.0.0.1"), "listening");
+    const base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const { code, out, err } = await run("health", base);
+    server.closeAllConnections();
+    server.close();
+    expect([code, out]).toEqual([1, ""]);
+    expect(failureOf(err)).toMatchObject({ status, message: `${base}/health answered ${status}: ${why}` });
+  });
+
   test.each(LISTS)("where a list is refused nothing of it is printed: %s", async (line) => {
     for (const status of [401, 404]) {
       const body = { type: "a_type", message: "No." };
@@ -578,6 +596,22 @@ describe("a job of the backup service", () => {
     const other = await run("platform job --follow", job({ state: "running" }), job({ id: "two" }));
     expect(other).toMatchObject({ code: 1, err: expect.stringContaining("Another job has begun since") });
     expect((await run("platform backup --keep 1.5")).code).toBe(2);
+  });
+
+  test("asks about the backup that it means, also if that is the latest", async () => {
+    for (const [verb, question] of [
+      ["forget", "Remove the backup 20261129-one?"],
+      ["restore", "Write the backup 20261129-one into "],
+    ] as const) {
+      const { base, seen } = await play([{ status: 200, body: [{ id: "20261129-one" }] }]);
+      const asked: string[] = [];
+      const ask = async (text: string) => (asked.push(text), "n");
+      const { code } = await plat({ OPERATOR_CLIENT_SECRET: "s" }, ["platform", verb, "latest", "--url", base], {
+        ask,
+      });
+      expect([code, seen.map(callOf)]).toEqual([1, ["GET /backups?pageSize=1"]]);
+      expect(asked).toEqual([expect.stringContaining(question)]);
+    }
   });
 
   test("is watched to its end, also while the platform is away for some minutes", async () => {
@@ -817,6 +851,8 @@ describe("what the system refuses", () => {
     const changed = await plat(env, ["client", "new-secret", "acme.shop", "--url", base], { out });
     expect(changed.err).toMatch(/✗ The system refused it: ENOSPC: .*\n {2}Check which changes were made\.\n$/);
     expect([listed.code, changed.code]).toEqual([1, 1]);
+    for (const line of [["--help"], ["tenant", "set", "--help"], ["--version"]])
+      expect(await plat({}, line, { out })).toEqual({ ...listed, json: expect.any(Function) });
   });
 
   test("is nothing: a folder named .env", async () => {
@@ -992,6 +1028,13 @@ describe("help", () => {
     expect(await plat({}, ["tenant"])).toMatchObject({ code: 2, out: "", err: expect.stringContaining("tenant list") });
   });
 
+  test("of a resource with several verbs is not that of one of them", async () => {
+    const several = commands.filter(
+      ({ words: [word] }, at) => commands.findIndex(({ words: [one] }) => one === word) < at,
+    );
+    for (const [word = ""] of several.map(({ words }) => words)) expect(SUMMARIES, word).toHaveProperty([word]);
+  });
+
   test("fits a narrow terminal, and has at most 100 columns", async () => {
     const widest = async (columns: number, ...line: string[]): Promise<number> =>
       Math.max(
@@ -1043,6 +1086,9 @@ describe("help", () => {
     ["events tail", "Unknown command 'events' (Did you mean topic?)"],
     ["client frobnicate", "Unknown command 'frobnicate'."],
     ["client list --jsn", "Unknown option '--jsn' (Did you mean --json?)"],
+    ["client set acme.shop --grant implicit", "Unknown option '--grant' (Did you mean --grant-type?)"],
+    ["client set acme.shop --grnt-type=implicit", "Unknown option '--grnt-type' (Did you mean --grant-type?)"],
+    ["client list --frobnicate", "Unknown option '--frobnicate'."],
     ["client list --json=yes", "--json takes no value."],
     ["tenant set acme --disabled=true", "--disabled takes no value."],
     ["tenant show", "Missing required argument 'tenant'."],

@@ -67,6 +67,10 @@ test("a tail that was killed leaves a cursor, which can be listed and removed", 
     err: expect.stringContaining(`has no cursor ${name} of yours`),
   });
   expect((await plat(app, ["topic", "consumers", "orders"])).err).toBe("There are no named cursors.\n");
+  const seek = async () => (await plat(app, ["topic", "seek", "orders", "newest", "--consumer", name, "--yes"])).err;
+  expect(await seek()).toMatch(`The new cursor ${name} of `);
+  expect(await seek()).toMatch(`The cursor ${name} of `);
+  await plat(app, ["topic", "remove-consumer", "orders", name, "--yes"]);
 });
 
 test("Ctrl-C ends listen while the server does not answer, and the event is posted again", async () => {
