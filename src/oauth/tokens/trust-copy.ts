@@ -17,7 +17,8 @@ export interface Key extends SigningKeyRow {
 }
 
 /**
- * The keys and revocations that this isolate has read, and the time of the last read. trust.ts decides when to read.
+ * The keys and revocations that this isolate has read, and the time of the last read. trust-refresh.ts decides when
+ * to read.
  *
  * - A late response undoes nothing, because rows have numbers and refreshes are counted.
  * - Each refresh reads the generation of the database. It changes with a restore, and then the isolate reads everything
