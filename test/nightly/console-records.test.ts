@@ -188,6 +188,37 @@ test("a secret whose page was left before it came is shown once, on the page of 
   expect(await secret.count()).toBe(0);
 });
 
+test("each step of a new application begins at its heading, and a secret is in view", async () => {
+  const { open } = stage();
+  const page = await open({ path: "/applications/new", viewport: { width: 360, height: 740 } });
+  const focused = () => page.evaluate("document.activeElement.tagName + ' ' + document.activeElement.textContent");
+  const isInView = () =>
+    page.evaluate(`(() => {
+      const { top, bottom } = document.querySelector(".secret").getBoundingClientRect();
+      return top > 50 && bottom < innerHeight;
+    })()`);
+  await page.getByRole("radio", { name: /^Server/ }).check({ force: true });
+  await page.getByRole("button", { name: "Next" }).click();
+  await page.getByLabel("Client id").waitFor();
+  expect(await focused()).toBe("H1 New application");
+  await page.getByLabel("Client id").fill("demo.seen");
+  await page.getByLabel("Tenant").fill("demo");
+  await page.getByLabel("Redirect addresses").fill("https://seen.example/cb");
+  await page.getByRole("button", { name: "Create" }).click();
+  await page.getByRole("heading", { level: 1, name: "Your application is ready" }).waitFor();
+  expect(await focused()).toBe("H1 Your application is ready");
+  expect(await isInView()).toBe(true);
+  await page.getByRole("button", { name: "To the application" }).click();
+  await page.getByRole("button", { name: "New secret" }).click();
+  await page.getByRole("alertdialog").getByRole("button", { name: "New secret" }).click();
+  await page.getByRole("alertdialog").waitFor({ state: "detached" });
+  await page.locator(".secret").waitFor();
+  await expect.poll(isInView).toBe(true);
+  // It stays there when the dialog has given the focus back.
+  await page.waitForTimeout(300);
+  expect(await isInView()).toBe(true);
+});
+
 test("a deletion whose answer was lost is done", async () => {
   const { operate, open } = stage();
   expect((await operate("PUT", "roles/short", { scopes: [] })).status).toBe(201);

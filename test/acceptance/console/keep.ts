@@ -36,6 +36,21 @@ export function keepSuite(stage: () => Stage): void {
       await dialog.waitFor({ state: "detached" });
     });
 
+    test("in a dialog is left without a keyboard, as a dialog with nothing to fill in is", async () => {
+      const page = await stage().open({ path: "/audit", viewport: { width: 360, height: 740 } });
+      const dialog = page.getByRole("dialog");
+      const close = dialog.getByRole("button", { name: "Close" });
+      await page.getByRole("row").nth(1).click();
+      await close.click();
+      await dialog.waitFor({ state: "detached" });
+      await page.goto(`${stage().url}/console/tenants/demo`);
+      await page.locator(".page-head").getByRole("button", { name: "Edit" }).click();
+      await dialog.getByLabel("Name", { exact: true }).fill("Half a name");
+      await close.click();
+      await answer(page, "Throw away");
+      await dialog.waitFor({ state: "detached" });
+    });
+
     test("in a dialog asks before Escape throws away a choice", async () => {
       const page = await stage().open({ path: "/tenants/demo" });
       const dialog = page.getByRole("dialog");

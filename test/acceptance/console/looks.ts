@@ -1,7 +1,7 @@
 import { gzipSync } from "node:zlib";
 import type { Page } from "playwright-core";
 import { describe, expect, test } from "vitest";
-import { AXE, makeTopic, visit, type Stage } from "./stage.ts";
+import { AXE, makeTopic, storeFile, visit, type Stage } from "./stage.ts";
 
 /** Pages of the navigation: each has a heading, no barrier, and fits. */
 const PAGES = [
@@ -182,6 +182,65 @@ export function everyPageSuite(stage: () => Stage): void {
       }
       expect(await page.evaluate("getComputedStyle(document.body).fontSize")).toBe("30px");
     });
+
+    test.each([360, 1280])(
+      "fits with letters twice as large, in German and with data, %i pixels wide",
+      async (width) => {
+        const brand = { name: "Laden", accentColor: "#8a1c6b" };
+        await stage().operate("PUT", "tenants/grand", { organization: "demo", name: "Großer Laden", brand });
+        const machine = { confidential: true, grantTypes: ["client_credentials"], scopes: ["plat.media_view"] };
+        await stage().operate("PUT", "tenants/grand/subscriptions/platform", {});
+        await stage().operate("PUT", "clients/grand.shop", { tenant: "grand", ...machine });
+        for (const name of ["one", "two", "three", "four", "five"])
+          await storeFile(stage(), "grand/files/grand.shop/private", { name }, name);
+        const page = await stage().open({ viewport: { width, height: 800 } });
+        await page.evaluate(`localStorage.setItem("plinth-language", "de")`);
+        const devtools = await page.context().newCDPSession(page);
+        await devtools.send("Page.setFontSizes", { fontSizes: { standard: 32, fixed: 26 } });
+        for (const path of ["/tenants/grand", "/media?tenant=grand&client=grand.shop"]) {
+          await page.goto(`${stage().url}/console${path}`);
+          await page.getByRole("heading", { level: 1 }).waitFor();
+          await settle(page);
+          expect([path, await page.evaluate("document.documentElement.scrollWidth")]).toEqual([path, width]);
+        }
+        await expect.poll(() => page.locator(".file-tile").count()).toBeGreaterThan(1);
+        expect(await page.evaluate(COVERING_TILES)).toEqual([]);
+      },
+    );
+
+    test("fits a phone with events, and keeps what is chosen in view", async () => {
+      const { topic, token } = await makeTopic(stage());
+      const payload = JSON.stringify({ note: "a long text ".repeat(20) });
+      const published = await fetch(`${stage().url}/pubsub/v1/topics/${topic}/publish`, {
+        method: "POST",
+        headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
+        body: JSON.stringify({ payload }),
+      });
+      expect(published.status).toBe(201);
+      const page = await stage().open({ viewport: { width: 360, height: 740 }, path: `/topics/${topic}` });
+      await page.getByRole("button", { name: "Look", exact: true }).click();
+      await page.locator(".event").first().waitFor();
+      expect(await page.evaluate("document.documentElement.scrollWidth")).toBe(360);
+
+      for (const name of ["first", "second"]) await storeFile(stage(), "demo/files/demo.shop/private", { name }, name);
+      await page.goto(`${stage().url}/console/media?tenant=demo&client=demo.shop`);
+      await page.locator(".tile-check").first().click();
+      const bar = page.locator(".selection");
+      await bar.waitFor();
+      await page.evaluate("document.querySelector('.page').style.minHeight = '3000px', scrollTo(0, 1200)");
+      expect((await bar.boundingBox())?.y).toBeGreaterThanOrEqual(52);
+    });
+
+    test("shows what is reached by the keyboard below its head, not behind it", async () => {
+      const page = await stage().open({ path: "/applications/demo.web", viewport: { width: 360, height: 400 } });
+      await page.getByRole("button", { name: "Delete" }).focus();
+      await page.evaluate("document.querySelector('main').style.minHeight = '3000px', scrollTo(0, 2000)");
+      for (let times = 0; times < 8; times++) {
+        await page.keyboard.press("Shift+Tab");
+        const hidden = `(({ top, height }) => height < 200 && top < 52)(document.activeElement.getBoundingClientRect())`;
+        expect(await page.evaluate(hidden)).toBe(false);
+      }
+    });
   });
 }
 
@@ -246,6 +305,11 @@ const CUT_ROWS = `[...document.querySelectorAll(".table [role=gridcell], .table 
 const CUT_WORDS = `[...document.querySelectorAll(".top span")]
   .filter((one) => one.scrollWidth > one.clientWidth && getComputedStyle(one).clipPath === "none")
   .map(({ textContent }) => textContent)`;
+
+/** Runs in the page: file tiles that are higher than their place, and cover others. */
+const COVERING_TILES = `[...document.querySelectorAll(".file-tile")]
+  .map((tile) => tile.getBoundingClientRect().height - tile.parentElement.getBoundingClientRect().height)
+  .filter((beyond) => beyond > 1)`;
 
 /** Runs in the page: icons that are smaller than the letters beside them. */
 const SMALL_ICONS = `[...document.querySelectorAll("svg")]

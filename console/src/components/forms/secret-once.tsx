@@ -1,4 +1,5 @@
 import { KeyRound } from "lucide-react";
+import { useEffect, useRef } from "react";
 import { useWords } from "../../words/words.ts";
 import { CopyButton } from "../copy.tsx";
 
@@ -12,8 +13,13 @@ interface SecretOnceProps {
 export function SecretOnce({ secret, label }: SecretOnceProps) {
   const { secret: words } = useWords();
   const name = label ?? words.label;
+  const element = useRef<HTMLDivElement>(null);
+  // The button that makes one may be at the foot of the page.
+  useEffect(() => {
+    element.current?.scrollIntoView({ block: "nearest" });
+  }, [secret]);
   return (
-    <div className="secret" role="status">
+    <div ref={element} className="secret" role="status">
       <KeyRound aria-hidden />
       <div>
         <h3>{words.title}</h3>

@@ -13,7 +13,7 @@ import {
 import type { List } from "../../api/lists.ts";
 import { FaultNotice } from "../../app/faults.tsx";
 import { useWords } from "../../words/words.ts";
-import { useRowNumbers, useRowWindow, WindowedTable, type TableOptions } from "./row-window.ts";
+import { REM_PX, useRowNumbers, useRowWindow, WindowedTable, type TableOptions } from "./row-window.ts";
 import { Loading } from "../states.tsx";
 import { useIsNarrow } from "../use-is-narrow.ts";
 
@@ -42,8 +42,6 @@ interface DataTableProps<T> {
   readonly empty: ReactNode;
 }
 
-/** The size of letters: 15 px if the browser is set to nothing else. */
-const REM_PX = Number.parseFloat(getComputedStyle(document.documentElement).fontSize);
 /** As in `table.css`. */
 const ROW_PX = 3.2 * REM_PX;
 const HEAD_PX = 2.8 * REM_PX;

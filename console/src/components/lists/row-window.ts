@@ -75,6 +75,9 @@ export class WindowedTable<T extends object> extends TableLayout<T, TableOptions
   }
 }
 
+/** The size of letters, which rows and tiles follow: 15 px if the browser is set to nothing else. */
+export const REM_PX = Number.parseFloat(getComputedStyle(document.documentElement).fontSize);
+
 /** Columns of a grid: a window begins at the start of a line for each number up to this. */
 export const MOST_COLUMNS = 10;
 /** The least common multiple of the numbers up to `MOST_COLUMNS`. */

@@ -1,6 +1,6 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
-import { useState } from "react";
+import { useEffect, useState } from "react";
 import { Label, Radio, RadioGroup } from "react-aria-components";
 import type { WrittenClient } from "../../../../api/plinth.ts";
 import { Button, LinkButton } from "../../components/button.tsx";
@@ -27,8 +27,14 @@ export function Page() {
   const [kind, setKind] = useState<Kind>("browser");
   const [made, setMade] = useState<WrittenClient>();
   const isHere = useIsHere();
+  // In braces: what newer browsers return would count as a cleanup.
+  useEffect(() => {
+    scrollTo(0, 0);
+  }, [step]);
   return (
+    // Each step begins at its heading, as a page does: the button of the step before is gone.
     <Frame
+      key={step}
       title={made === undefined ? words.make : words.codeTitle}
       lead={made === undefined ? undefined : words.codeText}
       parent={{ href: "/applications", title: words.title }}

@@ -95,7 +95,7 @@ export function Attention({ isFaultTold }: { readonly isFaultTold: boolean }) {
               <p>{text}</p>
             </div>
             {href === undefined ? (
-              <a href={HANDBOOK} target="_blank" rel="noreferrer">
+              <a className="link" href={HANDBOOK} target="_blank" rel="noreferrer">
                 {words.handbook}
               </a>
             ) : (

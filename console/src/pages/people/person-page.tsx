@@ -96,7 +96,7 @@ function Acts({ user: { email, disabled } }: { readonly user: User }) {
  */
 function Outside({ address }: { readonly address: string }) {
   return (
-    <a href={address} target="_blank" rel="noreferrer">
+    <a className="link" href={address} target="_blank" rel="noreferrer">
       {address}
     </a>
   );

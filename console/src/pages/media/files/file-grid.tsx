@@ -14,6 +14,7 @@ import type { List } from "../../../api/lists.ts";
 import {
   GRID_CHUNK,
   MOST_COLUMNS,
+  REM_PX,
   useRowNumbers,
   useRowWindow,
   WindowedGrid,
@@ -24,14 +25,16 @@ import { useFormats } from "../../../words/formats.ts";
 import { useWords } from "../../../words/words.ts";
 import { useMediaWords } from "../words.ts";
 
+/** In rem. */
+const sized = (width: number, height: number): Size => new Size(width * REM_PX, height * REM_PX);
 const WIDE = {
-  minItemSize: new Size(148, 196),
-  maxItemSize: new Size(240, 220),
+  minItemSize: sized(9.9, 13.1),
+  maxItemSize: sized(16, 14.7),
   minSpace: new Size(12, 12),
   maxColumns: MOST_COLUMNS,
   preserveAspectRatio: true,
 };
-const NARROW = { ...WIDE, minItemSize: new Size(118, 196), minSpace: new Size(8, 8) };
+const NARROW = { ...WIDE, minItemSize: sized(7.9, 13.1), minSpace: new Size(8, 8) };
 
 /** Files that fit into the lowest grid; twice as many fit into a medium one. The virtual grid needs a fixed height. */
 const SHORT = 6;
