@@ -1,6 +1,6 @@
 import type { Page } from "playwright-core";
 import { describe, expect, test } from "vitest";
-import { visit, type Stage } from "./stage.ts";
+import { storeFile, visit, type Stage } from "./stage.ts";
 
 /** What is typed, and the page that is open, stay until the person gives them up. */
 export function keepSuite(stage: () => Stage): void {
@@ -435,6 +435,27 @@ export function keepSuite(stage: () => Stage): void {
       await page.getByRole("button", { name: "Save" }).click();
       await expect.poll(() => stored("roles/stale")).toMatchObject({ scopes: ["stale.more"] });
       await stage().operate("DELETE", "roles/stale");
+    });
+
+    test("asks once before it replaces the metadata of a file that changed meanwhile", async () => {
+      const id = await storeFile(stage(), "demo/files/demo.shop/private", { album: "old" }, "a file");
+      const metadata = `files/${id}/metadata`;
+      const page = await stage().open({ path: `/media/files/${id}` });
+      const value = page.getByLabel("Value");
+      const save = () => page.getByRole("button", { name: "Save" }).click();
+      await value.fill("mine");
+      await stage().operate("PUT", metadata, { album: "theirs" });
+      await save();
+      await page.getByText('Somebody else has changed this meanwhile, to: {"album":"theirs"}.').waitFor();
+      expect(await value.inputValue()).toBe("mine");
+      const now = async () => JSON.parse(String(((await stored(`files/${id}`)) as any).metadataText)) as object;
+      expect(await now()).toEqual({ album: "theirs" });
+      await save();
+      await page.getByText("The metadata is saved.").waitFor();
+      expect(await now()).toEqual({ album: "mine" });
+      await value.fill("mine again");
+      await save();
+      await expect.poll(now).toEqual({ album: "mine again" });
     });
 
     test("takes back no name and no colour by an act about something else", async () => {

@@ -2,17 +2,19 @@ import { useQueryClient } from "@tanstack/react-query";
 import { Plus } from "lucide-react";
 import { useState } from "react";
 import { ToggleButton, ToggleButtonGroup } from "react-aria-components";
-import type { OperatedFileReport } from "../../../../../api/plinth.ts";
+import { getOperatedFile, type OperatedFileReport } from "../../../../../api/plinth.ts";
+import { answer, operations } from "../../../api/client.ts";
 import { replaceMetadata } from "../../../api/metadata.ts";
 import { SmallButton } from "../../../components/button.tsx";
 import { CodeBlock } from "../../../components/copy.tsx";
 import { FormFault } from "../../../components/forms/form-fault.ts";
 import { ServiceForm, TextField } from "../../../components/forms/form.tsx";
 import { PairRows, type Pair } from "../../../components/forms/pair-rows.tsx";
+import { useChanges } from "../../../components/forms/use-write.ts";
 import { Card } from "../../../components/page.tsx";
 import { say } from "../../../components/toasts/say.ts";
 import { useWords } from "../../../words/words.ts";
-import { fieldsOf, isSame, readable, textOf, type Field } from "./metadata.ts";
+import { fieldsOf, isSame, readable, textOf, withoutSpace, type Field } from "./metadata.ts";
 import { useMediaWords } from "../words.ts";
 
 /** Metadata as fields or as JSON. Both edit the same text, so a change in one appears in the other. */
@@ -24,12 +26,14 @@ export function MetadataCard({ file, mayChange }: { readonly file: OperatedFileR
   const [fields, setFields] = useState(() => fieldsOf(file.metadataText));
   const [isJson, showJson] = useState(fields === undefined);
   const [seen, see] = useState(file.metadataText);
+  const changes = useChanges({ metadata: withoutSpace(file.metadataText) });
   if (seen !== file.metadataText) {
     see(file.metadataText);
     // Keeps text that was typed meanwhile.
     if (isSame(json, seen)) {
       setJson(readable(file.metadataText));
       setFields(fieldsOf(file.metadataText));
+      changes.forget({ metadata: withoutSpace(file.metadataText) });
     }
   }
   if (!mayChange)
@@ -49,7 +53,10 @@ export function MetadataCard({ file, mayChange }: { readonly file: OperatedFileR
   async function save(): Promise<void> {
     const text = isJson || fields === undefined ? json : textOf(fields);
     if (!isObject(text)) throw new FormFault("metadata", words.metadataMalformed);
-    await replaceMetadata(file.id, text);
+    const typed = { metadata: withoutSpace(text) };
+    const { metadataText: now } = await answer(getOperatedFile(file.id, operations));
+    if ("metadata" in changes.over({ metadata: withoutSpace(now) }, typed)) await replaceMetadata(file.id, text);
+    changes.forget(typed);
     say.done(words.metadataSaved);
     void queries.invalidateQueries({ queryKey: ["files"] });
     await queries.invalidateQueries({ queryKey: ["file", file.id] });

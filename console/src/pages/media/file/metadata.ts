@@ -39,7 +39,7 @@ function valueOf(text: string): string | number | boolean {
 }
 
 /** Removes white space between the parts of JSON, not in its strings. */
-const withoutSpace = (json: string): string => json.replaceAll(/("(?:\\.|[^"\\])*")|\s+/g, "$1");
+export const withoutSpace = (json: string): string => json.replaceAll(/("(?:\\.|[^"\\])*")|\s+/g, "$1");
 
 /** The JSON with line breaks; unchanged if JavaScript would change its values. */
 export function readable(json: string): string {
