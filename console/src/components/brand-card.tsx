@@ -35,7 +35,13 @@ export function BrandCard({ brand, mayChange, read, save }: BrandCardProps) {
   return (
     <Card
       title={words.title}
-      actions={mayChange && <SmallButton onPress={() => edit(true)}>{common.edit}</SmallButton>}
+      actions={
+        mayChange && (
+          <SmallButton label={`${common.edit}: ${words.title}`} onPress={() => edit(true)}>
+            {common.edit}
+          </SmallButton>
+        )
+      }
     >
       {isEmpty ? <p className="muted">{words.none}</p> : <Previews brand={brand} />}
       <Panel title={words.title} isOpen={isEditing} close={() => edit(false)}>

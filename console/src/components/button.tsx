@@ -15,12 +15,14 @@ export function Button({ className, ...props }: ButtonProps) {
 
 interface SmallButtonProps {
   readonly onPress: () => void;
+  /** The text for screen readers, if several buttons have the same text: `Edit: Brand`. */
+  readonly label?: string;
   readonly children: ReactNode;
 }
 
 /** Acts on a card, beside its title. */
-export function SmallButton(props: SmallButtonProps) {
-  return <Button className="small" {...props} />;
+export function SmallButton({ label, ...props }: SmallButtonProps) {
+  return <Button className="small" {...(label !== undefined && { "aria-label": label })} {...props} />;
 }
 
 /** A link to another page of the console that looks like a button. */

@@ -30,15 +30,23 @@ export function CopyButton({ text, label }: { readonly text: string; readonly la
   );
 }
 
+interface CodeBlockProps {
+  readonly code: string;
+  readonly label: string;
+  /** Tells it from others of the page with this label. */
+  readonly name?: string;
+}
+
 /** A block of code with a button to copy it. */
-export function CodeBlock({ code, label }: { readonly code: string; readonly label: string }) {
+export function CodeBlock({ code, label, name }: CodeBlockProps) {
+  const full = name === undefined ? label : `${label}: ${name}`;
   return (
     <figure className="code">
       <figcaption>
         {label}
-        <CopyButton text={code} label={label} />
+        <CopyButton text={code} label={full} />
       </figcaption>
-      <pre tabIndex={0} aria-label={label}>
+      <pre tabIndex={0} aria-label={full}>
         <code>{code}</code>
       </pre>
     </figure>

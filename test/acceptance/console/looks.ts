@@ -208,6 +208,35 @@ export function everyPageSuite(stage: () => Stage): void {
       },
     );
 
+    test("gives each button of a page a name of its own, which a screen reader lists", async () => {
+      const { operate } = stage();
+      for (const name of ["one", "two"]) {
+        const service = { sourceUrl: `https://${name}.example`, proxyPath: `/named/${name}`, tenant: "demo" };
+        await operate("PUT", `services/named-${name}`, { ...service, scopes: [`named.${name}`], access: "token" });
+        await operate("PUT", `packages/named-${name}`, { version: "1", organization: "demo", services: [] });
+        const idp = { issuer: `https://${name}.example`, clientId: "x", clientSecret: "y" };
+        await operate("PUT", `identity-providers/named-${name}`, idp);
+        await operate("PUT", `users/named-${name}@demo.example`, {});
+        await operate("PUT", `tenants/demo/members/named-${name}@demo.example`, { roles: [] });
+        await operate("PUT", `tenants/demo/subscriptions/named-${name}`, {});
+      }
+      const page = await stage().open();
+      for (const path of ["/services", "/providers", "/tenants/demo", "/applications/demo.web"]) {
+        await page.goto(`${stage().url}/console${path}`);
+        await page.getByRole("heading", { level: 1 }).waitFor();
+        await page.getByRole("main").getByRole("button").first().waitFor();
+        await settle(page);
+        const tree = await page.getByRole("main").ariaSnapshot();
+        const names = Array.from(tree.matchAll(/- button "([^"]+)"/g), ([, name]) => name);
+        expect([path, names.filter((name, at) => names.indexOf(name) !== at)]).toEqual([path, []]);
+      }
+      for (const name of ["one", "two"]) {
+        await operate("DELETE", `identity-providers/named-${name}`);
+        await operate("DELETE", `tenants/demo/subscriptions/named-${name}`);
+        for (const kind of ["packages", "services"]) await operate("DELETE", `${kind}/named-${name}`);
+      }
+    });
+
     test("fits a phone with events, and keeps what is chosen in view", async () => {
       const { topic, token } = await makeTopic(stage());
       const payload = JSON.stringify({ note: "a long text ".repeat(20) });

@@ -45,6 +45,8 @@ export function ActButton({ act, label, title, children, isDangerous = false, on
 interface DeleteButtonProps {
   /** What a person calls it. */
   readonly name: string;
+  /** The page has such a button for others too. */
+  readonly isOfMany?: boolean;
   readonly remove: () => Parameters<typeof answer>[0];
   /** What goes with it. */
   readonly children: ReactNode;
@@ -53,11 +55,12 @@ interface DeleteButtonProps {
 }
 
 /** Asks, deletes and says so. */
-export function DeleteButton({ name, remove, children, after }: DeleteButtonProps) {
+export function DeleteButton({ name, isOfMany = false, remove, children, after }: DeleteButtonProps) {
   const { common } = useWords();
   return (
     <ActButton
       act={common.remove}
+      {...(isOfMany && { label: `${common.remove}: ${name}` })}
       title={common.deleteTitle(name)}
       isDangerous
       onConfirm={async () => {

@@ -51,8 +51,10 @@ export function ListCard<T extends { readonly builtIn?: boolean }>(props: ListCa
             <div>{show(row)}</div>
             {rights.write && row.builtIn !== true && (
               <div className="buttons">
-                <Button onPress={() => edit({ row })}>{common.edit}</Button>
-                <DeleteButton name={idOf(row)} remove={() => remove(idOf(row), operations)} after={refresh}>
+                <Button aria-label={`${common.edit}: ${idOf(row)}`} onPress={() => edit({ row })}>
+                  {common.edit}
+                </Button>
+                <DeleteButton isOfMany name={idOf(row)} remove={() => remove(idOf(row), operations)} after={refresh}>
                   {words.remove}
                 </DeleteButton>
               </div>

@@ -83,9 +83,12 @@ export function Members({
             </div>
             {mayChange && (
               <div className="buttons">
-                <Button onPress={() => edit(member)}>{words.change}</Button>
+                <Button aria-label={`${words.change}: ${member.email}`} onPress={() => edit(member)}>
+                  {words.change}
+                </Button>
                 <ActButton
                   act={words.remove}
+                  label={`${words.remove}: ${member.email}`}
                   title={common.deleteTitle(member.email)}
                   isDangerous
                   onConfirm={async () => {

@@ -119,6 +119,7 @@ function Identities({ email }: { readonly email: string }) {
             {rights.write && (
               <ActButton
                 act={words.unlink}
+                label={`${words.unlink}: ${provider}`}
                 title={common.deleteTitle(provider)}
                 isDangerous
                 onConfirm={async () => {

@@ -49,11 +49,18 @@ export function Page() {
             <div className="buttons">
               {rights.write && (
                 <>
-                  <SmallButton onPress={() => test(one.id)}>
+                  <SmallButton label={`${words.test}: ${one.id}`} onPress={() => test(one.id)}>
                     <Plug aria-hidden /> {words.test}
                   </SmallButton>
-                  <SmallButton onPress={() => edit(one)}>{common.edit}</SmallButton>
-                  <DeleteButton name={one.id} remove={() => deleteIdentityProvider(one.id, operations)} after={refresh}>
+                  <SmallButton label={`${common.edit}: ${one.id}`} onPress={() => edit(one)}>
+                    {common.edit}
+                  </SmallButton>
+                  <DeleteButton
+                    isOfMany
+                    name={one.id}
+                    remove={() => deleteIdentityProvider(one.id, operations)}
+                    after={refresh}
+                  >
                     {words.deleteText}
                   </DeleteButton>
                 </>
@@ -71,7 +78,7 @@ export function Page() {
               [words.scopes, one.scopes.join(" ")],
             ]}
           />
-          <CodeBlock label={words.callback} code={`${issuer}/callback/${one.id}`} />
+          <CodeBlock label={words.callback} name={one.id} code={`${issuer}/callback/${one.id}`} />
         </Card>
       ))}
       {list.hasMore && (

@@ -154,6 +154,7 @@ function Subscriptions({ id }: { readonly id: string }) {
             {mayChange && (
               <ActButton
                 act={words.unsubscribe}
+                label={`${words.unsubscribe}: ${one.package}`}
                 title={common.deleteTitle(one.package)}
                 isDangerous
                 onConfirm={async () => {
