@@ -195,7 +195,10 @@ export function watchSuite(stage: () => Stage): void {
 
     test("finds an endpoint that refuses, with what it was asked and what it said", async () => {
       const { topic, token } = await makeTopic(stage());
-      const endpoint = createServer((_, response) => response.writeHead(500).end("the store is closed"));
+      let isOpen = false;
+      const endpoint = createServer((_, response) =>
+        isOpen ? response.end() : response.writeHead(500).end("the store is closed"),
+      );
       await new Promise<void>((listening) => endpoint.listen(0, "127.0.0.1", listening));
       const post = async (at: string, body: unknown) =>
         fetch(`${stage().url}/pubsub/v1/topics/${topic}/${at}`, {
@@ -222,6 +225,9 @@ export function watchSuite(stage: () => Stage): void {
         expect(text).toContain("webhook-id: ");
         expect(text).toContain("4711");
         expect(text).not.toMatch(/secret-path|a password|webhook-signature/);
+        isOpen = true;
+        await panel.getByText("delivered", { exact: true }).waitFor();
+        await panel.getByText("accepted").waitFor();
         await settle(page);
         expect(await barriers(page)).toEqual([]);
         await page.emulateMedia({ colorScheme: "dark" });

@@ -1,6 +1,6 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useNavigate, useParams, useSearch } from "@tanstack/react-router";
-import { useState } from "react";
+import { useEffect, useRef, useState } from "react";
 import {
   getDeliveryStatus,
   getOperatedSubscription,
@@ -27,6 +27,8 @@ import { DeliveryPanel, whyOf } from "./delivery-panel.tsx";
 import { SubscriptionBadge } from "./subscription-badge.tsx";
 
 const REFRESH_MS = 5_000;
+/** Rows of a list that follows what happens: those of its first page. */
+const FOLLOWED = 100;
 const STATES = ["pending", "delivered", "dead"] as const;
 const KIND = { pending: "warn", delivered: "good", dead: "bad" } as const;
 
@@ -90,7 +92,13 @@ export function Page() {
                 ]}
               />
             </Card>
-            <Deliveries id={id} origin={one.endpointOrigin} mayChange={rights.write} refresh={refresh} />
+            <Deliveries
+              id={id}
+              origin={one.endpointOrigin}
+              counts={status.data && `${status.data.lag} ${status.data.deadLetters}`}
+              mayChange={rights.write}
+              refresh={refresh}
+            />
             {rights.write && (
               <div className="buttons">
                 <ActButton
@@ -129,11 +137,13 @@ export function Page() {
 interface DeliveriesProps {
   readonly id: string;
   readonly origin: string;
+  /** What waits and what is dead, once it is known: the list is read again when that changes. */
+  readonly counts: string | undefined;
   readonly mayChange: boolean;
   readonly refresh: () => Promise<void>;
 }
 
-function Deliveries({ id, origin, mayChange, refresh }: DeliveriesProps) {
+function Deliveries({ id, origin, counts, mayChange, refresh }: DeliveriesProps) {
   const { push: words, common } = useWords();
   const format = useFormats();
   const search = useSearch({ from: "/inside/topics/$owner/$eventType/push/$id" });
@@ -143,6 +153,14 @@ function Deliveries({ id, origin, mayChange, refresh }: DeliveriesProps) {
   const list = useList<Delivery>(["push-subscriptions", id, "deliveries", state], (page, options) =>
     listOperatedDeliveries(id, { ...page, ...(state !== undefined && { state }) }, options),
   );
+  const seen = useRef(counts);
+  useEffect(() => {
+    // A long list, which was scrolled, would take a request for each of its pages.
+    const isShort = list.rows.length <= FOLLOWED;
+    if (seen.current !== undefined && seen.current !== counts && isShort) list.retry();
+    seen.current = counts;
+  }, [counts, list]);
+  const open = list.rows.find(({ eventId }) => eventId === shown?.eventId) ?? shown;
   const dueText = (atMs: number) => (atMs <= Date.now() ? words.soon : format.ago(atMs));
   const standing = (one: Delivery) => <Badge kind={KIND[one.state]}>{words.delivery[one.state]}</Badge>;
   return (
@@ -184,16 +202,16 @@ function Deliveries({ id, origin, mayChange, refresh }: DeliveriesProps) {
         onOpen={show}
         empty={<Empty title={words.noDeliveries}>{words.noDeliveriesText}</Empty>}
       />
-      {shown !== undefined && (
+      {open !== undefined && (
         <DeliveryPanel
           id={id}
-          delivery={shown}
+          delivery={open}
           origin={origin}
           mayChange={mayChange}
           close={() => show(undefined)}
           refresh={refresh}
         >
-          {standing(shown)} {shown.nextAttemptAt !== null && words.next(dueText(shown.nextAttemptAt))}
+          {standing(open)} {open.nextAttemptAt !== null && words.next(dueText(open.nextAttemptAt))}
         </DeliveryPanel>
       )}
     </Card>
