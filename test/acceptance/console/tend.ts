@@ -282,6 +282,18 @@ export function tendSuite(stage: () => Stage): void {
       }
     });
 
+    test("hears how much a search has found, without leaving its field", async () => {
+      const page = await stage().open({ path: "/tenants" });
+      const told = page.getByRole("main").getByRole("status");
+      const search = page.getByRole("searchbox");
+      await search.fill("demo");
+      await told.getByText("1 row", { exact: true }).waitFor({ state: "attached" });
+      await search.fill("zzz");
+      await told.getByText("Nothing found", { exact: true }).waitFor({ state: "attached" });
+      await search.fill("");
+      await told.getByText(/^\d+ rows$/).waitFor({ state: "attached" });
+    });
+
     test("asks once for what is typed, and gives up what nobody waits for any more", async () => {
       const page = await stage().open({ path: "/topics" });
       const asked: string[] = [];

@@ -12,6 +12,7 @@ import {
 } from "react-aria-components";
 import type { List } from "../../api/lists.ts";
 import { FaultNotice } from "../../app/faults.tsx";
+import { useFormats } from "../../words/formats.ts";
 import { useWords } from "../../words/words.ts";
 import { REM_PX, useRowNumbers, useRowWindow, WindowedTable, type TableOptions } from "./row-window.ts";
 import { Loading } from "../states.tsx";
@@ -58,9 +59,27 @@ const CHUNKS = { chunk: 50, chunks: 4 };
  */
 export function DataTable<T extends object>(props: DataTableProps<T>) {
   const { list, empty } = props;
-  if (list.state === "loading") return <Loading rows={6} />;
-  if (list.state === "failed") return <FaultNotice error={list.error} retry={list.retry} />;
-  return list.rows.length === 0 ? <>{empty}</> : <Rows {...props} />;
+  const { common } = useWords();
+  const format = useFormats();
+  const count = list.rows.length;
+  const found = count === 0 ? common.nothingFound : common.rows(format.number(count), list.hasMore);
+  return (
+    <>
+      {/* Who searches without seeing the list hears what came of it. */}
+      <p role="status" className="hidden">
+        {list.state === "there" && found}
+      </p>
+      {list.state === "loading" ? (
+        <Loading rows={6} />
+      ) : list.state === "failed" ? (
+        <FaultNotice error={list.error} retry={list.retry} />
+      ) : count === 0 ? (
+        empty
+      ) : (
+        <Rows {...props} />
+      )}
+    </>
+  );
 }
 
 function Rows<T extends object>({ label, list, columns, idOf, hrefOf, onOpen }: DataTableProps<T>) {

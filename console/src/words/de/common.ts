@@ -8,6 +8,7 @@ export const common: Same<typeof en.common> = {
   close: "Schließen",
   clear: "Leeren",
   nothingFound: "Nichts gefunden",
+  rows: (count, hasMore) => (hasMore ? `Mehr als ${count} Zeilen` : count === "1" ? "1 Zeile" : `${count} Zeilen`),
   nothingBegins: (text: string) => `Nichts beginnt mit „${text}“.`,
   save: "Speichern",
   create: "Anlegen",

@@ -6,6 +6,8 @@ export const common = {
   close: "Close",
   clear: "Clear",
   nothingFound: "Nothing found",
+  rows: (count: string, hasMore: boolean) =>
+    hasMore ? `More than ${count} rows` : count === "1" ? "1 row" : `${count} rows`,
   nothingBegins: (text: string) => `Nothing begins with “${text}”.`,
   save: "Save",
   create: "Create",
