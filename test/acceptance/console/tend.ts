@@ -6,7 +6,7 @@ import { Authenticator } from "../support/virtual-authenticator.ts";
 import { AuthenticatorApp } from "../support/authenticator-app.ts";
 import { localSecret } from "../support/process/state.ts";
 import { barriers } from "./looks.ts";
-import { goByPalette, makeTopic, OPERATOR, visit, type Stage } from "./stage.ts";
+import { goByPalette, makeTopic, OPERATOR, storeFile, visit, type Stage } from "./stage.ts";
 
 /** An operator finds what needs attention, and mends it. */
 export function tendSuite(stage: () => Stage): void {
@@ -280,6 +280,40 @@ export function tendSuite(stage: () => Stage): void {
         await page.getByRole("option", { name: option }).first().click();
         await page.getByRole("heading", { level: 1, name: heading }).waitFor();
       }
+    });
+
+    test("asks why by a client alone, or by a person alone", async () => {
+      const page = await stage().open({ path: "/explain" });
+      const ask = () => page.getByRole("button", { name: "Explain" }).click();
+      await page.getByLabel("Client", { exact: true }).fill("demo.shop");
+      await ask();
+      await page.getByText("A token would be issued").waitFor();
+      expect(new URL(page.url()).search).toBe("?client=demo.shop");
+      await page.getByLabel("Client", { exact: true }).fill("");
+      await page.getByLabel("Person", { exact: true }).fill("nobody@demo.example");
+      await ask();
+      await page.getByText("No token would be issued").waitFor();
+      expect(new URL(page.url()).searchParams.get("client")).toBe(null);
+      await page.evaluate("history.back()");
+      await page.getByText("A token would be issued").waitFor();
+      expect(await page.getByLabel("Client", { exact: true }).inputValue()).toBe("demo.shop");
+    });
+
+    test("takes the conditions of a search of files away again", async () => {
+      await storeFile(stage(), "demo/files/demo.shop/private", { name: "to be found" }, "a file");
+      const page = await stage().open({ path: "/media?tenant=demo&client=demo.shop&q=name:nothing" });
+      const none = page.getByText("No file matches");
+      const search = () => page.getByRole("button", { name: "Search", exact: true }).click();
+      await none.waitFor();
+      await page.getByRole("button", { name: "Remove the condition name" }).click();
+      await search();
+      await page.getByRole("row", { name: "to be found" }).first().waitFor();
+      await page.goto(`${stage().url}/console/media?tenant=demo&client=demo.shop&q=name:nothing`);
+      await none.waitFor();
+      await page.getByRole("radio", { name: "Search as text" }).click();
+      await page.getByRole("textbox", { name: /^Search the metadata/ }).fill("");
+      await search();
+      await page.getByRole("row", { name: "to be found" }).first().waitFor();
     });
 
     test("hears how much a search has found, without leaving its field", async () => {

@@ -221,10 +221,12 @@ interface TextFieldProps extends FieldProps {
   readonly type?: "text" | "email" | "password" | "number" | "url" | "datetime-local";
   readonly placeholder?: string;
   readonly isMultiline?: boolean;
+  /** A part of a search: it may be empty, without a word about it. */
+  readonly isFilter?: boolean;
   readonly autoComplete?: string;
 }
 
-export function TextField({ label, help, isMultiline = false, placeholder, ...field }: TextFieldProps) {
+export function TextField({ label, help, isMultiline = false, isFilter, placeholder, ...field }: TextFieldProps) {
   const { common } = useWords();
   const error = useFieldError(field.name);
   return (
@@ -236,7 +238,7 @@ export function TextField({ label, help, isMultiline = false, placeholder, ...fi
     >
       <Label>
         {label}
-        {field.isRequired !== true && <span className="muted"> ({common.optional})</span>}
+        {field.isRequired !== true && isFilter !== true && <span className="muted"> ({common.optional})</span>}
       </Label>
       {isMultiline ? <TextArea rows={4} placeholder={placeholder} /> : <Input placeholder={placeholder} />}
       {help !== undefined && (

@@ -13,10 +13,13 @@ interface PairRowsProps {
   /** Names the button that removes a row. */
   readonly removeLabel: (key: string) => string;
   readonly mayRemove?: boolean;
+  /** Pairs of a search, of which an empty one counts for nothing. */
+  readonly isFilter?: boolean;
 }
 
 /** Edits pairs of a key and a value, one pair a row. */
-export function PairRows({ rows, change, words, keyExample, removeLabel, mayRemove = true }: PairRowsProps) {
+export function PairRows(props: PairRowsProps) {
+  const { rows, change, words, keyExample, removeLabel, mayRemove = true, isFilter = false } = props;
   const replace = (at: number, pair: Pair) => change(rows.with(at, pair));
   return rows.map(([key, value], at) => (
     // Rows have no identity but their place.
@@ -27,14 +30,16 @@ export function PairRows({ rows, change, words, keyExample, removeLabel, mayRemo
         label={words.key}
         value={key}
         {...(keyExample !== undefined && { placeholder: keyExample })}
-        isRequired
+        isFilter={isFilter}
+        isRequired={!isFilter}
         onChange={(to) => replace(at, [to, value])}
       />
       <TextField
         name={`value${at}`}
         label={words.value}
         value={value}
-        isRequired
+        isFilter={isFilter}
+        isRequired={!isFilter}
         onChange={(to) => replace(at, [key, to])}
       />
       {mayRemove && (

@@ -110,7 +110,7 @@ interface FilterProps {
 
 function Filter({ name, filters, set, ...look }: FilterProps) {
   const [value, onChange] = useSearchText(filters[name] ?? "", (to) => set({ [name]: to }));
-  return <TextField {...look} name={name} value={value} onChange={onChange} isRequired />;
+  return <TextField {...look} name={name} value={value} onChange={onChange} isFilter />;
 }
 
 const clean = (search: Record<string, string | undefined>): Record<string, string> =>

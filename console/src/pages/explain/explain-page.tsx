@@ -21,6 +21,12 @@ export function Page() {
   const asked: Question = useSearch({ from: "/inside/explain" });
   const navigate = useNavigate({ from: "/explain" });
   const [question, setQuestion] = useState<Question>(asked);
+  const [seen, see] = useState(asked);
+  // The address was changed by something else, such as the back button.
+  if (seen !== asked) {
+    see(asked);
+    setQuestion(asked);
+  }
   const isAsked = asked.client !== undefined || asked.user !== undefined;
   const query = useQuery({
     queryKey: ["explain", asked],
@@ -46,7 +52,7 @@ export function Page() {
               label={words[field]}
               value={question[field] ?? ""}
               onChange={(value) => setQuestion((old) => ({ ...old, [field]: value }))}
-              isRequired
+              isFilter
             />
           ))}
           <Button type="submit" className="primary">

@@ -34,7 +34,7 @@ export function Page() {
           placeholder="demo."
           value={text}
           onChange={setText}
-          isRequired
+          isFilter
         />
       </div>
       {asked === undefined || beginning !== undefined ? (

@@ -45,7 +45,7 @@ export function QueryBox({ q, search }: { readonly q: string; readonly search: (
           placeholder={words.queryExample}
           value={text}
           onChange={setText}
-          isRequired
+          isFilter
         />
       ) : isReadable ? (
         <div className="terms">
@@ -56,6 +56,7 @@ export function QueryBox({ q, search }: { readonly q: string; readonly search: (
             keyExample="album"
             removeLabel={words.removeTerm}
             mayRemove={terms.length > 0}
+            isFilter
           />
         </div>
       ) : (
