@@ -299,6 +299,15 @@ export function tendSuite(stage: () => Stage): void {
       expect(await page.getByLabel("Client", { exact: true }).inputValue()).toBe("demo.shop");
     });
 
+    test("sees that topics of one tenant alone are shown, and gets all", async () => {
+      const { topic } = await makeTopic(stage());
+      const page = await stage().open({ path: "/topics?tenant=operators" });
+      await page.getByText("Only topics of the tenant operators are shown.").waitFor();
+      await page.getByRole("link", { name: "Show all" }).click();
+      await page.locator("[role=row]", { hasText: topic.split("/")[0] ?? "" }).waitFor();
+      expect(new URL(page.url()).search).toBe("");
+    });
+
     test("takes the conditions of a search of files away again", async () => {
       await storeFile(stage(), "demo/files/demo.shop/private", { name: "to be found" }, "a file");
       const page = await stage().open({ path: "/media?tenant=demo&client=demo.shop&q=name:nothing" });

@@ -1,6 +1,7 @@
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { listOperatedTopics, type OperatedTopic } from "../../../../api/plinth.ts";
 import { useList } from "../../api/lists.ts";
+import { TextLink } from "../../components/button.tsx";
 import { Bold, DataTable } from "../../components/lists/data-table.tsx";
 import { NothingFound } from "../../components/lists/search-box.tsx";
 import { TextField } from "../../components/forms/form.tsx";
@@ -37,6 +38,11 @@ export function Page() {
           isFilter
         />
       </div>
+      {tenant !== undefined && (
+        <p>
+          {words.ofTenant(tenant)} <TextLink href="/topics">{words.all}</TextLink>
+        </p>
+      )}
       {asked === undefined || beginning !== undefined ? (
         <Topics q={beginning} tenant={tenant} asked={asked} />
       ) : (

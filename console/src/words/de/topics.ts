@@ -8,6 +8,8 @@ export const topics: Same<typeof en.topics> = {
   lead: "Ereignisse zwischen Diensten: was jedes Topic speichert, und wer im Rückstand ist.",
   filter: "Name beginnt mit",
   filterHelp: "Der Name eines Topics ist sein Besitzer und die Art des Ereignisses: demo.shop.orderCreated",
+  ofTenant: (tenant) => `Es werden nur Topics des Mandanten ${tenant} gezeigt.`,
+  all: "Alle zeigen",
   eventType: "Art des Ereignisses",
   owner: "Besitzer",
   deleting: "wird gelöscht",

@@ -5,6 +5,8 @@ export const topics = {
   lead: "Events between services: what each topic stores, and who is behind.",
   filter: "Name begins with",
   filterHelp: "A topic's name is its owner and its event type: demo.shop.orderCreated",
+  ofTenant: (tenant: string) => `Only topics of the tenant ${tenant} are shown.`,
+  all: "Show all",
   eventType: "Event type",
   owner: "Owner",
   deleting: "being deleted",
