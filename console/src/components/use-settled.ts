@@ -22,18 +22,22 @@ export function useSearchText(
   onChange: (value: string) => void,
 ): readonly [text: string, setText: (text: string) => void] {
   const [text, setText] = useState(value);
-  const sent = useRef(value);
+  const seen = useRef(value);
+  /** What this field has put into the address, and is not seen there yet. */
+  const sent = useRef<readonly string[]>([]);
   const report = useRef(onChange);
   report.current = onChange;
-  // The address was changed by something else, such as a link or the back button.
-  if (sent.current !== value) {
-    sent.current = value;
-    setText(value);
+  if (seen.current !== value) {
+    seen.current = value;
+    const at = sent.current.indexOf(value);
+    sent.current = at === -1 ? [] : sent.current.slice(at + 1);
+    // Something else changed the address, such as a link or the back button.
+    if (at === -1) setText(value);
   }
   const settled = useSettled(text.trim());
   useEffect(() => {
-    if (settled === sent.current || settled !== text.trim()) return;
-    sent.current = settled;
+    if (settled !== text.trim() || settled === (sent.current.at(-1) ?? seen.current)) return;
+    sent.current = [...sent.current, settled];
     report.current(settled);
   }, [settled, text]);
   return [text, setText];

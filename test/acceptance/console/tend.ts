@@ -325,6 +325,27 @@ export function tendSuite(stage: () => Stage): void {
       await page.getByRole("row", { name: "to be found" }).first().waitFor();
     });
 
+    test("loses no letter that is typed while a search begins", async () => {
+      const page = await stage().open({ path: "/tenants" });
+      const devtools = await page.context().newCDPSession(page);
+      await devtools.send("Emulation.setCPUThrottlingRate", { rate: 6 });
+      const search = page.getByRole("searchbox");
+      // As slow as the pause after which a search begins.
+      for (const delay of [190, 195, 200, 205]) {
+        await search.fill("");
+        await expect.poll(() => page.url()).not.toContain("?");
+        await search.pressSequentially("abcdefghij", { delay });
+        await expect.poll(() => page.url()).toContain("q=abcdefghij");
+        expect(await search.inputValue()).toBe("abcdefghij");
+      }
+      await devtools.send("Emulation.setCPUThrottlingRate", { rate: 1 });
+      await visit(page, "People");
+      await page.evaluate("history.back()");
+      await expect.poll(() => search.inputValue()).toBe("abcdefghij");
+      await visit(page, "Tenants");
+      await expect.poll(() => search.inputValue()).toBe("");
+    });
+
     test("hears how much a search has found, without leaving its field", async () => {
       const page = await stage().open({ path: "/tenants" });
       const told = page.getByRole("main").getByRole("status");
