@@ -1,4 +1,6 @@
+import { env } from "cloudflare:workers";
 import { beforeEach, describe, expect, it } from "vitest";
+import { createConsentStore } from "../../src/oauth/consent/consent-store.ts";
 import { call } from "../support/platform/call.ts";
 import { OPERATOR, put } from "../support/platform/operator.ts";
 import { tokenFor } from "../support/platform/tokens.ts";
@@ -117,6 +119,11 @@ describe("a member of two organizations, after the platform's operator", () => {
     await put(`organizations/${id}`, { name: "Soon gone" });
     await put(`organizations/${id}/members/${email}`, { roles: [boss.role] });
     const flow = flows.organization;
+    // The organization is not the client's, so the person is asked once.
+    const { clientId } = flow.client;
+    const consent = { email, clientId, clientTenant: boss.tenant, tenant: "", org: id, scopes: GIVES };
+    const nowMs = Date.now();
+    await createConsentStore(env.DB).allow(consent, { authenticatedAtMs: nowMs, nowMs }, []);
     const gone = await signIn(flow, { authorization: { tenant: "", org: id, scopes: [], sessionId: unique("s") } });
     expect(await isLiving(gone.access_token)).toBe(true);
     const removed = await call(`/admin/v1/organizations/${id}`, { method: "DELETE", token: await tokenFor(OPERATOR) });
