@@ -7,7 +7,8 @@ import { guard, type Condition } from "./within-organization.ts";
 
 /**
  * Conditions of a change (RFC 9110 section 13). `If-Match` with the ETag of a GET changes a record only as the caller
- * read it, `If-None-Match: *` only makes a new one. So an operator undoes nothing that another one did meanwhile.
+ * read it, `If-None-Match: *` only makes a new one. So an operator undoes nothing that another one did meanwhile. Both
+ * compare weakly: Cloudflare makes the ETag of a compressed answer weak, and the record that it names is the same.
  *
  *   row read ── as asked ──▶ the change, whose transaction finds the same row ──▶ made
  *      └── differs: 412             └── another row: rolled back, 412
@@ -42,10 +43,8 @@ export function preconditions(
       checked = row;
       // Nothing to remove is 404, with or without a condition (section 13.2.1).
       if (row === null && method === "DELETE") return undefined;
-      const meets = (list: string, comparison: "strong" | "weak") =>
-        row !== null && matchesAny(list, etagOf(toJson(row)), comparison);
-      const isAsAsked =
-        (ifMatch === null || meets(ifMatch, "strong")) && (ifNoneMatch === null || !meets(ifNoneMatch, "weak"));
+      const meets = (list: string) => row !== null && matchesAny(list, etagOf(toJson(row)), "weak");
+      const isAsAsked = (ifMatch === null || meets(ifMatch)) && (ifNoneMatch === null || !meets(ifNoneMatch));
       return isAsAsked ? undefined : failed(noun, row);
     },
     guards: () => (checked === undefined ? [] : [guard(db, isStill(query, checked))]),
