@@ -1,7 +1,8 @@
-import { spawnSync } from "node:child_process";
+import { execFile, spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import packaged, { inflate } from "@sparticuz/chromium";
+import { promisify } from "node:util";
+import packaged from "@sparticuz/chromium";
 import { chromium, type Browser } from "playwright-core";
 import { ROOT } from "../../../scripts/lib/root.ts";
 
@@ -34,21 +35,20 @@ export async function launchChromium(): Promise<Browser> {
   return chromium.launch({ executablePath, args, env: environment(executablePath) });
 }
 
+/** Unpacks below `TMPDIR`, as the package does. In a process of its own, since others of this one need theirs. */
+const UNPACK = `
+  import packaged, { inflate } from "@sparticuz/chromium";
+  await packaged.executablePath();
+  await inflate(${JSON.stringify(join(PACKAGE, "bin", "al2023.tar.br"))});
+`;
+
 /** Whole or not at all: what was broken off, or is done twice at the same time, leaves nothing half there. */
 async function unpack(): Promise<void> {
   if (existsSync(HOME)) return;
   const making = `${HOME}.${process.pid}`;
   mkdirSync(making, { recursive: true });
-  const { TMPDIR } = process.env;
-  try {
-    // Where the package unpacks to.
-    process.env["TMPDIR"] = making;
-    await packaged.executablePath();
-    await inflate(join(PACKAGE, "bin", "al2023.tar.br"));
-  } finally {
-    if (TMPDIR === undefined) delete process.env["TMPDIR"];
-    else process.env["TMPDIR"] = TMPDIR;
-  }
+  const options = { cwd: ROOT, env: { ...process.env, TMPDIR: making } };
+  await promisify(execFile)(process.execPath, ["--input-type=module", "--eval", UNPACK], options);
   writeFileSync(join(making, "fonts", "fonts.conf"), FONTS);
   try {
     renameSync(making, HOME);
