@@ -147,7 +147,40 @@ test("a new application whose answer was lost shows the secret that it has", asy
     headers: { authorization: `Basic ${btoa(`demo.lost:${secret}`)}` },
     body: new URLSearchParams({ grant_type: "client_credentials" }),
   });
-  expect([timesSent(), granted.status]).toEqual([2, 200]);
+  // Lost, refused because there is such an application now, and written again since it is the one of this form.
+  expect([timesSent(), granted.status]).toEqual([3, 200]);
+});
+
+test("what another operator writes between the form's read and its write is kept", async () => {
+  const { operate, open } = stage();
+  /** Opens a form, before whose first write another operator writes. */
+  async function openRaced(path: string): Promise<Page> {
+    const page = await open({ path });
+    let isFirst = true;
+    await page.route("**/admin/v1/roles/raced", async (route) => {
+      if (route.request().method() === "PUT" && isFirst) {
+        isFirst = false;
+        await operate("PUT", "roles/raced", { scopes: ["bills.other"] });
+      }
+      await route.continue();
+    });
+    return page;
+  }
+  const scopes = async () => ((await (await operate("GET", "roles/raced")).json()) as { scopes: unknown }).scopes;
+
+  let page = await openRaced("/roles/new");
+  await page.getByLabel("Name", { exact: true }).fill("raced");
+  await page.getByLabel("Scopes").fill("bills.mine");
+  await page.getByRole("button", { name: "Create" }).click();
+  await page.getByText("It exists already.").waitFor();
+  expect(await scopes()).toEqual(["bills.other"]);
+
+  expect((await operate("PUT", "roles/raced", { scopes: ["bills.first"] })).status).toBe(200);
+  page = await openRaced("/roles/raced");
+  await page.getByLabel("Scopes").fill("bills.mine");
+  await page.getByRole("button", { name: "Save" }).click();
+  await page.getByText(/changed.*bills\.other/i).waitFor();
+  expect(await scopes()).toEqual(["bills.other"]);
 });
 
 test("a secret whose page was left before it came is shown once, on the page of its application", async () => {

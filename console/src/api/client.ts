@@ -26,9 +26,10 @@ const transport = createTransport({
 /** Options for the generated operations of `api/plinth.ts`: requests have the person's token, and are retried. */
 export const operations: Operations = { baseUrl: PLATFORM_URL, fetch: transport.fetch };
 
-interface Operations {
+export interface Operations {
   readonly baseUrl: string;
   readonly fetch: typeof transport.fetch;
+  readonly headers?: Readonly<Record<string, string>>;
   /** Breaks the request off. */
   readonly signal?: AbortSignal;
 }
@@ -56,12 +57,18 @@ export async function gone(asked: Promise<Answered>): Promise<void> {
   if (got.status >= 400 && got.status !== 404) throw refusalOf(got);
 }
 
-/** True if there is such a record. If that cannot be known now, the failure is thrown. */
-export async function exists(asked: Promise<Answered>): Promise<boolean> {
+/** A record as it is now. Undefined if there is none. If that cannot be known now, the failure is thrown. */
+export async function known<T extends Answered>(asked: Promise<T>): Promise<T | undefined> {
   const got = await asked;
   if (got.status >= 500 || got.status === 429) throw refusalOf(got);
-  return got.status < 300;
+  return got.status < 300 ? got : undefined;
 }
+
+/** Options for a change of a record only as it was got; of none, only if there still is none. Else the answer is 412. */
+export const ifStill = (got: Answered | undefined): Operations => ({
+  ...operations,
+  headers: got === undefined ? { "if-none-match": "*" } : { "if-match": got.headers?.get("etag") ?? "*" },
+});
 
 /** The answer with its headers. */
 export async function whole<T extends Answered>(asked: Promise<T>): Promise<T> {

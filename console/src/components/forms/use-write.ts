@@ -1,17 +1,22 @@
 import { useState } from "react";
-import { answer, exists } from "../../api/client.ts";
+import { PlinthError } from "../../../../packages/sdk/src/errors.ts";
+import { ifStill, known, whole, type Operations } from "../../api/client.ts";
 import { useWords } from "../../words/words.ts";
 import { FormFault } from "./form-fault.ts";
+
+/** A record that others change all the time is given up. */
+const ATTEMPTS = 3;
 
 interface Write<R, B extends object, A> {
   /** The field that names a new record. */
   readonly key: string;
-  readonly get: () => Promise<{ readonly status: number; readonly data?: R | object }>;
+  readonly get: () => Promise<{ readonly status: number; readonly data?: R | object; readonly headers?: Headers }>;
   /** What the form says. */
   readonly typed: B;
   /** The fields that a `PUT` resets if they are left out, of the record as it is now. Others stay as they are. */
   readonly kept: (now: R) => Partial<B>;
-  readonly put: (body: B) => Promise<A>;
+  /** `under`: the options of the operation. They hold the condition that the record is still as it was got. */
+  readonly put: (body: B, under: Operations) => Promise<A>;
 }
 
 /**
@@ -20,21 +25,38 @@ interface Write<R, B extends object, A> {
  *
  *   const write = useWrite(role);
  *   await write({ key: "name", get: () => getRole(name, operations), typed: { scopes }, kept: … , put: … });
+ *
+ *   got ──▶ put on condition that it is as got ──▶ written
+ *    ▲                 │ 412: changed meanwhile, or the answer to an earlier try was lost
+ *    └─────────────────┘
  */
 export function useWrite<R extends object>(record: R | undefined) {
   const { common } = useWords();
   const changes = useChanges(record ?? {});
   return async <B extends object, A>({ key, get, typed, kept, put }: Write<R, B, A>): Promise<A> => {
-    if (record === undefined) {
-      if (await exists(get())) throw new FormFault(key, common.taken);
-      return put(typed);
+    for (let attempt = 1; ; attempt += 1) {
+      const got = record === undefined ? await known(get()) : await whole(get());
+      const now = got?.data as R;
+      if (record === undefined && got !== undefined && (attempt === 1 || !isMadeOf(typed, now)))
+        throw new FormFault(key, common.taken);
+      const body = record === undefined ? typed : ({ ...kept(now), ...changes.over(now, typed) } as B);
+      try {
+        const written = await put(body, ifStill(got));
+        changes.forget(typed);
+        return written;
+      } catch (refused) {
+        const isLast = attempt === ATTEMPTS || !(refused instanceof PlinthError) || refused.status !== 412;
+        if (isLast) throw refused;
+      }
     }
-    const now = (await answer(get())) as R;
-    const written = await put({ ...kept(now), ...changes.over(now, typed) } as B);
-    changes.forget(typed);
-    return written;
   };
 }
+
+/** True if the record says what the form says. Secrets are in no record. */
+const isMadeOf = (typed: object, record: object): boolean => {
+  const present = new Map<string, unknown>(Object.entries(record));
+  return Object.entries(typed).every(([name, value]) => !present.has(name) || isSame(present.get(name), value));
+};
 
 /**
  * What a person changed in a form, compared with the record as the form began with it: the page reads its record again

@@ -58,7 +58,7 @@ export function ApplicationForm({ client, kind, cancel, done }: ApplicationFormP
             ...(isOfPeople && { backchannelLogoutUri: draft.backchannelLogoutUri.trim(), thirdParty }),
           },
           kept: bodyOf,
-          put: (body) => answer(putClient(clientId, body, operations)),
+          put: (body, under) => answer(putClient(clientId, body, under)),
         });
         await done({ ...written, ...made });
       }}

@@ -137,7 +137,7 @@ function MemberForm({ of, id, member, close, done }: MemberFormProps) {
           get: () => get(id, email, operations),
           typed: { roles: linesOf(draft.roles) },
           kept: ({ roles }) => ({ roles: [...roles] }),
-          put: (body) => answer(put(id, email, body, operations)),
+          put: (body, under) => answer(put(id, email, body, under)),
         });
         say.done(common.saved(email));
         close();

@@ -26,7 +26,7 @@ export function OrganizationForm({ record: organization, cancel, done }: RecordF
           get: () => getOrganization(id, operations),
           typed: { name: draft.name },
           kept: ({ name }) => ({ name }),
-          put: (body) => answer(putOrganization(id, body, operations)),
+          put: (body, under) => answer(putOrganization(id, body, under)),
         });
         say.done(common.saved(draft.name));
         await done(id);

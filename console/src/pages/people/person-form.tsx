@@ -30,7 +30,7 @@ export function PersonForm({ record: user, cancel, done }: RecordFormProps<User>
           get: () => getUser(email, operations),
           typed: { ...profile, ...(name !== undefined && { name }), ...(password !== "" && { password }) },
           kept: (now) => ({ name: now.name }),
-          put: (body) => answer(putUser(email, body, operations)),
+          put: (body, under) => answer(putUser(email, body, under)),
         });
         say.done(common.saved(made.email));
         await done(made.email);

@@ -53,7 +53,7 @@ export function ProviderForm({ provider, close, done }: ProviderFormProps) {
             button,
           },
           kept: ({ issuer, clientId, scopes }) => ({ issuer, clientId, scopes: [...scopes] }),
-          put: (body) => answer(putIdentityProvider(id, body, operations)),
+          put: (body, under) => answer(putIdentityProvider(id, body, under)),
         });
         say.done(common.saved(id));
         close();

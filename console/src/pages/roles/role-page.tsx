@@ -56,7 +56,7 @@ export function RoleForm({ role }: { readonly role?: Role }) {
           get: () => getRole(name, operations),
           typed: { scopes: linesOf(draft.scopes) },
           kept: ({ scopes }) => ({ scopes: [...scopes] }),
-          put: (body) => answer(putRole(name, body, operations)),
+          put: (body, under) => answer(putRole(name, body, under)),
         });
         say.done(common.saved(name));
         await refresh();

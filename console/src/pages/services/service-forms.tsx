@@ -40,7 +40,7 @@ export function ServiceRegistration({ service, close, done }: Ends & { readonly 
           get: () => getService(name, operations),
           typed: { sourceUrl, proxyPath, tenant, ...says, ...trusts },
           kept: bodyOf,
-          put: (body) => answer(putService(name, body, operations)),
+          put: (body, under) => answer(putService(name, body, under)),
         });
         say.done(common.saved(name));
         close();
@@ -104,7 +104,7 @@ export function PackageForm({ one, close, done }: Ends & { readonly one?: Packag
           get: () => getPackage(id, operations),
           typed: { version, organization, services: linesOf(services) },
           kept: (now) => ({ version: now.version, organization: now.organization, services: [...now.services] }),
-          put: (body) => answer(putPackage(id, body, operations)),
+          put: (body, under) => answer(putPackage(id, body, under)),
         });
         say.done(common.saved(id));
         close();

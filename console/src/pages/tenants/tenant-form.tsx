@@ -36,7 +36,7 @@ export function TenantForm({ record: tenant, cancel, done }: RecordFormProps<Ten
           get: () => getTenant(id, operations),
           typed: { ...named, plan: draft.plan as Tenant["plan"], quota: limits },
           kept: ({ organization, name }) => ({ organization, name }),
-          put: (body) => answer(putTenant(id, body, operations)),
+          put: (body, under) => answer(putTenant(id, body, under)),
         });
         say.done(common.saved(draft.name));
         await done(id);
