@@ -9,11 +9,13 @@ test("npm run bench -- gateway compares forwarding and rewriting, and measures m
   expect(report.ratios.map(({ operation, of, to, mark: asked }) => [operation, of, to, asked?.atLeast])).toEqual([
     ["open-by-16", "plinth", "bare", 0.7],
     ["open-by-16", "plinth", "bare-gateway", undefined],
+    ["open-by-16", "plinth", "guarded-gateway", undefined],
     ["token-by-1", "plinth", "bare", 0.7],
     ["token-by-1", "plinth", "bare-gateway", undefined],
+    ["token-by-1", "plinth", "guarded-gateway", undefined],
     ["sparse", "plinth", "untouched", 0.5],
   ]);
-  expect(report.results).toHaveLength(8);
+  expect(report.results).toHaveLength(10);
   const [memory] = report.findings;
   expect([memory?.id, memory?.marks.length]).toEqual(["gigabyte", 1]);
   for (const cell of memory?.tables[0]?.rows[0]?.slice(1) ?? []) expect(Number(cell)).toBeGreaterThan(0);

@@ -49,6 +49,7 @@ const half = (operation: Long): Ratio => ({
 const asFast = (operation: string): Ratio[] => [
   { operation, of: "plinth", to: "bare", mark: { measure: "requestsPerSec", atLeast: 0.7 } },
   { operation, of: "plinth", to: "bare-gateway" },
+  { operation, of: "plinth", to: "guarded-gateway" },
 ];
 
 export const gatewayBench: Bench = {
@@ -95,6 +96,12 @@ export const gatewayBench: Bench = {
       label: "bare Worker, as a gateway",
       server: BARE,
       setUp: async (server) => smallWorks(await openBare(server, "/gateway/v1")),
+    },
+    {
+      id: "guarded-gateway",
+      label: "… with a limit of time and a verified token",
+      server: BARE,
+      setUp: async (server) => smallWorks(await openBare(server, "/guarded/v1")),
     },
   ],
   ratios: [...SMALLS.flatMap(asFast), ...LONGS.map(half)],

@@ -45,11 +45,14 @@ export async function openPlinth(server: Server): Promise<Target> {
 }
 
 /** The baseline, which fetches from the address in a header. With a `path` it acts as a gateway. */
-export async function openBare(server: Server, path: "" | "/gateway/v1"): Promise<Target> {
+export async function openBare(server: Server, path: "" | "/gateway/v1" | "/guarded/v1"): Promise<Target> {
   const source: string = await server.ask({ service: true });
   const base = path === "" ? source : `${server.origin}${path}`;
   const anyone = { "bench-service": source };
-  // As long as one of the platform's tokens.
-  const authorize = async () => (path === "" ? anyone : { ...anyone, authorization: `Bearer ${"x".repeat(800)}` });
+  const authorize = async () => {
+    if (path === "") return anyone;
+    const token = await (await fetch(`${server.origin}/token`)).text();
+    return { ...anyone, authorization: `Bearer ${token}` };
+  };
   return { server, path, base, source, openPath: path, openBase: base, authorize, anyone };
 }
