@@ -185,6 +185,7 @@ export const TOPIC_ENTRIES: Readonly<Record<string, Entry>> = {
         metadata: "Texts beside it; at most 16 KiB.",
         tenant: "The event's tenant; default: the owner's.",
       },
+      more: { metadata: { type: "object", additionalProperties: { type: "string" } } },
       example: { payload: event.payload },
     },
     answers: {

@@ -174,6 +174,16 @@ describe("/admin/v1/topics", () => {
     expect(disabled.status).toBe(409);
   });
 
+  it("publishes every key of the metadata", async () => {
+    const mine = await makeTopicOf(owner);
+    const metadata: object = JSON.parse(`{"__proto__":"kept","constructor":"too"}`);
+    await expectJson(await operate(`${mine.below}/events`, "POST", { payload: "x", metadata }), 201);
+    const { events } = await expectJson(await call(`${mine.path}/events`, { token: mine.token }), 200);
+    expect(Object.entries(events[0].metadata)).toEqual(Object.entries(metadata));
+    const refused = await operate(`${mine.below}/events`, "POST", { payload: "x", metadata: { count: 1 } });
+    expect((await expectJson(refused, 400)).details[0].field).toBe("metadata.count");
+  });
+
   it("publishes nothing to the platform's own topics", async () => {
     const path = "/admin/v1/topics/plat.subscriptions/subscriptionCreated/events";
     const answer = await call(path, { token: await tokenFor(OPERATOR), json: { payload: "x" } });

@@ -2,14 +2,13 @@ import { Buffer } from "node:buffer";
 import * as z from "zod/mini";
 import type { Principal } from "../../http/callers/auth.ts";
 import type { Problem } from "../../http/errors/errors.ts";
-import { matching, validate } from "../../http/input/validate.ts";
+import { matching, stringMap, validate } from "../../http/input/validate.ts";
 import { PATTERNS } from "../../platform/model/names.ts";
 import { err, ok, type Result } from "../../platform/model/result.ts";
 import type { NewEvent } from "../log/segments.ts";
 import type { Failure } from "../model/failure.ts";
 import { PUBLISH } from "../model/limits.ts";
 import type { TopicId } from "../model/topic.ts";
-import { isObject } from "../../platform/text/json.ts";
 
 /** An event to be stored: parsed, and with its tenant. */
 export interface NamedEvent {
@@ -61,15 +60,6 @@ function tooLarge(payload: string, metadata: PublishedEvent["metadata"], at: str
     return { kind: "too_large", field: `${at}metadata`, what: "The metadata", maxBytes: maxMetadataBytes };
   return undefined;
 }
-
-/** Accepts any keys, including `__proto__`, which zod's own record would drop. */
-const stringMap = z
-  .custom<Record<string, string>>(isObject, "must be an object whose values are all strings")
-  .check((context) => {
-    for (const [key, value] of Object.entries(context.value))
-      if (typeof value !== "string")
-        context.issues.push({ code: "custom", path: [key], message: "must be a string", input: value });
-  });
 
 const eventObject = z.object({
   payload: z.string("must be a string; send JSON as text, as JSON.stringify makes it"),

@@ -1,6 +1,7 @@
 import * as z from "zod/mini";
 import { PATTERN_WORDS } from "../../platform/model/names.ts";
 import { err, ok, type Result } from "../../platform/model/result.ts";
+import { isObject } from "../../platform/text/json.ts";
 import { problem, type Problem, type ProblemDetail } from "../errors/errors.ts";
 
 /** The `details[].type` of a fault, by the source of the value. */
@@ -88,6 +89,15 @@ export const timeMs = z.pipe(
 
 /** A text of at most `max` characters, at least one. */
 export const text = (max: number) => z.string().check(z.minLength(1), z.maxLength(max));
+
+/** An object of texts. Accepts any keys, including `__proto__`, which zod's own record would drop. */
+export const stringMap = z
+  .custom<Record<string, string>>(isObject, "must be an object whose values are all strings")
+  .check((context) => {
+    for (const [key, value] of Object.entries(context.value))
+      if (typeof value !== "string")
+        context.issues.push({ code: "custom", path: [key], message: "must be a string", input: value });
+  });
 
 /** A text that matches a pattern. `words`: the pattern for people, `must be 1 to 64 letters`. Names have theirs. */
 export function matching(pattern: RegExp, words = PATTERN_WORDS.get(pattern)) {

@@ -2,7 +2,7 @@ import * as z from "zod/mini";
 import type { Principal } from "../../../http/callers/auth.ts";
 import { invalid, isProblem, noSuch, type Problem } from "../../../http/errors/errors.ts";
 import { defineRoute, jsonBody, type Answer, type Route } from "../../../http/route.ts";
-import { matching } from "../../../http/input/validate.ts";
+import { matching, stringMap } from "../../../http/input/validate.ts";
 import type { Names } from "../../../platform/model/names.ts";
 import { rowBy, type AuditRecord, type AuditTrail } from "../../../platform/ports/audit.ts";
 import { tenantId } from "../../model/fields.ts";
@@ -34,7 +34,7 @@ const consumerParams = z.extend(params, {
 });
 const eventBody = z.object({
   payload: z.string(),
-  metadata: z.optional(z.record(z.string(), z.string())),
+  metadata: z.optional(stringMap),
   tenant: z.optional(tenantId),
 });
 const place = z.union(
