@@ -273,7 +273,7 @@ function otlpEndpoint(raw: RawConfig): OtlpEndpoint | undefined {
   const given = text(raw, "OTLP_ENDPOINT");
   if (given === "") return undefined;
   const url = URL.parse(given);
-  if (url === null || !isSafe(raw, url) || url.search !== "" || url.hash !== "" || url.username !== "")
+  if (url === null || !isSafe(url) || url.search !== "" || url.hash !== "" || url.username !== "")
     throw new ConfigError("OTLP_ENDPOINT must be an address such as https://otlp.example.com");
   const pairs = text(raw, "OTLP_HEADERS").split(",").filter(Boolean);
   const headers = pairs.map((pair) => /^\s*([A-Za-z0-9_-]+)=([\x21-\x7e][\x20-\x7e]*)$/.exec(pair));
@@ -302,14 +302,14 @@ function s3Access(raw: RawConfig): S3Access | undefined {
 /** The address that callers send their files to. */
 function s3Endpoint(raw: RawConfig): string {
   const url = URL.parse(text(raw, "R2_S3_ENDPOINT"));
-  if (url === null || !isSafe(raw, url) || url.search !== "" || url.hash !== "" || url.username !== "")
+  if (url === null || !isSafe(url) || url.search !== "" || url.hash !== "" || url.username !== "")
     throw new ConfigError("R2_S3_ENDPOINT must be an address such as https://<account>.r2.cloudflarestorage.com");
   return url.href.replace(/\/$/, "");
 }
 
-/** Requires TLS, except to this machine; with ALLOW_LOOPBACK to none. */
-const isSafe = (raw: RawConfig, { protocol, hostname }: URL): boolean =>
-  protocol === "https:" || (protocol === "http:" && (flag(raw, "ALLOW_LOOPBACK") || isLoopbackHost(hostname)));
+/** Requires TLS, except to this machine. */
+const isSafe = ({ protocol, hostname }: URL): boolean =>
+  protocol === "https:" || (protocol === "http:" && isLoopbackHost(hostname));
 
 function passwordGrant(raw: RawConfig): PasswordGrant {
   const withoutClient = flag(raw, "PASSWORD_GRANT_WITHOUT_CLIENT");

@@ -280,12 +280,14 @@ describe("configuration", () => {
   it.each([
     ["R2_S3_ENDPOINT", "http://r2.example", { ALLOW_LOOPBACK: "false" }],
     ["R2_S3_ENDPOINT", "http://127.0.0.1.r2.example", { ALLOW_LOOPBACK: "false" }],
+    ["R2_S3_ENDPOINT", "http://r2.example", { ALLOW_LOOPBACK: "true" }],
+    ["OTLP_ENDPOINT", "http://otlp.example", { ALLOW_LOOPBACK: "true" }],
     ["R2_S3_ENDPOINT", "https://r2.example/?a=1", {}],
     ["R2_S3_ENDPOINT", "r2.example", {}],
     ["R2_BUCKET", "a/b", {}],
     ["R2_ACCESS_KEY_ID", "a b", {}],
     ["MAX_UPLOAD_BYTES", "5363466241", {}],
-  ])("refuses %s=%s with credentials of S3", (name, value, more) => {
+  ])("refuses %s=%s beside credentials of S3", (name, value, more) => {
     expect(() => readConfig({ ...env, ...s3, ...more, [name]: value })).toThrow(name);
   });
 
