@@ -5,7 +5,7 @@ import type { Reader } from "../access/reader.ts";
 import { WAIT } from "../model/limits.ts";
 import type { TopicId } from "../model/topic.ts";
 import { consumerOf, type ConsumePorts } from "./stub.ts";
-import type { LockOutcome } from "./types.ts";
+import type { GivenBack } from "./types.ts";
 import type { WaitUntil } from "../../platform/runtime/wait-until.ts";
 
 interface Ends {
@@ -54,21 +54,26 @@ interface GivePorts extends ConsumePorts {
   readonly log: Log;
 }
 
-/** Releases a batch that its reader did not receive. With `autoCommit` there is no token: its events are lost. */
+/**
+ * Releases a batch that its reader did not receive. With `autoCommit` there is no token: its events are lost. True if
+ * the events will be read again.
+ */
 export async function giveBack(
   { directory, consumers, clock, log }: GivePorts,
   id: TopicId,
   reader: Reader,
   token: string | undefined,
-): Promise<void> {
-  if (token === undefined) return;
+): Promise<boolean> {
+  if (token === undefined) return false;
   try {
-    await directory.onActive(id, clock.nowMs(), async (topic): Promise<LockOutcome> =>
+    const outcome = await directory.onActive(id, clock.nowMs(), async (topic): Promise<GivenBack> =>
       consumerOf(consumers, topic, reader.name).giveBack(token),
     );
+    if (outcome?.kind === "kept") return false;
     log.info("batch given back", { eventType: id.eventType });
   } catch (thrown) {
     // The lock expires by itself.
     log.warn("batch not given back", { eventType: id.eventType, error: describeError(thrown) });
   }
+  return true;
 }

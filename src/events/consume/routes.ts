@@ -14,7 +14,6 @@ import {
   type Route,
 } from "../../http/route.ts";
 import { matching, type Schema } from "../../http/input/validate.ts";
-import type { Meter } from "../../platform/ports/metrics.ts";
 import type { Names } from "../../platform/model/names.ts";
 import { ok, type Result } from "../../platform/model/result.ts";
 import { CONSUMER_NAME, CONSUMER_NAME_RULE, type Reader } from "../access/reader.ts";
@@ -152,27 +151,31 @@ async function readEvents(
       ? read(ports, topic, reader, { body, key, maxChars: memory.reserve(bytesFor(body)) }, call.nowMs)
       : readWaiting(ports, topic, reader, body, { ms: waitSec * 1_000, key, checkToken, waited, memory, left }));
     if (!answer.ok) return answer;
-    meterRead(ports.meter, call.principal.tenant, answer.value);
+    const by = { service: "events", tenant: call.principal.tenant } as const;
+    if (answer.value.lag !== undefined) ports.meter.peak("consumer_lag", by, answer.value.lag);
     const response = readResponse(answer.value, call.url, ports.names, waitSec);
     if (answer.value.kind === "empty") return ok(response);
-    const { token, events } = answer.value;
-    const onLeft = () => giveBack(ports, topic, reader, token);
+    // A repeated batch has no count, so its events are counted once.
+    const { token, events, count = 0 } = answer.value;
+    let isGivenBack = false;
+    const onLeft = async () => void (isGivenBack ||= await giveBack(ports, topic, reader, token));
+    const meterEvents = (): void => {
+      if (!isGivenBack) ports.meter.add("events_read", by, count);
+    };
     if (left.aborted) await onLeft();
     isSending = events.length > SMALL_BODY_BYTES;
-    if (!hasWaited && !isSending) return ok(response);
-    return ok(
-      await handOver(response, call.waitUntil, { onLeft: hasWaited ? onLeft : undefined, onEnd: memory.release }),
-    );
+    if (!hasWaited && !isSending) {
+      meterEvents();
+      return ok(response);
+    }
+    const onEnd = (): void => {
+      memory.release();
+      meterEvents();
+    };
+    return ok(await handOver(response, call.waitUntil, { onLeft: hasWaited ? onLeft : undefined, onEnd }));
   } finally {
     if (!isSending) memory.release();
   }
-}
-
-/** Meters a read. A repeated batch has no `count`, so its events are counted once. */
-function meterRead(meter: Meter, tenant: string, answer: ReadAnswer): void {
-  const by = { service: "events", tenant } as const;
-  if (answer.kind === "batch" && answer.count !== undefined) meter.add("events_read", by, answer.count);
-  if (answer.lag !== undefined) meter.peak("consumer_lag", by, answer.lag);
 }
 
 interface Change<B> {

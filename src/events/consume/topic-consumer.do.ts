@@ -41,7 +41,7 @@ import { Prefetch } from "./prefetch.ts";
 import { Registration, unregister } from "./registration.ts";
 import { findPlace } from "./sought.ts";
 import { replay, type Replay } from "./replay.ts";
-import type { ConsumerReadOutcome, LockOutcome, ReadRequest, SeekOutcome } from "./types.ts";
+import type { ConsumerReadOutcome, GivenBack, LockOutcome, ReadRequest, SeekOutcome } from "./types.ts";
 
 /**
  * One reader on one topic: its cursor, its lock and how its last batches ended, in one row.
@@ -110,8 +110,8 @@ export class TopicConsumer extends RestorableObject<ConsumerEnv> {
   }
 
   /** Releases a batch whose reader has left, unless a repeat with the same key asked for it since. */
-  giveBack(token: string): LockOutcome {
-    return this.#repeatedToken === token ? { kind: "done" } : this.release(token, undefined);
+  giveBack(token: string): GivenBack {
+    return this.#repeatedToken === token ? { kind: "kept" } : this.release(token, undefined);
   }
 
   /** Moves the cursor unless the topic is locked. */

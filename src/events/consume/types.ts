@@ -59,6 +59,9 @@ export type LockOutcome =
   | { readonly kind: "never_read" }
   | { readonly kind: "not_in_batch" };
 
+/** `kept`: a repeat of the read got the batch. */
+export type GivenBack = LockOutcome | { readonly kind: "kept" };
+
 export type SeekOutcome =
   | { readonly kind: "done" }
   | { readonly kind: "locked"; readonly retryAfterMs: number }

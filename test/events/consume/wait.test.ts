@@ -2,6 +2,7 @@ import { abortAllDurableObjects, evictDurableObject, runInDurableObject } from "
 import { env } from "cloudflare:workers";
 import * as fc from "fast-check";
 import { afterEach, describe, expect, it, vi } from "vitest";
+import { noMeter } from "../../../src/platform/ports/metrics.ts";
 import { systemClock } from "../../../src/platform/runtime/clock.ts";
 import type { Principal } from "../../../src/http/callers/auth.ts";
 import { isSearch, itAtNight, modelRuns } from "../../support/model-runs.ts";
@@ -171,6 +172,12 @@ describe("a read that waits", () => {
   });
 });
 
+/** The events that the metric counts from now on. */
+function eventsRead(): () => number {
+  const add = vi.spyOn(noMeter, "add");
+  return () => add.mock.calls.reduce((sum, [name, , count]) => sum + (name === "events_read" ? (count ?? 1) : 0), 0);
+}
+
 describe("a read whose client leaves", () => {
   const attempt = ({ response }: { response: Response }) => response.headers.get("plat-delivery-attempt");
 
@@ -215,6 +222,7 @@ describe("a read whose client leaves", () => {
   });
 
   it.each([{}, waiting(30)])("releases the events that it took meanwhile, %j", async (how) => {
+    const counted = eventsRead();
     const topic = await makeTopic(app);
     await topic.put({ payload: "for the next" });
     const leaving = new AbortController();
@@ -222,9 +230,11 @@ describe("a read whose client leaves", () => {
     leaving.abort();
     await read;
     expect(payloads(await topic.read())).toEqual(["for the next"]);
+    expect(counted()).toBe(1);
   });
 
-  it("releases the batch if its connection breaks at the answer", async () => {
+  it("releases the batch if its connection breaks at the answer, and it counts for the one who gets it", async () => {
+    const counted = eventsRead();
     const topic = await makeTopic(app);
     const read = app.call(`${topic.path}/read`, { as: topic.owner, method: "POST", ...waiting(30), isDead: true });
     await untilWaiting(topic, 1);
@@ -232,9 +242,11 @@ describe("a read whose client leaves", () => {
     await read;
     const next = await topic.read();
     expect([payloads(next), attempt(next)]).toEqual([["for the next"], "2"]);
+    expect(counted()).toBe(1);
   });
 
   it("keeps the lock if the client came again under its key", async () => {
+    const counted = eventsRead();
     const topic = await makeTopic(app);
     const once = waiting(30, { "idempotency-key": "again" });
     const dead = app.call(`${topic.path}/read`, { as: topic.owner, method: "POST", ...once, isDead: true });
@@ -245,6 +257,7 @@ describe("a read whose client leaves", () => {
     const [answer] = await Promise.all([again, dead]);
     expect(payloads(answer)).toEqual(["kept"]);
     expect((await topic.commit(answer.token)).status).toBe(200);
+    expect(counted()).toBe(1);
   });
 });
 
