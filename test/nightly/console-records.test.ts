@@ -183,6 +183,30 @@ test("what another operator writes between the form's read and its write is kept
   expect(await scopes()).toEqual(["bills.other"]);
 });
 
+test("a change whose answer was lost is not taken for somebody else's, if the service sorts its list", async () => {
+  const { operate, open } = stage();
+  expect((await operate("PUT", "users/sorted@demo.example", { name: "Sorted" })).status).toBe(201);
+  const page = await open({ path: "/tenants/demo" });
+  const dialog = page.getByRole("dialog");
+  const member = "tenants/demo/members/sorted%40demo.example";
+  const timesSent = await loseFirstAnswer(page, "PUT", member);
+  async function send(roles: string): Promise<void> {
+    await dialog.getByLabel("Roles").fill(roles);
+    await dialog.getByRole("button", { name: "Save" }).click();
+    await dialog.waitFor({ state: "detached", timeout: 10_000 });
+  }
+  await page.getByRole("button", { name: "Add a member" }).click();
+  await dialog.getByLabel("E-mail address").fill("sorted@demo.example");
+  await send("demo-operator demo-all");
+  expect(timesSent()).toBe(3);
+
+  await page.unroute(`**/admin/v1/${member}`);
+  await loseFirstAnswer(page, "PUT", member);
+  await page.getByRole("button", { name: "Change roles: sorted@demo.example" }).click();
+  await send("organization-admin demo-all");
+  expect(await (await operate("GET", member)).json()).toMatchObject({ roles: ["demo-all", "organization-admin"] });
+});
+
 test("a secret whose page was left before it came is shown once, on the page of its application", async () => {
   const { url, open } = stage();
   const page = await open({ path: "/applications/new" });

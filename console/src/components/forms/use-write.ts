@@ -55,7 +55,7 @@ export function useWrite<R extends object>(record: R | undefined) {
 /** True if the record says what the form says. Secrets are in no record. */
 const isMadeOf = (typed: object, record: object): boolean => {
   const present = new Map<string, unknown>(Object.entries(record));
-  return Object.entries(typed).every(([name, value]) => !present.has(name) || isSame(present.get(name), value));
+  return Object.entries(typed).every(([name, value]) => !present.has(name) || saysSame(present.get(name), value));
 };
 
 /**
@@ -73,7 +73,7 @@ export function useChanges(record: object) {
       const changed = Object.entries(typed).filter(([name, value]) => !isSame(value, first.get(name)));
       for (const [name, value] of changed) {
         const is = present.get(name);
-        if (isSame(is, first.get(name)) || isSame(is, value)) continue;
+        if (saysSame(is, first.get(name)) || saysSame(is, value)) continue;
         first.set(name, is);
         throw new FormFault(fieldOf(name), common.changedMeanwhile(textOf(is)));
       }
@@ -87,6 +87,10 @@ export function useChanges(record: object) {
 }
 
 const isSame = (one: unknown, other: unknown): boolean => JSON.stringify(one) === JSON.stringify(other);
+
+/** As `isSame`, with lists in any order: the service sorts some. */
+const saysSame = (one: unknown, other: unknown): boolean => isSame(sorted(one), sorted(other));
+const sorted = (value: unknown): unknown => (Array.isArray(value) ? [...new Set(value as string[])].sort() : value);
 
 const textOf = (value: unknown): string =>
   (Array.isArray(value) ? value.join(", ") : typeof value === "string" ? value : JSON.stringify(value)) || "–";
