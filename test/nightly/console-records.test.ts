@@ -301,11 +301,10 @@ test("the secret of a provider is an empty field, not the stars that stand for i
   await page.getByText("office is saved.").waitFor();
 });
 
-test("a second try to sign in again works", async () => {
-  const { operate, open } = stage();
-  const page = await open();
+/** Ends the operator's session, and goes from page to page until the console has noticed. */
+async function expire(page: Page): Promise<void> {
+  expect((await stage().operate("POST", `users/${OPERATOR}/revoke`)).status).toBe(204);
   const dialog = page.getByRole("alertdialog");
-  expect((await operate("POST", `users/${OPERATOR}/revoke`)).status).toBe(204);
   const links = page.getByRole("navigation");
   for (let at = 0; at < 30 && !(await dialog.isVisible()); at++) {
     const name = at % 2 === 0 ? "Organizations" : "Tenants";
@@ -316,6 +315,12 @@ test("a second try to sign in again works", async () => {
     await page.waitForTimeout(700);
   }
   await dialog.waitFor();
+}
+
+test("a second try to sign in again works", async () => {
+  const page = await stage().open();
+  const dialog = page.getByRole("alertdialog");
+  await expire(page);
   const again = async () => {
     const popup = page.waitForEvent("popup");
     await dialog.getByRole("button", { name: "Sign in again" }).click();
@@ -326,4 +331,19 @@ test("a second try to sign in again works", async () => {
   await first.close();
   await signIn(await again(), OPERATOR, localSecret("DEMO_OPERATOR_PASSWORD")).catch(() => undefined);
   await dialog.waitFor({ state: "detached" });
+}, 150_000);
+
+test("another person who signs in again gets a page of their own, and sends nothing of the first one's", async () => {
+  const { operate, open } = stage();
+  expect((await operate("PUT", "users/otto@demo.example", { name: "Otto", password: SECRET })).status).toBe(201);
+  const membership = "organizations/operators/members/otto@demo.example";
+  expect((await operate("PUT", membership, { roles: ["operator"] })).status).toBe(201);
+  const page = await open();
+  await expire(page);
+  await page.evaluate("window.isFirst = true");
+  const popup = page.waitForEvent("popup");
+  await page.getByRole("alertdialog").getByRole("button", { name: "Sign in again" }).click();
+  await signIn(await popup, "otto@demo.example", SECRET).catch(() => undefined);
+  await page.getByRole("button", { name: "otto@demo.example" }).waitFor();
+  expect(await page.evaluate("window.isFirst")).toBe(undefined);
 }, 150_000);

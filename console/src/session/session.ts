@@ -99,6 +99,8 @@ export async function land(answer: URLSearchParams): Promise<string> {
 
 async function take(next: Tokens, organization: string): Promise<void> {
   const { user, scopes } = await holderOf(next);
+  // The page, what was typed there and the requests that wait are another person's.
+  if (session.state === "expired" && session.person.user !== user) return location.reload();
   tokens = next;
   const holds = (scope: string) => scopes.includes(`${configNow().platform}.${scope}`);
   const write = holds("admin_write");
