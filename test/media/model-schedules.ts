@@ -21,6 +21,7 @@ import {
   type Call,
   type Listing,
   type ModelFile,
+  type UploadWay,
   type Visibility,
   type Whose,
   type World,
@@ -207,6 +208,9 @@ const deletion = fc.oneof(deleting, deleting, deletingAll, deletingByQuery);
 const RACES = [
   [1, put, put],
   [1, put, deleting],
+  [1, put, commit],
+  [2, put, commit],
+  [2, put, deleting],
   [2, commit, commit],
   [2, commit, deleting],
   [2, commit, deletingAll],
@@ -293,9 +297,9 @@ export const schedule: fc.Arbitrary<readonly Step[]> = fc
  * Runs a schedule on the service and the model, step by step; then lets all work finish, compares, and deletes
  * everything.
  */
-export async function runSchedule(steps: readonly Step[]): Promise<void> {
+export async function runSchedule(uploads: UploadWay, steps: readonly Step[]): Promise<void> {
   await Driver.wipe();
-  const run = new Run();
+  const run = new Run(uploads);
   for (const next of steps) await run.step(next);
   await run.rest();
   await run.checkAll();
@@ -303,13 +307,18 @@ export async function runSchedule(steps: readonly Step[]): Promise<void> {
 }
 
 class Run {
-  readonly #driver = new Driver();
+  readonly #driver: Driver;
   /** The possible worlds: several only within a step, until a look shows which one is real. */
-  #worlds: World[] = [{ nowMs: START_MS, files: [], erasures: [] }];
+  #worlds: World[];
   #latest: Call | undefined;
   /** Acknowledged messages that come once more. */
   #again: MediaJob[] = [];
   #compared: string | undefined;
+
+  constructor(uploads: UploadWay) {
+    this.#driver = new Driver(uploads);
+    this.#worlds = [{ nowMs: START_MS, uploads, files: [], erasures: [] }];
+  }
 
   get #world(): World {
     return this.#worlds[0]!;
@@ -476,7 +485,7 @@ class Run {
     expect(await this.#keys()).toEqual(
       committed
         .flatMap((file) => [
-          `blob/${file.id}`,
+          this.#driver.masters.get(file.id)!,
           ...[...this.#driver.makings]
             .filter(([, making]) => making.file === file.id && making.state === "ready")
             .map(([nonce]) => `variant/${file.id}/${nonce}`),

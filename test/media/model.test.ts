@@ -22,10 +22,12 @@ describe("strangers in random schedules", () => {
  */
 describe("random schedules with faults", () => {
   // shows: media/upload-and-immutability/the-row-before-the-link
-  it(
-    "lose nothing acknowledged, restore nothing deleted, and leave no bytes without a row",
+  it.each(["worker", "r2"] as const)(
+    "lose nothing acknowledged, restore nothing deleted, and leave no bytes without a row (%s)",
     { timeout: 3_600_000 },
-    () =>
-      fc.assert(fc.asyncProperty(schedule, runSchedule), { ...modelRuns("MEDIA_SCHEDULES", 1), endOnFailure: true }),
+    async (uploads) => {
+      const property = fc.asyncProperty(schedule, (steps) => runSchedule(uploads, steps));
+      await fc.assert(property, { ...modelRuns("MEDIA_SCHEDULES", 1), endOnFailure: true });
+    },
   );
 });

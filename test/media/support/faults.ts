@@ -22,7 +22,9 @@ export class FaultyBindings {
     at: (number) => ({ number, db: faultyDatabase((run) => this.#meet(run), testObjects.at(number).db) }),
   };
   readonly db: D1Database = this.shards[0].db;
-  readonly bucket: R2Bucket = this.#faultyBucket();
+  readonly bucket: R2Bucket = this.#bucket((run) => this.#meet(run));
+  /** The same bucket, whose calls do not fail. */
+  readonly soundBucket: R2Bucket = this.#bucket((run) => run());
   readonly queue: Queue<MediaJob> = this.#faultyQueue();
   /** Messages that were sent and are not acknowledged. */
   messages: MediaJob[] = [];
@@ -43,6 +45,9 @@ export class FaultyBindings {
     this.unanswered = 0;
   }
 
+  /** Lets another call fail as planned, too. */
+  around = <T>(run: () => Promise<T>): Promise<T> => this.#meet(run);
+
   async #meet<T>(run: () => Promise<T>): Promise<T> {
     const fate = this.#fates.shift() ?? "done";
     if (fate === "late") await scheduler.wait(LATE_MS);
@@ -54,7 +59,7 @@ export class FaultyBindings {
     throw new Error("injected: answer lost");
   }
 
-  #faultyBucket(): R2Bucket {
+  #bucket(meet: Meet): R2Bucket {
     const dated = <T extends R2Object>(object: T): T =>
       new Proxy(object, {
         get: (target, name) => {
@@ -84,7 +89,7 @@ export class FaultyBindings {
         const method = (own ?? (Reflect.get(target, name, target) as object)) as (
           ...args: unknown[]
         ) => Promise<unknown>;
-        return (...args: unknown[]) => this.#meet(() => method.apply(own === undefined ? target : methods, args));
+        return (...args: unknown[]) => meet(() => method.apply(own === undefined ? target : methods, args));
       },
     });
   }

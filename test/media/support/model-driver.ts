@@ -16,10 +16,12 @@ import {
   type Call,
   type Content,
   type Listing,
+  type UploadWay,
   type Visibility,
   type Whose,
 } from "./file-model.ts";
 import { mediaApp, START_MS, type MediaApp, type Settled } from "./media-app.ts";
+import { scriptedS3, type ScriptedS3 } from "../uploads/scripted-s3.ts";
 import { principal } from "./principal.ts";
 import { collection } from "./stored-file.ts";
 import { keptPlacement, MovingTenants, placeTenants } from "./moving-tenants.ts";
@@ -82,17 +84,26 @@ export class Driver {
   readonly moving: MovingTenants;
   /** By nonce, as of the latest look. */
   makings: ReadonlyMap<string, Making> = new Map();
+  /** The keys of masters by file, as of the latest look. */
+  masters: ReadonlyMap<string, string> = new Map();
   /** Copies of public content are stored by the names of clients. */
   readonly #room = `room${++rooms}`;
-  readonly #links = new Map<string, { readonly upload: string; readonly commit: string }>();
+  readonly #links = new Map<string, { readonly upload: string; readonly commit: string; readonly type: string }>();
   readonly #content = new Map<string, string>();
   /** The latest page of a listing. */
   #next: string | undefined;
+  /** Undefined: uploads go through the Worker. */
+  readonly #s3: ScriptedS3 | undefined;
 
-  constructor() {
-    const { shards, objects, bucket, queue: jobs } = this.bindings;
+  constructor(uploads: UploadWay) {
+    const { shards, objects, bucket, soundBucket, queue: jobs } = this.bindings;
+    if (uploads === "r2") {
+      this.#s3 = scriptedS3(() => this.app.clock.nowMs, soundBucket);
+      this.#s3.onCopy = this.bindings.around;
+    }
     const objectReports = createTenantObjectStore(env.DB);
-    this.app = mediaApp({ shards, objects, objectReports, bucket, jobs, placement: keptPlacement() });
+    const s3 = this.#s3?.access;
+    this.app = mediaApp({ shards, objects, objectReports, bucket, jobs, placement: keptPlacement(), s3 });
     this.moving = new MovingTenants(this.app.media, shards, this.app.clock, objects);
     this.app.clock.nowMs = START_MS;
     for (const { client, home } of CALLERS) this.app.homes.set(this.#nameOf(client), home);
@@ -135,8 +146,13 @@ export class Driver {
     switch (call.do) {
       case "create":
         return ask(`${root}?${sizesOf(call.variants)}`, "POST", { "Content-Type": call.type });
-      case "put":
-        return app.call(this.#links.get(call.file)!.upload, { method: "PUT", ...this.#upload(call) });
+      case "put": {
+        const { upload } = this.#links.get(call.file)!;
+        const { headers, body, bytes } = this.#upload(call);
+        const s3 = this.#s3;
+        if (s3 !== undefined) return this.bindings.around(() => s3.put(upload, bytes, headers)).catch(noAnswer);
+        return app.call(upload, { method: "PUT", headers, body });
+      }
       case "commit": {
         const query = new URLSearchParams();
         if (call.tenant !== undefined) query.set("tenant", call.tenant);
@@ -193,12 +209,12 @@ export class Driver {
   }
 
   #upload({ content, how, file }: Call & { do: "put" }) {
-    const type = new URL(this.#links.get(file)!.upload).searchParams.get("type")!;
-    const { data } = CONTENTS[content]!;
+    const { type } = this.#links.get(file)!;
+    const { data: bytes } = CONTENTS[content]!;
     const headers: Record<string, string> = { "content-type": how === "wrong type" ? "text/wrong" : type };
-    if (how !== "no length") headers["content-length"] = String(data.length);
-    const body = new Response(data.slice(0, how === "broken off" ? 3 : data.length)).body!;
-    return { headers, body };
+    if (how !== "no length") headers["content-length"] = String(bytes.length);
+    const body = new Response(bytes.slice(0, how === "broken off" ? 3 : bytes.length)).body!;
+    return { headers, body, bytes };
   }
 
   async #read(call: Call, response: Response): Promise<Answer> {
@@ -211,7 +227,7 @@ export class Driver {
     switch (call.do) {
       case "create": {
         const { id, uploadLink, commitLink } = JSON.parse(text);
-        this.#links.set(id, { upload: uploadLink, commit: commitLink });
+        this.#links.set(id, { upload: uploadLink, commit: commitLink, type: call.type });
         return { status, id };
       }
       case "put":
@@ -285,25 +301,28 @@ export class Driver {
 
   /** The state without faults. */
   async look(known: ReadonlySet<string>): Promise<Shown> {
-    const [seen, miscounted, erasures, leaving, rowsOfFiles] = await everywhere.batch<any>([
+    const [seen, miscounted, misindexed, erasures, leaving, rowsOfFiles] = await everywhere.batch<any>([
       everywhere.prepare(
-        `SELECT file.id, file.state, owner.tenant, file.metadata, file.shared_in IS NOT NULL AS shared, (SELECT json_group_array(json_object('file_id', file_id,
+        `SELECT file.id, file.state, file.blob_key AS blobKey, owner.tenant, file.metadata, file.shared_in IS NOT NULL AS shared, (SELECT json_group_array(json_object('file_id', file_id,
            'nonce', nonce, 'type', type, 'size', size, 'state', state)) FROM variant
            WHERE variant.file_id = file.id AND state <> 'removed') AS variants
          FROM file JOIN owner ON owner.id = file.owner_id
          WHERE file.state <> 'removed' AND owner.erasure_id IS NULL`,
       ),
       everywhere.prepare(MISCOUNTED),
+      everywhere.prepare(MISINDEXED),
       everywhere.prepare("SELECT * FROM erasure JOIN requester ON requester.id = erasure.requester_id"),
       everywhere.prepare("SELECT id, row FROM moved_file WHERE row IS NOT NULL"),
       everywhere.prepare("SELECT id FROM file"),
     ]);
-    expect(miscounted!.results).toEqual([]);
+    expect([miscounted!.results, misindexed!.results]).toEqual([[], []]);
     // A file that moves with its tenant is in two shards for a moment, and the same in both.
     const files = { results: [...new Map(seen!.results.map((file) => [file.id, file])).values()] };
     const makings = { results: files.results.flatMap(({ variants }) => JSON.parse(variants)) };
-    const { objects } = await env.MEDIA.list({ prefix: "blob/" });
+    const lists = await Promise.all(["blob/", "incoming/"].map((prefix) => env.MEDIA.list({ prefix })));
+    const objects = lists.flatMap((list) => list.objects);
     const uploads = new Map(objects.map(({ key, httpEtag }) => [key, ETAGS.indexOf(httpEtag)]));
+    const uploadKey = (id: string): string => `${this.#s3 === undefined ? "blob" : "incoming"}/${id}`;
     // A file that has left a shard and not arrived is pending. One that arrived without a note of it has its row, even
     // if it is removed there.
     const arrived = new Set(rowsOfFiles!.results.map(({ id }) => id));
@@ -319,8 +338,9 @@ export class Driver {
         { file, variant: `${type}-${size}`, state },
       ]),
     );
+    this.masters = new Map(files.results.map(({ id, blobKey }) => [id, blobKey ?? `blob/${id}`]));
     const shown: Record<string, object> = {};
-    for (const { id, state, tenant, metadata, shared } of files.results) {
+    for (const { id, state, tenant, metadata, shared, blobKey } of files.results) {
       // The file of a creation whose answer was lost.
       if (state === "pending" && !known.has(id)) continue;
       shown[id] = {
@@ -328,7 +348,7 @@ export class Driver {
         tenant,
         metadata: JSON.parse(metadata ?? "{}"),
         shared: shared === 1,
-        upload: uploads.get(`blob/${id}`),
+        upload: uploads.get(blobKey ?? uploadKey(id)),
         variants: [...this.makings.values()]
           .filter(({ file }) => file === id)
           .map((making) => `${making.variant} ${making.state}`)
@@ -346,6 +366,9 @@ export class Driver {
   }
 }
 
+/** The client learns only that its request failed. */
+const noAnswer = (): Response => new Response(null, { status: NO_ANSWER });
+
 const keysLeft = async (): Promise<string[]> => (await env.MEDIA.list()).objects.map(({ key }) => key);
 
 /** Sums of reservations that differ from those of the pending files. */
@@ -354,6 +377,21 @@ const MISCOUNTED = `SELECT reservation.*, count(file.id) AS waiting FROM reserva
     AND file.known_places IS NULL
   GROUP BY reservation.tenant, reservation.owner_id
   HAVING waiting <> reservation.files OR coalesce(sum(file.reserved_bytes), 0) <> reservation.bytes`;
+
+const LIVE = "JOIN owner ON owner.id = owner_id AND owner.erasure_id IS NULL";
+/** Rows of the index that a file lacks, and those that no file has. */
+const MISINDEXED = `
+  SELECT 'missing' AS what, file.id, pair.value FROM file ${LIVE} CROSS JOIN json_each(file.attributes, '$.rows') AS pair
+    WHERE NOT EXISTS (SELECT 1 FROM attribute WHERE owner_id = file.owner_id AND file_id = file.id
+      AND key = pair.value ->> 0 AND value = pair.value ->> 1 AND leads = pair.value ->> 2)
+  UNION ALL SELECT 'left', file_id, key FROM attribute ${LIVE}
+    WHERE NOT EXISTS (SELECT 1 FROM file CROSS JOIN json_each(file.attributes, '$.rows') AS pair
+      WHERE file.id = file_id AND file.owner_id = attribute.owner_id
+        AND pair.value ->> 0 = attribute.key AND pair.value ->> 1 = attribute.value)
+  UNION ALL SELECT 'missing', file_id, value FROM attribute ${LIVE}
+    WHERE key = '#keys' AND value NOT IN (SELECT digest FROM key_set WHERE key_set.owner_id = attribute.owner_id)
+  UNION ALL SELECT 'left', '', digest FROM key_set ${LIVE}
+    WHERE digest NOT IN (SELECT value FROM attribute WHERE attribute.owner_id = key_set.owner_id AND key = '#keys')`;
 
 export const erasureText = (of: {
   kind: string;

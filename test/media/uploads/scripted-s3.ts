@@ -20,7 +20,7 @@ const ENDPOINT = "https://account.s3.test/r2";
 const BUCKET = "a-bucket";
 const SECRET = "a+secret/of=S3";
 
-export function scriptedS3(nowMs: () => number): ScriptedS3 {
+export function scriptedS3(nowMs: () => number, bucket: R2Bucket = env.MEDIA): ScriptedS3 {
   const handle = async (request: Request): Promise<Response> => {
     const fault = await signatureFault(request, nowMs());
     if (fault !== undefined) return problem(403, fault);
@@ -32,9 +32,9 @@ export function scriptedS3(nowMs: () => number): ScriptedS3 {
     if (source !== null) {
       if (!source.startsWith(`/${BUCKET}/`)) return problem(404, "NoSuchBucket");
       const from = source.slice(BUCKET.length + 2);
-      return s3.onCopy(() => copy(s3.copies, from, key, request.headers));
+      return s3.onCopy(() => copy(bucket, s3.copies, from, key, request.headers));
     }
-    const object = await env.MEDIA.put(key, await request.arrayBuffer(), { httpMetadata: request.headers });
+    const object = await bucket.put(key, await request.arrayBuffer(), { httpMetadata: request.headers });
     return new Response(null, { headers: { etag: object.httpEtag } });
   };
   const s3: ScriptedS3 = {
@@ -46,14 +46,14 @@ export function scriptedS3(nowMs: () => number): ScriptedS3 {
   return s3;
 }
 
-async function copy(copies: string[], from: string, to: string, headers: Headers): Promise<Response> {
+async function copy(bucket: R2Bucket, copies: string[], from: string, to: string, headers: Headers): Promise<Response> {
   const ifMatch = headers.get("x-amz-copy-source-if-match") ?? "";
-  const object = await env.MEDIA.get(from);
+  const object = await bucket.get(from);
   if (object === null) return problem(404, "NoSuchKey");
   if (object.httpEtag !== ifMatch) return problem(412, "PreconditionFailed");
   const { httpMetadata, customMetadata } = object;
   const onlyIf = headers.get("cf-copy-destination-if-none-match") === "*" ? { etagDoesNotMatch: "*" } : {};
-  const made: R2Object | null = await env.MEDIA.put(to, await object.arrayBuffer(), {
+  const made: R2Object | null = await bucket.put(to, await object.arrayBuffer(), {
     onlyIf,
     httpMetadata,
     customMetadata,
