@@ -3,8 +3,9 @@ import { basename, join, relative } from "node:path";
 import { ok } from "@oazapfts/runtime";
 import * as api from "../../api/plinth.ts";
 import { UserError } from "../../scripts/lib/user-error.ts";
+import { RESOURCES } from "../resources/all.ts";
 import { inWordsOf } from "../terminal/about.ts";
-import { find, type OperatorClient } from "../client/admin-client.ts";
+import { find, isOtherwise, type OperatorClient } from "../client/admin-client.ts";
 import { ENV_FILE } from "../client/env-file.ts";
 import { isLoopback } from "../client/target.ts";
 import type { Command, Invocation } from "../command-line/command.ts";
@@ -59,18 +60,22 @@ export const initCommand: Command = {
     const name = invocation.args["name"] ?? (await chooseName(invocation));
     const id = `${tenant}.${name}`;
     const client = await invocation.client();
-    if ((await find(ok(api.getClient(id, client.opts)))) !== undefined) {
+    const taken = (): UserError => {
       const isOurs = Object.values(readEnvFile(io.cwd)).includes(id);
       const what = isOurs
         ? `The .env of this folder is that of client ${clean(id)} already. For another application: npm run plat -- init <name>`
         : `There is a client ${clean(id)} already. Take another name: npm run plat -- init <name>. Or, if an init that was ` +
           `killed left it, remove it: npm run plat -- client delete ${clean(id)}`;
-      throw new UserError(inWordsOf(about, what));
-    }
+      return new UserError(inWordsOf(about, what));
+    };
+    if ((await find(ok(api.getClient(id, client.opts)))) !== undefined) throw taken();
     const secret = kind === "browser" ? undefined : randomBytes(32).toString("base64url");
     const values = valuesFor(kind, target.base, id, secret);
     await askConflicts(invocation, values);
-    const made = await api.putClient(id, clientFor(kind, { tenant, id, secret, client, invocation }), client.opts);
+    const body = clientFor(kind, { tenant, id, secret, client, invocation });
+    await RESOURCES.clients.set(client, [id], body, undefined).catch((error: unknown) => {
+      throw isOtherwise(error) ? taken() : error;
+    });
     try {
       writeEnvFile(io.cwd, values);
     } catch (error) {
@@ -82,11 +87,6 @@ export const initCommand: Command = {
     sayDone(io, `The ${kind} application ${id} was made.`);
     sayDone(io, `${Object.keys(values).join(", ")} are in ${ENV_FILE}.`);
     if (ignoreEnvFile(io.cwd)) sayDone(io, `${ENV_FILE} was added to .gitignore.`);
-    if (made.status === 200)
-      io.err(
-        `${io.paintErr.yellow("!")} ${id} had just been made: by an init elsewhere, or by an attempt whose answer was lost.\n` +
-          "  If elsewhere, its .env no longer works: run init there again, with another name.\n",
-      );
     await warnWithoutPackage(invocation, client, tenant);
     const snippet = snippetFor(framework, kind, sourcesOf(invocation));
     const isInstalled = await wantsInstall(invocation, snippet);

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import { KEPT_FIELDS } from "../../src/admin/model/fields.ts";
-import { keyOf, KIND, KINDS, type Item, type KindName, type Wanted } from "./kinds.ts";
+import { keyOf, KIND, KINDS, type KindName, type Wanted } from "./kinds.ts";
 import { collectionOf, type Description } from "./check.ts";
 import { isOnItsOwn, type Found, type FoundItem } from "./found.ts";
 
@@ -18,6 +18,8 @@ export interface Step {
    */
   readonly secret: "none" | "given" | "made";
   readonly wanted?: Wanted;
+  /** The record that it was compared with. */
+  readonly found?: FoundItem;
 }
 
 export interface FieldChange {
@@ -89,8 +91,9 @@ export const leftAlone = (found: Found, { named, described }: Pick<Description, 
     ({ kind, owner }) => isOnItsOwn(kind) || described.has(collectionOf(kind, owner)),
   ).length;
 
-function removal({ kind, owner, id }: Item): Step {
-  return { action: "remove", kind, owner, id, fields: [], secret: "none" };
+function removal(found: FoundItem): Step {
+  const { kind, owner, id } = found;
+  return { action: "remove", kind, owner, id, fields: [], secret: "none", found };
 }
 
 function compare(wanted: Wanted, found: FoundItem | undefined, options: DifferenceOptions): Step | undefined {
@@ -103,7 +106,8 @@ function compare(wanted: Wanted, found: FoundItem | undefined, options: Differen
     .filter(({ from, to }) => !isDeepStrictEqual(from, to));
   const secret = secretOf(wanted, found, options);
   if (found !== undefined && fields.length === 0 && secret === "none") return undefined;
-  return { action: found === undefined ? "make" : "change", kind, owner, id, fields, secret, wanted };
+  if (found === undefined) return { action: "make", kind, owner, id, fields, secret, wanted };
+  return { action: "change", kind, owner, id, fields, secret, wanted, found };
 }
 
 function secretOf(wanted: Wanted, found: FoundItem | undefined, options: DifferenceOptions): Step["secret"] {

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import { find, type AdminClient } from "../client/admin-client.ts";
 import type { Body } from "../terminal/values.ts";
 import { RESOURCES } from "../resources/all.ts";
@@ -11,7 +12,13 @@ export interface FoundItem extends Item {
   readonly hasPassword?: boolean;
   /** Belongs to the platform and cannot change. */
   readonly builtIn: boolean;
+  /** As the platform showed it. */
+  readonly row: Body;
 }
+
+/** True if the platform still shows the record so. */
+export const isStill = ({ row }: FoundItem, now: Body | undefined): boolean =>
+  now !== undefined && isDeepStrictEqual(normalize(now), normalize(row));
 
 /** By kind and key: whole collections if the file describes them, otherwise referenced records. */
 export type Found = ReadonlyMap<KindName, ReadonlyMap<string, FoundItem>>;
@@ -79,6 +86,7 @@ function toItem(kind: KindName, owner: string, row: Body, rules: Rules): FoundIt
     id,
     fields: normalize(Object.fromEntries(shown.map((name) => [name, row[name]]))),
     builtIn: rules.isBuiltIn(kind, id),
+    row,
     ...(kind === "users" && { hasPassword: row["hasPassword"] === true }),
   };
 }

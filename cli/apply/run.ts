@@ -1,7 +1,8 @@
+import { UserError } from "../../scripts/lib/user-error.ts";
 import { find, type AdminClient } from "../client/admin-client.ts";
 import { RESOURCES } from "../resources/all.ts";
 import type { Step } from "./difference.ts";
-import { inParallel } from "./found.ts";
+import { inParallel, isStill } from "./found.ts";
 import { KIND, valuesOf } from "./kinds.ts";
 
 /** The result of the steps. The next run continues from there. */
@@ -49,14 +50,25 @@ export async function run(
   return { done, failures, interrupted: failures.length === 0 && done.length < steps };
 }
 
+/**
+ * Sends a step, unless somebody changed its record since it was compared, to something else than what the file says.
+ * The record is read again for that, because lists have no ETags.
+ */
 async function send(client: AdminClient, step: Step, options: RunOptions): Promise<void> {
   const resource = RESOURCES[step.kind];
+  const values = valuesOf(step);
+  const { found, wanted } = step;
+  const now = found && (await resource.find(client, values));
+  const isAsked = now !== undefined && wanted !== undefined && resource.isLike(now.record, wanted.fields);
   // Already removed, with its owner or by somebody else.
-  if (step.action === "remove") return find(resource.remove(client, valuesOf(step)));
+  if (step.action === "remove" && now === undefined) return;
+  if (found !== undefined && !isAsked && !isStill(found, now?.record))
+    throw new UserError("somebody else changed it since it was compared; nothing was sent.");
+  if (step.action === "remove") return find(resource.remove(client, values, now));
   const name = KIND[step.kind].secret;
   const secret = options.secretOf(step);
-  const body = { ...step.wanted?.fields, ...(name !== undefined && secret !== undefined && { [name]: secret }) };
-  const answer = await resource.set(client, valuesOf(step), body);
+  const body = { ...wanted?.fields, ...(name !== undefined && secret !== undefined && { [name]: secret }) };
+  const answer = await resource.set(client, values, body, now, "orSame");
   const made = step.kind === "clients" && secret === undefined ? answer["clientSecret"] : undefined;
   if (typeof made === "string") options.surprised(step, made);
 }

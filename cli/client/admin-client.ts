@@ -18,7 +18,7 @@ import { asFetch, hasJson, send, Unreachable } from "./send.ts";
  * GET, PUT and DELETE are retried after a lost connection, a timeout, and 429, 502, 503 and 504, because repeating
  * them does no harm. A POST is sent once: after a lost answer, the person must check what happened. After a 401, which
  * did nothing, the token is replaced and the call sent again, whatever its method. A repeated DELETE that answers 404
- * counts as done.
+ * counts as done. A repeated PUT with a condition may answer 412 because an earlier attempt was carried out.
  */
 export interface AdminClient {
   /** The platform's address with its path prefix, without a trailing slash. */
@@ -57,15 +57,29 @@ export class AdminRefusal extends UserError {
   readonly details: readonly RefusalDetail[];
   /** Identifies the log line. */
   readonly requestId: string;
+  /** An earlier attempt of the same call had no answer, so it may have been carried out. */
+  readonly isRepeated: boolean;
 
-  constructor(status: number, type: string, message: string, details: readonly RefusalDetail[] = [], requestId = "") {
+  constructor(
+    status: number,
+    type: string,
+    message: string,
+    details: readonly RefusalDetail[] = [],
+    requestId = "",
+    isRepeated = false,
+  ) {
     super(message);
     this.status = status;
     this.type = type;
     this.details = details;
     this.requestId = requestId;
+    this.isRepeated = isRepeated;
   }
 }
+
+/** The record is not, or no longer, as the condition of the call says. */
+export const isOtherwise = (error: unknown): error is AdminRefusal =>
+  error instanceof AdminRefusal && error.status === 412;
 
 export interface AdminClientOptions {
   readonly base: string;
@@ -214,7 +228,7 @@ export function createAdminClient(options: AdminClientOptions, who?: Identity): 
     // A platform answers with JSON, or with an empty 202 or 204. Anything else comes from a proxy.
     const isEmpty = status === 204 || (status === 202 && response.body === null);
     const isStrange = !isEmpty && !hasJson(response);
-    if (!SUCCESSES.includes(status) || isStrange) throw await refusalOf(response, platform, url);
+    if (!SUCCESSES.includes(status) || isStrange) throw await refusalOf(response, platform, url, repeated);
     return response;
   }
 
@@ -297,7 +311,12 @@ function nextQuery(headers: Headers): Page | undefined {
   return target === undefined ? undefined : Object.fromEntries(new URL(target, "http://any").searchParams);
 }
 
-async function refusalOf(response: Response, platform: string, url: string): Promise<AdminRefusal> {
+async function refusalOf(
+  response: Response,
+  platform: string,
+  url: string,
+  isRepeated: boolean,
+): Promise<AdminRefusal> {
   const { status, headers } = response;
   const error = hasJson(response) ? ((await response.json()) as Partial<Record<string, unknown>> | null) : null;
   if (typeof error?.["type"] !== "string") {
@@ -312,6 +331,7 @@ async function refusalOf(response: Response, platform: string, url: string): Pro
     textOf(error["message"]),
     details.map((one) => ({ type: textOf(one.type), field: textOf(one.field), message: textOf(one.message) })),
     headers.get(`${platform}-request-id`) ?? "",
+    isRepeated,
   );
 }
 

@@ -1,13 +1,13 @@
 import { pagedListCommand, showCommand } from "../command-line/patterns.ts";
 import { randomBytes } from "node:crypto";
-import { find } from "../client/admin-client.ts";
+import { isOtherwise } from "../client/admin-client.ts";
 import { buildBody, changedFields, fieldOptions, missingFlags, readBodyFile, readSecrets } from "../resources/body.ts";
 import type { Command, Invocation, Option } from "../command-line/command.ts";
 import { UsageError } from "../terminal/usage-error.ts";
 import type { Resource } from "../resources/resource.ts";
 import { RESOURCES } from "../resources/all.ts";
 import { confirm, printRecord, sayDone, YES_OPTION } from "../command-line/print.ts";
-import { clean, pluralOf } from "../terminal/values.ts";
+import { clean, pluralOf, type Body } from "../terminal/values.ts";
 import { warnOfUnknownScopes } from "./unknown-scopes.ts";
 
 /** Builds list, show, set and delete for every resource. */
@@ -89,8 +89,8 @@ const showOf = (resource: Resource): Command =>
 
 const SET_NOTES = [
   "Omitted fields keep their values: the command reads the stored record, applies the file, then the " +
-    "flags, and writes the result. If two operators change the same record at the same time, the later " +
-    "one wins.",
+    "flags, and writes the result. If somebody else changed the record meanwhile, it begins again with " +
+    "that record. So of two changes of the same field, the later one wins; others stay.",
   "A secret is never an argument, because other users can list arguments and shells store them. Pass it " +
     "in a file (- is the standard input; at a terminal you are asked) or in an environment variable.",
 ];
@@ -118,44 +118,55 @@ const setCommand = (resource: Resource): Command => {
   };
 };
 
+/** A record that others change all the time is given up. */
+const ATTEMPTS = 3;
+
+/**
+ * read ──▶ written on condition that it is as read ──▶ shown
+ *  ▲                     │ 412: changed meanwhile
+ *  └─────────────────────┘
+ */
 async function set(resource: Resource, invocation: Invocation): Promise<void> {
   const { options, io, input } = invocation;
   const { fields, noun } = resource;
   const source = options.value("file");
   const called = source === "-" ? "The standard input" : (source ?? "");
   const file = source === undefined ? {} : readBodyFile(await input.read(source, "--file"), called, resource);
-  const secrets: Record<string, unknown> = { ...(await readSecrets(fields, options, input)) };
+  const given = await readSecrets(fields, options, input);
   const client = await invocation.client();
   const keys = keysOf(resource, invocation);
-  const found = await find(resource.show(client, keys));
-  const base = options.has("replace") ? undefined : found;
-  const body = buildBody(resource, base, file, options, secrets);
-
-  const missing = missingFlags(fields, body, found === undefined);
-  if (missing.length > 0) {
-    const why = found === undefined ? "is new" : "is replaced";
-    throw new UsageError(`The ${nameOf(resource, invocation)} ${why}, so these are needed too: ${missing.join(", ")}`);
+  const name = nameOf(resource, invocation);
+  for (let attempt = 1; ; attempt++) {
+    const found = await resource.find(client, keys);
+    const body = buildBody(resource, options.has("replace") ? undefined : found?.record, file, options, given);
+    const missing = missingFlags(fields, body, found === undefined);
+    if (missing.length > 0) {
+      const why = found === undefined ? "is new" : "is replaced";
+      throw new UsageError(`The ${name} ${why}, so these are needed too: ${missing.join(", ")}`);
+    }
+    const changed = changedFields(fields, found?.record ?? {}, body);
+    if (found !== undefined && changed.length === 0) {
+      sayDone(io, `The ${name} is like that already; nothing was sent.`);
+      return printRecord(invocation, found.record);
+    }
+    const becomesConfidential = found?.record["confidential"] !== true && body["confidential"] === true;
+    // The secret is made here, so that a retry after a lost answer sends the same one.
+    const made =
+      noun === "client" && becomesConfidential && !("clientSecret" in body)
+        ? { clientSecret: randomBytes(32).toString("base64url") }
+        : {};
+    let answer: Body;
+    try {
+      answer = { ...(await resource.set(client, keys, { ...body, ...made }, found)), ...made };
+    } catch (error) {
+      if (!isOtherwise(error) || attempt === ATTEMPTS) throw error;
+      continue;
+    }
+    sayDone(io, `The ${name} was ${found === undefined ? "made" : `changed: ${changed.join(", ")}`}.`);
+    if ("clientSecret" in answer && noun === "client") sayDone(io, "clientSecret is shown this once: keep it.");
+    if (changed.includes("scopes")) await warnOfUnknownScopes(client, (body["scopes"] ?? []) as readonly string[], io);
+    return printRecord(invocation, answer);
   }
-  const changed = changedFields(fields, found ?? {}, body);
-  if (found !== undefined && changed.length === 0) {
-    sayDone(io, `The ${nameOf(resource, invocation)} is like that already; nothing was sent.`);
-    return printRecord(invocation, found);
-  }
-  // The secret is made here, so that a retry after a lost answer sends the same one.
-  const made =
-    noun === "client" && found?.["confidential"] !== true && body["confidential"] === true && !("clientSecret" in body);
-  if (made) secrets["clientSecret"] = randomBytes(32).toString("base64url");
-  const answer = await resource.set(client, keys, { ...body, ...secrets });
-  const shown = made ? { ...answer, clientSecret: secrets["clientSecret"] } : answer;
-  sayDone(
-    io,
-    found === undefined
-      ? `The ${nameOf(resource, invocation)} was made.`
-      : `The ${nameOf(resource, invocation)} was changed: ${changed.join(", ")}.`,
-  );
-  if ("clientSecret" in shown && noun === "client") sayDone(io, "clientSecret is shown this once: keep it.");
-  if (changed.includes("scopes")) await warnOfUnknownScopes(client, (body["scopes"] ?? []) as readonly string[], io);
-  await printRecord(invocation, shown);
 }
 
 const removeCommand = (resource: Resource): Command => ({

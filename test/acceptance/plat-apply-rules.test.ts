@@ -346,12 +346,13 @@ describe("the difference", () => {
 
   const NONE: DifferenceOptions = { prune: false, setPasswords: false, setSecrets: false };
 
-  /** Reads, compares, runs until `budget` writes were made; what is still different afterwards. */
+  /** Reads, compares, lets somebody else act, runs until `budget` writes were made; what is still different then. */
   async function apply(
     model: Model,
     file: object,
     options: DifferenceOptions,
     budget = Infinity,
+    meanwhile: () => void = () => undefined,
   ): Promise<{ mistakes: readonly Mistake[]; outcome?: Outcome }> {
     const { root, mistakes } = readDescription(Buffer.from(JSON.stringify(file)));
     if (root === undefined) return { mistakes };
@@ -362,7 +363,9 @@ describe("the difference", () => {
     const stopping = new AbortController();
     if (budget === 0) stopping.abort();
     let left = budget;
-    const outcome = await run(model.client, difference(description, found, options), {
+    const waves = difference(description, found, options);
+    meanwhile();
+    const outcome = await run(model.client, waves, {
       secretOf: ({ secret, kind, id }) => {
         if (--left <= 0) stopping.abort();
         return secret === "none" ? undefined : `${secret} ${kind} ${id}`;
@@ -623,6 +626,30 @@ describe("the difference", () => {
       }),
       { numRuns: 50 },
     );
+  });
+
+  test("overwrites and removes nothing that somebody else changed meanwhile, and says so", async () => {
+    const file = { roles: { changed: { scopes: ["a"] }, made: { scopes: ["a"] } } };
+    const world = { roles: { changed: { scopes: ["b"] }, pruned: { scopes: ["b"] } } };
+    const options = { ...NONE, prune: true };
+    for (const [role, scopes, reason] of [
+      ["changed", ["c"], "somebody else changed it since it was compared"],
+      ["changed", undefined, "somebody else changed it since it was compared"],
+      ["made", ["c"], "Nothing was changed."],
+      ["pruned", ["c"], "somebody else changed it since it was compared"],
+    ] as const) {
+      const model = createModel(structuredClone<World>(world));
+      const { outcome } = await apply(model, file, options, Infinity, () => {
+        if (scopes === undefined) delete model.world["roles"]?.[role];
+        else model.world["roles"]![role] = { scopes };
+      });
+      expect(outcome?.failures.map(({ step, error }) => [step.id, (error as Error).message])).toEqual([
+        [role, expect.stringContaining(reason)],
+      ]);
+      expect(model.world["roles"]?.[role]).toEqual(scopes && { scopes });
+      expect((await apply(model, file, options)).outcome?.failures).toEqual([]);
+      expect(settled(model.world)["roles"]).toEqual(file.roles);
+    }
   });
 
   test("sends a secret where there is none yet, and when it is told to", async () => {

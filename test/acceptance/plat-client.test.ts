@@ -41,6 +41,8 @@ interface Played {
   readonly seen: string[];
   /** Bodies of the same requests; empty if there was none. */
   readonly bodies: string[];
+  /** Their conditions, such as `if-match "1"`; empty if there was none. */
+  readonly conditions: string[];
   readonly tokens: () => number;
   readonly waits: number[];
   close(): Promise<void>;
@@ -56,6 +58,7 @@ async function play(script: readonly Script[], { expiresIn = 3600, timeoutMs = 2
   const left = [...script];
   const seen: string[] = [];
   const bodies: string[] = [];
+  const conditions: string[] = [];
   let tokens = 0;
   const answer = (response: ServerResponse, status: number, body: unknown, headers: Record<string, string> = {}) => {
     response.writeHead(status, { "content-type": "application/json", "plat-request-id": "a-request", ...headers });
@@ -69,6 +72,8 @@ async function play(script: readonly Script[], { expiresIn = 3600, timeoutMs = 2
       `${request.method} ${(request.url ?? "").replace("/prefix/admin/v1", "")} ${request.headers.authorization}`,
     );
     bodies.push(sent);
+    const named = ["if-match", "if-none-match"].filter((name) => name in request.headers);
+    conditions.push(named.map((name) => `${name} ${String(request.headers[name])}`).join());
     const next = left.shift() ?? { status: 200, body: {} };
     if (next === "silent") return;
     if (next === "lost") return void request.socket.destroy();
@@ -88,7 +93,7 @@ async function play(script: readonly Script[], { expiresIn = 3600, timeoutMs = 2
     server.closeAllConnections();
     await new Promise((done) => server.close(done));
   };
-  const played = { opts, base, seen, bodies, waits, tokens: () => tokens, close };
+  const played = { opts, base, seen, bodies, conditions, waits, tokens: () => tokens, close };
   servers.push(played);
   return played;
 }
@@ -130,6 +135,76 @@ describe("calls of the operator service", () => {
       /^… the connection was lost .*; asking again in 0\.\d s\n… answered 502; asking again in 0\.\d s\n$/,
     );
     expect(seen).toHaveLength(3);
+  });
+
+  describe("set, of a record that somebody else changes too", () => {
+    const none = { status: 404, body: { type: "element_resource_non_existing", message: "There is no such record." } };
+    const otherwise = { status: 412, body: { type: "precondition_failed", message: "Nothing was changed." } };
+    const shows = (etag: string, body: object) => ({ status: 200, body, headers: { etag: `"${etag}"` } });
+    const wanted = { tenant: "acme", confidential: true, grantTypes: ["client_credentials"], scopes: [] as string[] };
+    const CLIENT = "client set acme.shop --tenant acme --confidential --no-scope --grant-type client_credentials";
+    async function set(line: string, script: readonly Script[]) {
+      const played = await play(script);
+      const wait = async (): Promise<void> => undefined;
+      const done = await plat({ OPERATOR_CLIENT_SECRET: "s" }, [...line.split(" "), "--url", played.base], { wait });
+      const puts = played.bodies.flatMap((body, at) =>
+        body === "" ? [] : [{ condition: played.conditions[at], body: JSON.parse(body) }],
+      );
+      return { ...done, puts };
+    }
+
+    test("begins again with the record as it is then", async () => {
+      const { code, err, puts } = await set("role set editor --add-scope a.c --remove-scope a.a", [
+        shows("1", { scopes: ["a.a", "a.b"] }),
+        otherwise,
+        shows("2", { scopes: ["a.a", "a.b", "a.x"] }),
+        shows("3", { scopes: ["a.b", "a.x", "a.c"] }),
+      ]);
+      expect(code, err).toBe(0);
+      expect(puts).toEqual([
+        { condition: 'if-match "1"', body: { scopes: ["a.b", "a.c"] } },
+        { condition: 'if-match "2"', body: { scopes: ["a.b", "a.x", "a.c"] } },
+      ]);
+    });
+
+    test("gives up after three tries", async () => {
+      const script = [1, 2, 3].flatMap((at) => [shows(`${at}`, { scopes: [`a.${at}`] }), otherwise]);
+      const { code, err, puts } = await set("role set editor --add-scope a.c", script);
+      expect([code, puts.length, err]).toEqual([1, 3, expect.stringContaining("Nothing was changed. (412)")]);
+    });
+
+    test("replaces no client that somebody made meanwhile, nor its secret", async () => {
+      const { out, err, puts } = await set(`${CLIENT} --name acme.web`, [
+        none,
+        otherwise,
+        shows("2", { ...wanted, name: "acme.shop" }),
+        shows("3", { ...wanted, name: "acme.web" }),
+      ]);
+      expect(err).toBe("✓ The client acme.shop was changed: name.\n");
+      expect(out).not.toContain("clientSecret");
+      expect(puts.map(({ condition, body }) => [condition, "clientSecret" in body])).toEqual([
+        ["if-none-match *", true],
+        ['if-match "2"', false],
+      ]);
+    });
+
+    test("sends the same secret again if the first answer was lost and the client is as asked", async () => {
+      const record = { ...wanted, name: "acme.shop" };
+      const script = [none, "lost", otherwise, shows("2", record), shows("2", record)] as const;
+      const { code, err, json, puts } = await set(`${CLIENT} --json`, script);
+      expect(code, err).toBe(0);
+      expect(err).toContain("✓ The client acme.shop was made.");
+      expect(puts.map(({ condition }) => condition)).toEqual([...Array(2).fill("if-none-match *"), 'if-match "2"']);
+      expect(new Set(puts.map(({ body }) => body.clientSecret))).toEqual(new Set([json().clientSecret]));
+    });
+
+    test("ends no secret of somebody else's client if the first answer was lost", async () => {
+      const script = [none, "lost", otherwise, shows("2", { ...wanted, scopes: ["a.b"] })] as const;
+      const { code, err, out, puts } = await set(CLIENT, [...script, shows("2", { ...wanted, scopes: ["a.b"] })]);
+      expect(code, err).toBe(0);
+      expect(out).not.toContain("clientSecret");
+      expect(puts.slice(2).map(({ body }) => body)).toEqual([wanted]);
+    });
   });
 
   test("a retried PUT of a new client sends the same secret, which is shown", async () => {

@@ -1,5 +1,5 @@
 import { spawnSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -129,19 +129,23 @@ describe("init", () => {
     expect(made.err).toContain("plinth client delete demo.app");
   });
 
-  test("warns if another init made its client at the same time", async () => {
-    const server = createServer(({ url, method }, response) => {
+  test("takes no client over that another init made at the same time", async () => {
+    const conditions: unknown[] = [];
+    const server = createServer(({ url, method, headers }, response) => {
       const isToken = url?.endsWith("/token") === true;
-      const isAbsent = !isToken && method === "GET";
-      const body = isToken ? { access_token: "t", expires_in: 60 } : { type: "element_resource_non_existing" };
-      response.writeHead(isAbsent ? 404 : 200, { "content-type": "application/json" }).end(JSON.stringify(body));
+      if (method === "PUT") conditions.push(headers["if-none-match"]);
+      const body = isToken ? { access_token: "t", expires_in: 60 } : { type: "precondition_failed", message: "No." };
+      const status = isToken ? 200 : method === "GET" ? 404 : 412;
+      response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(body));
     }).listen(0, "127.0.0.1");
     await once(server, "listening");
     const base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
     const cwd = mkdtempSync(join(folder, "app-"));
     const made = await plat({ OPERATOR_CLIENT_SECRET: "s" }, ["init", "app", "--url", base], { cwd }, PLINTH);
     server.close();
-    expect(made).toMatchObject({ code: 0, err: expect.stringContaining("demo.app had just been made") });
+    expect(made).toMatchObject({ code: 1, err: expect.stringContaining("There is a client demo.app already.") });
+    expect(conditions).toEqual(["*"]);
+    expect(readdirSync(cwd)).toEqual([]);
   });
 
   test.skipIf(process.platform === "win32")("says that its folder is gone, as every command does", () => {

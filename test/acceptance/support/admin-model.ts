@@ -120,7 +120,7 @@ export function createModel(world: World, pause: () => Promise<void> = async () 
     }
   };
 
-  async function answer(url: string, { method = "GET", body }: RequestInit): Promise<Response> {
+  async function answer(url: string, { method = "GET", body, headers }: RequestInit): Promise<Response> {
     const path = new URL(url).pathname.replace("/admin/v1", "");
     const { kind, owner, id } = parse(path);
     if (method === "GET" && id === "") {
@@ -130,9 +130,14 @@ export function createModel(world: World, pause: () => Promise<void> = async () 
     }
     if (method === "GET") {
       if (find(kind, owner, id) === undefined) throw refusal(404, "element_resource_non_existing", "There is none.");
-      return Response.json(show(kind, owner, id));
+      return Response.json(show(kind, owner, id), { headers: { etag: etagOf(kind, owner, id) ?? "" } });
     }
     await pause();
+    const ifMatch = new Headers(headers).get("if-match");
+    const ifNoneMatch = new Headers(headers).get("if-none-match");
+    const etag = etagOf(kind, owner, id);
+    if ((ifMatch !== null && ifMatch !== etag) || (ifNoneMatch === "*" && etag !== undefined))
+      throw refusal(412, "precondition_failed", "Nothing was changed.");
     writes.push(`${method} ${decodeURIComponent(path)}`);
     if (method === "PUT") put(kind, owner, id, JSON.parse(body as string));
     else remove(kind, owner, id);
@@ -141,6 +146,8 @@ export function createModel(world: World, pause: () => Promise<void> = async () 
   const find = (kind: string, owner: string, id: string): any => table(kind)[owner === "" ? id : `${owner}/${id}`];
   const show = (kind: string, owner: string, id: string): object =>
     toRow(kind, owner, id, find(kind, owner, id), secrets);
+  const etagOf = (kind: string, owner: string, id: string): string | undefined =>
+    find(kind, owner, id) && `"${JSON.stringify(show(kind, owner, id))}"`;
   const client: AdminClient = {
     base: "http://model",
     platform: "plat",
