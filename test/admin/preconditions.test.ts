@@ -94,22 +94,31 @@ describe("If-None-Match: *", () => {
 });
 
 describe("a change of another operator between check and write", () => {
-  /** Sends a request in whose way another one comes, before its first transaction. */
-  async function send(method: string, path: string, condition: Record<string, string>, act: () => Promise<unknown>) {
+  type Statements = Parameters<D1Database["batch"]>[0];
+
+  /** Sends a request whose first transaction runs as told. */
+  async function sendBy(
+    run: (statements: Statements) => Promise<unknown>,
+    method: string,
+    path: string,
+    condition: Record<string, string>,
+  ) {
     let isFirst = true;
     const DB = directoryWith({
       async batch(statements) {
-        if (isFirst) {
-          isFirst = false;
-          await act();
-        }
-        return env.DB.batch(statements);
+        if (!isFirst) return env.DB.batch(statements);
+        isFirst = false;
+        return run(statements);
       },
     });
     const headers = { authorization: `Bearer ${await tokenFor(OPERATOR)}`, "content-type": "application/json" };
     const body = method === "DELETE" ? {} : { body: JSON.stringify({ scopes: ["a.mine"] }) };
     return isolate({ DB }).fetch(`/admin/v1/${path}`, { method, headers: { ...headers, ...condition }, ...body });
   }
+
+  /** Sends a request in whose way another one comes, before its first transaction. */
+  const send = (method: string, path: string, condition: Record<string, string>, act: () => Promise<unknown>) =>
+    sendBy(async (statements) => (await act(), env.DB.batch(statements)), method, path, condition);
 
   it("fails the condition: 412, and nothing is written", async () => {
     const path = await makeRole();
@@ -126,5 +135,16 @@ describe("a change of another operator between check and write", () => {
     const remove = () => operate(made, "DELETE");
     expect((await send("PUT", made, { "if-match": await etagOf(made) }, remove)).status).toBe(412);
     expect((await operate(made)).status).toBe(404);
+  });
+
+  it("may be the change itself, whose answer the database lost: the refusal does not say that nothing changed", async () => {
+    const path = await makeRole();
+    const lose = async (statements: Statements) => {
+      await env.DB.batch(statements);
+      throw new Error("Network connection lost.");
+    };
+    const answer = await sendBy(lose, "PUT", path, { "if-match": await etagOf(path) });
+    expect((await expectJson(answer, 412)).message).not.toContain("Nothing was changed");
+    expect(await scopesOf(path)).toEqual(["a.mine"]);
   });
 });

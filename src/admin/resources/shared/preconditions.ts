@@ -39,24 +39,25 @@ export function preconditions(
   return {
     async check() {
       const row = await rowStatement(db, query).first<Row>();
+      // The database may have lost its answer to this very change, so this refusal does not say that nothing changed.
       if (checked !== undefined && JSON.stringify(row) !== JSON.stringify(checked)) return failed(noun, row);
       checked = row;
       // Nothing to remove is 404, with or without a condition (section 13.2.1).
       if (row === null && method === "DELETE") return undefined;
       const meets = (list: string) => row !== null && matchesAny(list, etagOf(toJson(row)), "weak");
       const isAsAsked = (ifMatch === null || meets(ifMatch)) && (ifNoneMatch === null || !meets(ifNoneMatch));
-      return isAsAsked ? undefined : failed(noun, row);
+      return isAsAsked ? undefined : failed(noun, row, " Nothing was changed.");
     },
     guards: () => (checked === undefined ? [] : [guard(db, isStill(query, checked))]),
   };
 }
 
-const failed = (noun: string, row: Row | null): Problem =>
+const failed = (noun: string, row: Row | null, outcome = ""): Problem =>
   problem(
     "precondition_failed",
     row === null
-      ? `There is no such ${noun} any more. Nothing was changed.`
-      : `There is such a ${noun}, which is not as the request expects. Nothing was changed.`,
+      ? `There is no such ${noun} any more.${outcome}`
+      : `There is such a ${noun}, which is not as the request expects.${outcome}`,
   );
 
 function isStill({ sql, values }: RowQuery, row: Row | null): Condition {
