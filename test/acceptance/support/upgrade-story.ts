@@ -161,12 +161,26 @@ export async function finish(session: Session, begun: Begun, changes = 2): Promi
     const { bytes } = await session.call(200, "GET", link.data.link);
     session.holds("its bytes are the same", bytes.equals(PHOTO));
   }
+  const idsOf = async (q: string): Promise<readonly string[]> => {
+    const ask = (to: RequestOpts) => api.listPrivateFiles(cast.tenant, { q, sort: "title:desc" }, to);
+    return (await session.expect(200, ask, { token: shop })).data.map((file) => file.id);
+  };
+  for (const [title, id] of [
+    ["stored", stored],
+    ["uploaded", uploaded],
+  ] as const) {
+    const metadata = { title: `changed-${title}`, color: "red" };
+    await session.expect(200, (to) => api.replacePrivateMetadata(id, metadata, to), { token: shop });
+    session.same("no query finds what was replaced", await idsOf(`title:${title}`), []);
+  }
+  session.same("a query finds the new metadata, in its order", await idsOf("color:red"), [uploaded, stored]);
   await until(session, "the variants are made", async () => {
     const ask = (id: string) => session.expect([200, 404], (to) => api.getPrivateFile(id, CLIP, to), { token: shop });
     return [await ask(stored), await ask(uploaded)].every(({ status }) => status === 200);
   });
   await session.expect(204, (to) => api.deletePrivateFile(stored, to), { token: shop });
   await session.expect(404, (to) => api.getPrivateFile(stored, {}, to), { token: shop });
+  session.same("a query finds what is left", await idsOf("color:red"), [uploaded]);
 
   const called = await session.call(200, "GET", "/upgraded/v1/hello", { token: shop });
   const told = called.json() as { by: string; self: string };
