@@ -1,6 +1,6 @@
 import { ConflictError, NotFoundError, errorOf, noAnswer, type PlinthError } from "./errors.ts";
 import { segment, type Transport } from "./transport.ts";
-import { backoffMs, wait } from "./wait.ts";
+import { backoffMs, timeLimit, wait } from "./wait.ts";
 
 export interface StoredFile {
   readonly id: string;
@@ -102,6 +102,7 @@ export function createFiles(
   fetch: typeof globalThis.fetch,
   visibility: "private" | "public",
   ownTenant: () => Promise<string | undefined>,
+  timeoutMs: number,
 ) {
   const base = visibility === "public" ? "/media/v2/public/files" : "/media/v2/files";
   const at = (id: string): string => `${base}/${segment("id of a file", id)}`;
@@ -148,7 +149,7 @@ export function createFiles(
       const { status, headers, body, address } = await transport.send("GET", at(id), { query, signal });
       if (status === 302) return headers.get("location")!;
       // A page may follow a redirect, but is not told where it leads; its status is 0 then.
-      if (status === 0) return (await follow(fetch, address, { method: "HEAD" }, signal)).url;
+      if (status === 0) return (await follow(fetch, address, { method: "HEAD" }, timeoutMs, signal)).url;
       return (body as { link: string }).link;
     },
 
@@ -161,7 +162,7 @@ export function createFiles(
       options: Sizes & { readonly headers?: Record<string, string>; readonly signal?: AbortSignal } = {},
     ): Promise<Response> {
       const { headers = {}, signal } = options;
-      return follow(fetch, await files.link(id, options), { headers }, signal);
+      return follow(fetch, await files.link(id, options), { headers }, timeoutMs, signal);
     },
 
     /** Every file that matches, page by page as they are needed. */
@@ -291,20 +292,31 @@ async function put(
   }
 }
 
-/** Follows a link to bytes. It sends no token: the link itself is the permission, and may lead to another host. */
+/**
+ * Follows a link to bytes, which may take longer than `timeoutMs`. It sends no token: the link itself is the permission,
+ * and may lead to another host.
+ */
 async function follow(
   fetch: typeof globalThis.fetch,
   link: string,
   init: RequestInit,
+  timeoutMs: number,
   signal: AbortSignal | undefined,
 ): Promise<Response> {
   for (let attempt = 1; ; attempt++) {
-    const answer = await fetch(link, { ...init, ...(signal !== undefined && { signal }) }).catch((thrown: unknown) => {
+    const limit = timeLimit(timeoutMs, signal);
+    let error: PlinthError;
+    try {
+      const answer = await fetch(link, { ...init, signal: limit.signal });
+      if (answer.ok || answer.status === 304) return answer;
+      error = await errorOf(answer);
+    } catch (thrown) {
       if (signal?.aborted === true) throw thrown;
-      return noAnswer(thrown, "The download got no answer.");
-    });
-    if (answer instanceof Response && (answer.ok || answer.status === 304)) return answer;
-    await pauseAfter(answer instanceof Response ? await errorOf(answer) : answer, attempt, signal);
+      error = noAnswer(thrown, "The download got no answer.");
+    } finally {
+      limit.end();
+    }
+    await pauseAfter(error, attempt, signal);
   }
 }
 

@@ -70,8 +70,8 @@ export function createPlinth(options: PlinthOptions): Plinth {
       token: () => tokens.get(),
       topic: (owner, eventType, topicOptions) => createTopic(transport, ownName, owner, eventType, topicOptions),
       topics: () => transport.pages("/pubsub/v1/topics", { query: { pageSize: 100 } }),
-      files: createFiles(transport, fetch, "private", ownTenant),
-      publicFiles: createFiles(transport, fetch, "public", ownTenant),
+      files: createFiles(transport, fetch, "private", ownTenant, timeoutMs),
+      publicFiles: createFiles(transport, fetch, "public", ownTenant, timeoutMs),
       forTenant(tenant) {
         if (typeof credentials === "function")
           throw new TypeError("A token is for one tenant already: forTenant needs a client's id and secret.");

@@ -1,7 +1,7 @@
 import { keepResponse, readJson, type Answer, type JsonAnswer } from "./answer.ts";
 import type { TokenSource } from "./credentials.ts";
 import { checkAddress, errorFrom, InvalidRequestError, isAddress, noAnswer, PlinthError } from "./errors.ts";
-import { backoffMs, wait } from "./wait.ts";
+import { backoffMs, timeLimit, wait } from "./wait.ts";
 
 export interface TransportOptions {
   /** The platform's address, with its path prefix. */
@@ -62,22 +62,17 @@ export function createTransport({ url, tokens, fetch, attempts, timeoutMs, pause
     token: string,
     read: (response: Response) => Promise<A>,
   ): Promise<A | PlinthError> {
-    const late = new AbortController();
-    const timer = setTimeout(
-      () => late.abort(new DOMException("The answer did not come in time.", "TimeoutError")),
-      timeoutMs + extraMs,
-    );
     const headers = new Headers(init.headers);
     headers.set("authorization", `Bearer ${token}`);
-    const either = signal === undefined ? late.signal : AbortSignal.any([late.signal, signal]);
+    const limit = timeLimit(timeoutMs + extraMs, signal);
     try {
-      return await read(await fetch(address, { ...init, headers, signal: either, redirect: "manual" }));
+      return await read(await fetch(address, { ...init, headers, signal: limit.signal, redirect: "manual" }));
     } catch (thrown) {
       if (signal?.aborted === true) throw thrown;
       return noAnswer(thrown, `${init.method} ${new URL(address).pathname} got no answer.`);
     } finally {
       // A stream that comes after the answer may take longer.
-      clearTimeout(timer);
+      limit.end();
     }
   }
 

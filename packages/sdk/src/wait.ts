@@ -18,3 +18,16 @@ export function wait(ms: number, signal?: AbortSignal): Promise<void> {
 /** A random part of an exponential delay, so that clients that failed together do not come back together. */
 export const backoffMs = (attempt: number, baseMs: number, maxMs: number): number =>
   Math.random() * Math.min(maxMs, baseMs * 2 ** attempt);
+
+/** A signal that aborts with the caller's, or if `end` is not called in time. */
+export function timeLimit(
+  ms: number,
+  signal?: AbortSignal,
+): { readonly signal: AbortSignal; readonly end: () => void } {
+  const late = new AbortController();
+  const timer = setTimeout(() => late.abort(new DOMException("The answer did not come in time.", "TimeoutError")), ms);
+  return {
+    signal: signal === undefined ? late.signal : AbortSignal.any([late.signal, signal]),
+    end: () => clearTimeout(timer),
+  };
+}

@@ -364,3 +364,19 @@ test("a download without an answer is an UnavailableError", async () => {
   );
   await expect(connect({ fetch }).files.download(id)).rejects.toThrow(UnavailableError);
 });
+
+test("a download whose answer does not come in time is asked for again; its body may take longer", async () => {
+  const { id } = await plinth.files.upload("bytes", { contentType: "text/plain" });
+  let asked = 0;
+  const silentOnce: typeof globalThis.fetch = async (input, init) => {
+    const { pathname } = new URL(new Request(input).url);
+    if (pathname.startsWith("/media/v2/files/") || pathname.endsWith("/token")) return globalThis.fetch(input, init);
+    asked += 1;
+    if (asked > 1) return new Response(slowBody(["by", "tes"], 500, init?.signal));
+    return new Promise((_, reject) => init?.signal?.addEventListener("abort", () => reject(init.signal?.reason)));
+  };
+  const own = connect({ fetch: silentOnce, timeoutMs: 400 });
+  const answer = await Promise.race([own.files.download(id), sleep(5_000)]);
+  expect(await answer?.text()).toBe("bytes");
+  expect(asked).toBe(2);
+});
