@@ -605,6 +605,9 @@ describe("a push", () => {
       await expect.poll(() => receiver.received.length, { timeout: 10_000 }).toBe(1);
       const { headers, body } = receiver.received[0]!;
       expect(await verifyWebhook(headers as never, body, signingSecret)).toMatchObject({ id, payload: "pushed" });
+      // Some gateways hand on the names in another case.
+      const upper = Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toUpperCase(), value]));
+      expect(await verifyWebhook(upper as never, body, signingSecret)).toMatchObject({ id });
       await expect(verifyWebhook(headers as never, body.replace("pushed", "forged"), signingSecret)).rejects.toThrow(
         WebhookError,
       );

@@ -48,7 +48,10 @@ export async function verifyWebhook(
 }
 
 function headerOf(headers: Parameters<typeof verifyWebhook>[0], name: string): string {
-  const value = headers instanceof Headers ? headers.get(name) : headers[name];
+  const value =
+    headers instanceof Headers
+      ? headers.get(name)
+      : Object.entries(headers).find(([given]) => given.toLowerCase() === name)?.[1];
   if (typeof value === "string" && value !== "") return value;
   throw new WebhookError(`The header ${name} is missing.`);
 }
