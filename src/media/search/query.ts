@@ -58,7 +58,7 @@ export function parseContentTypes(text: string): Result<readonly string[], strin
 const restorePlus = (type: string): string =>
   type.replace(/^[^;]*/, (essence) => essence.replaceAll(/(?<=[^/\s]) (?=[^/\s])/g, "+"));
 
-/** One `key:value` of `q`. The key is a path into the metadata, with dots. */
+/** One `key:value` of `q`. The key is a path into the metadata, with dots. JSON also has an empty key: `"":value`. */
 export interface Term {
   readonly key: string;
   readonly value: string;
@@ -88,7 +88,7 @@ export function parseQuery(source: string): Result<readonly Term[], string> {
 function readTerm(source: string, start: number): Result<{ readonly term: Term; readonly end: number }, string> {
   const key = readWord(source, start, BARE);
   if (!key.ok) return key;
-  if (key.value.text === "") return err(`needs a key at ${place(source, start)}`);
+  if (key.value.end === start) return err(`needs a key at ${place(source, start)}`);
   if (source[key.value.end] !== ":") {
     const orQuotes = start === 0 ? "" : ", or quotation marks around a value with spaces before it";
     return err(`needs key:value at ${place(source, start)}${orQuotes}`);

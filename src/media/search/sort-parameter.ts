@@ -34,7 +34,7 @@ function readItem(source: string, from: number): Result<{ readonly key: SortKey;
   if (!name.ok) return name;
   const isBare = source[start] !== '"';
   const text = isBare ? name.value.text.trim() : name.value.text;
-  if (text === "") return err(`needs the name of an attribute at character ${start + 1}`);
+  if (isBare && text === "") return err(`needs the name of an attribute at character ${start + 1}`);
   const direction = /^\s*(?::\s*(asc|desc)\s*)?(?=,|$)/.exec(source.slice(name.value.end));
   if (direction === null) return err(`needs name:asc or name:desc, separated by commas, at character ${start + 1}`);
   const key = isBare && text === "Content-Type" ? TYPE_KEY : sortKey(text);

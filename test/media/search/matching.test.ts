@@ -37,6 +37,7 @@ describe("the files of a filter", () => {
       { metadata: { price: [9, "9"], a: { b: true } } },
       { metadata: { "a.b": "true", text: long, price: 9.5 } },
       { metadata: { text: `${long}.` }, type: "Text/Plain" },
+      { metadata: { "": "x", a: { "": "y" } } },
     ]);
     expect(await selected(files, [metadataCondition("price", "9")])).toEqual([0, 1, 2]);
     expect(await selected(files, [metadataCondition("price", "9.0")])).toEqual([]);
@@ -44,7 +45,8 @@ describe("the files of a filter", () => {
     expect(await selected(files, [metadataCondition("a.b", "true")])).toEqual([2, 3]);
     expect(await selected(files, [metadataCondition("text", long)])).toEqual([3]);
     expect(await selected(files, [typeCondition(["text/plain"])])).toEqual([1, 4]);
-    expect(await selected(files, [typeCondition(["text/plain;charset=utf-8", "image/png"])])).toEqual([0, 1, 2, 3]);
+    expect(await selected(files, [typeCondition(["text/plain;charset=utf-8", "image/png"])])).toEqual([0, 1, 2, 3, 5]);
+    expect(await selected(files, [metadataCondition("", "x"), metadataCondition("a.", "y")])).toEqual([5]);
     expect(await selected(files, [metadataCondition("x", "' OR 1=1 --")])).toEqual([]);
   });
 
