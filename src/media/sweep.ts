@@ -1,5 +1,6 @@
 import { attemptEach } from "../platform/runtime/attempt-each.ts";
 import { describeError, type Log } from "../platform/runtime/log.ts";
+import { withTimeout } from "../platform/runtime/with-timeout.ts";
 import { incomingKey } from "./blobs/blob-store.ts";
 import type { Consistency } from "./consistency/run.ts";
 import type { DeadWorkStore } from "./dead/dead-work-store.ts";
@@ -51,9 +52,10 @@ export async function sweepMedia(deps: SweepDeps, consistency: Consistency | und
   );
 }
 
-/** `sweepPage` returns how many rows were due. Returns true if there may be more. */
+/** `sweepPage` returns how many rows were due. Returns true if there may be more. Throws if a page gets no answer. */
 async function inPages(sweepPage: () => Promise<number>): Promise<boolean> {
-  for (let page = 0; page < LIMITS.sweepPages; page++) if ((await sweepPage()) < LIMITS.sweepRows) return false;
+  for (let page = 0; page < LIMITS.sweepPages; page++)
+    if ((await withTimeout(LIMITS.stepMs, sweepPage())) < LIMITS.sweepRows) return false;
   return true;
 }
 

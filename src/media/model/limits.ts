@@ -113,6 +113,8 @@ export const LIMITS = {
   rowsPerPostponement: 4_000,
   /** The same time for long work. No step takes so long. */
   workResendMs: 15 * MINUTE_MS,
+  /** A step of long work, or a page of a sweep, that has not ended by then has failed: others go on. */
+  stepMs: 3 * MINUTE_MS,
   /**
    * After this time, no request or job that began before a file's removal can still write its bytes. Upload links have
    * `uncommittedTtlMs`, which is longer than a link and an upload last.

@@ -3,6 +3,7 @@ import { describeError, type Log } from "../../platform/runtime/log.ts";
 import type { Meter } from "../../platform/ports/metrics.ts";
 import type { Tracing } from "../../platform/ports/tracing.ts";
 import { inParallel } from "../../platform/runtime/parallel.ts";
+import { withTimeout } from "../../platform/runtime/with-timeout.ts";
 import type { DeadWorkStore } from "../dead/dead-work-store.ts";
 import { parseJob, type LongJob, type LongWork, type MediaJob } from "../model/job.ts";
 import { LIMITS } from "../model/limits.ts";
@@ -40,7 +41,9 @@ export const createJobDoer =
   (deps: DoerDeps, steps: Readonly<Record<LongWork, Step>>): JobDoer =>
   async (job, isDead) => {
     if (!("work" in job)) return isDead ? giveUp(deps, job) : makeVariant(deps, job);
-    return isDead ? waitLonger(deps, job) : steps[job.work](job.id, deps.clock.nowMs());
+    if (isDead) return waitLonger(deps, job);
+    // R2 sets no limit of time. A step may run twice at once.
+    return withTimeout(LIMITS.stepMs, steps[job.work](job.id, deps.clock.nowMs()));
   };
 
 /**

@@ -1,11 +1,11 @@
 import { env } from "cloudflare:workers";
-import { describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { Principal } from "../../../src/http/callers/auth.ts";
 import type { MediaJob } from "../../../src/media/model/job.ts";
 import { LIMITS } from "../../../src/media/model/limits.ts";
 import { casesOf } from "../../support/model-runs.ts";
 import { allFiles, indexRows, insertCommitted, reportAt } from "../support/erasure-support.ts";
-import { faultAt, type Faults } from "../support/faults.ts";
+import { faultAt, withMethods, type Faults } from "../support/faults.ts";
 import { keysOf } from "../support/keys-of.ts";
 import { mediaApp, START_MS, type MediaApp } from "../support/media-app.ts";
 import { principal } from "../support/principal.ts";
@@ -249,5 +249,30 @@ describe("many files", () => {
       await app.consume({ jobs: [job, job] });
     }
     expect(await reportsOf(as)).toEqual({ files: ids.length, bytes: ids.length * 5, late: 0, unverified: 0 });
+  });
+});
+
+describe("a bucket that does not answer", () => {
+  const { stepMs } = LIMITS;
+  beforeEach(() => void Object.assign(LIMITS, { stepMs: 100 }));
+  afterEach(() => void Object.assign(LIMITS, { stepMs }));
+  const bucketThat = (remove: () => Promise<void>) => mediaApp({ db: env.DB, bucket: withMethods({ delete: remove }) });
+
+  it("holds up neither a message for long nor the other work of a sweep", async () => {
+    const failing = bucketThat(() => Promise.reject(new Error("injected")));
+    const as = principal();
+    await inserted(as, 1);
+    const deleted = await failing.call(`${collection()}?tenant=acme`, { as, method: "DELETE" });
+    await failing.settle().catch(() => {});
+    const id = deleted.headers.get("location")!.split("/").at(-1)!;
+
+    const hanging = bucketThat(() => new Promise(() => {}));
+    expect(await hanging.consume({ jobs: [{ work: "erase", id }] })).toEqual({ acked: 0, retried: 1 });
+    await expect(hanging.media.sweep(START_MS + LIMITS.workResendMs)).rejects.toThrow("no answer within 100 ms");
+    expect(hanging.longJobs).toContainEqual({ work: "erase", id });
+
+    const sound = mediaApp({ db: env.DB });
+    await sound.consume({ jobs: [{ work: "erase", id }] });
+    expect(await reportAt(sound, as, `/media/v2/erasures/${id}`)).toMatchObject({ state: "deleted" });
   });
 });
