@@ -1,6 +1,6 @@
 import { env } from "cloudflare:workers";
 import { beforeAll, describe, expect, it } from "vitest";
-import { sampleStored, type StoredOfTenant } from "../../src/metrics/sampling.ts";
+import { sampleStored, type StoredByTenant, type StoredOfTenant } from "../../src/metrics/sampling.ts";
 import { createDeps } from "../../src/deps.ts";
 import { makeFile, makeTopic } from "../fuzz/belongings.ts";
 import { isolate } from "../support/isolate.ts";
@@ -111,6 +111,23 @@ describe("GET /admin/v1/tenants/{id}/usage?month=", () => {
     const sum = (values: number[]) => values.reduce((all, value) => all + value, 0);
     expect(sum(await of("abroken"))).toBe(5);
     expect(sum(await of("zbroken"))).toBe(7);
+  });
+
+  it("counts hours without an answer by the next count, but none before the first", async () => {
+    const tenant = "missed";
+    let bytes = 5;
+    const answers = async (from: string) => (from === "m" ? [{ tenant, files: 1, bytes }] : []);
+    const refuses = () => Promise.reject(new Error("a shard is away"));
+    const at = (hours: number) => Date.now() - (60 - hours) * HOUR;
+    const sample = (hours: number, storedByTenant: StoredByTenant) =>
+      sampleStored({ collectors: env.METRICS_COLLECTOR, storedByTenant }, at(hours));
+    await sample(0, answers);
+    for (const hours of [1, 2]) await expect(sample(hours, refuses)).rejects.toThrow("a shard is away");
+    bytes = 7;
+    for (let run = 0; run < 2; run++) await sample(3, answers);
+    const query = `?from=${at(-30)}&to=${at(4)}&step=hour&metric=stored_byte_hours&tenant=${tenant}`;
+    const { values } = (await readMetrics(query)).series[0];
+    expect(values.filter((value: number) => value > 0)).toEqual([5, 7, 7, 7]);
   });
 
   it("is complete an hour after the end of the month, and not before", async () => {
