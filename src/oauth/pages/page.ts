@@ -75,14 +75,19 @@ const refusalKind = (status: number): ErrorView["kind"] => (status === 405 ? "ov
 export const DOCUMENT = ["document"] as const;
 export const DOCUMENT_OR_FRAME = ["document", "iframe", "frame"] as const;
 
-/** Makes the guard of a service that refuses other destinations. */
+/**
+ * Makes the guard of a service that refuses other destinations. It also refuses to be loaded ahead of a visit: a person
+ * who only points at a link has not signed out. The browser then loads the page when the person does visit it.
+ */
 export const navigatedTo =
   (as: readonly string[]) =>
-  async (request: Request): Promise<Problem | undefined> => {
-    const destination = request.headers.get("sec-fetch-dest");
-    return destination === null || as.includes(destination)
-      ? undefined
-      : invalid("invalid_header", "Sec-Fetch-Dest", "This address shows a page. Open it in the browser's window.");
+  async ({ headers }: Request): Promise<Problem | undefined> => {
+    const destination = headers.get("sec-fetch-dest");
+    if (destination !== null && !as.includes(destination))
+      return invalid("invalid_header", "Sec-Fetch-Dest", "This address shows a page. Open it in the browser's window.");
+    return headers.get("sec-purpose")?.startsWith("prefetch") === true
+      ? invalid("invalid_header", "Sec-Purpose", "This address is loaded only when a person visits it.")
+      : undefined;
   };
 
 /** The name of a client on pages. */

@@ -1,8 +1,8 @@
 import { decodeJwt, decodeProtectedHeader, generateKeyPair, SignJWT, UnsecuredJWT } from "jose";
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
-import { Browser, landed, type Visit } from "../../support/browser.ts";
+import { authorizeAddress, Browser, landed, type Visit } from "../../support/browser.ts";
 import { call, ORIGIN } from "../../support/platform/call.ts";
-import { makeApp, signInThrough, visit, type TestApp } from "../../support/sign-in.ts";
+import { makeApp, requestFor, signInThrough, visit, type TestApp } from "../../support/sign-in.ts";
 import { type TestUser } from "../../support/users.ts";
 import { makeUserAndApp } from "../../support/user-and-app.ts";
 
@@ -37,6 +37,18 @@ type Way = "GET" | "POST";
 const end = (way: Way, parameters: Record<string, string>, from = browser): Promise<Visit> =>
   way === "GET" ? from.get(`${END}?${new URLSearchParams(parameters).toString()}`) : from.post(END, parameters);
 const isSignedIn = async (from = browser): Promise<boolean> => (await visit(from, app)).status === 302;
+
+it.each(["prefetch", "prefetch;prerender", "prefetch;anonymous-client-ip"])(
+  "signs nobody out by a page that is loaded before it is visited: %s",
+  async (purpose) => {
+    const headers = { "sec-fetch-dest": "document", "sec-purpose": purpose };
+    const answer = await browser.get(`${END}?client_id=${app.clientId}`, "none", headers);
+    expect(answer.status).toBe(400);
+    expect(await isSignedIn()).toBe(true);
+    const ahead = await browser.get(authorizeAddress(requestFor(app)), "none", headers);
+    expect([ahead.status, ahead.headers.get("location")]).toEqual([400, null]);
+  },
+);
 
 describe.each<Way>(["GET", "POST"])("%s ends the browser's session", (way) => {
   // shows: oauth/what-the-service-does/operations
