@@ -1,12 +1,12 @@
 import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
-import { beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it, vi } from "vitest";
 import { createTopicStore } from "../../src/events/access/topic-store.ts";
 import { consumerOf } from "../../src/events/consume/stub.ts";
 import { logOf } from "../../src/events/log/client.ts";
 import type { TopicLog } from "../../src/events/log/topic-log.do.ts";
-import type { PushSubscriptionObject } from "../../src/events/push/push-subscription.do.ts";
-import { nameOf, type Topic } from "../../src/events/model/topic.ts";
+import { PushSubscriptionObject } from "../../src/events/push/push-subscription.do.ts";
+import { nameOf, pushObjectName, type Topic } from "../../src/events/model/topic.ts";
 import { pushOf } from "../../src/events/push/stub.ts";
 import { createDeps } from "../../src/deps.ts";
 import { systemRandom } from "../../src/platform/runtime/random.ts";
@@ -156,6 +156,7 @@ describe("The check of the platform", () => {
 
   it("marks a log that went back, so that its readers follow", async () => {
     const { topic, path, log } = await newTopic();
+    const { id } = await subscribe({ path, topic });
     for (const payload of ["1", "2", "3"]) await send(`${path}/publish`, { payload });
     await send(`${path}/read`, { numEvents: 9, autoCommit: true });
     // The test replaces the recovery: the next session begins with the log as it was after its first event.
@@ -163,6 +164,8 @@ describe("The check of the platform", () => {
       storage.getBookmarkForTime = async () => "then";
       storage.onNextSessionRestoreBookmark = async () => {
         storage.sql.exec(`DELETE FROM segment WHERE first_seq > 1`);
+        storage.sql.exec(`DELETE FROM consumer`);
+        storage.sql.exec(`DELETE FROM subscriber`);
         return "now";
       };
     });
@@ -170,6 +173,9 @@ describe("The check of the platform", () => {
     const restored = await objects.restoreObject(topic, { kind: "log", shard: 0 }, { timeMs: Date.now() });
     expect(restored).toEqual({ kind: "prepared", undo: "now" });
     const again = logOf(env.TOPIC_LOG, topic, 0);
+    // The deletion of the topic finds the objects of all that the log had known.
+    expect(await again.consumers(9)).toEqual([client.clientId]);
+    expect(await again.subscribers(9)).toEqual([pushObjectName(topic, id)]);
     expect(await again.stats()).toMatchObject({ firstSeq: 1, lastSeq: 1 });
     for (const payload of ["4", "5", "6", "7"]) await send(`${path}/publish`, { payload });
     const read = await expectJson(await send(`${path}/read`, { numEvents: 9, autoCommit: true }), 200);
@@ -177,12 +183,16 @@ describe("The check of the platform", () => {
     expect(await objects.restoreObject(topic, { kind: "log", shard: 9 }, { timeMs: 1 })).toBeUndefined();
   });
 
-  it("tells the push subscriptions of a topic whose log was lost", async () => {
+  it("tells the push subscriptions of a topic whose log was lost, also one that does not answer then", async () => {
     const { topic, path, log } = await newTopic();
     const { endpoint } = await subscribe({ path, topic });
+    const wake = vi.spyOn(PushSubscriptionObject.prototype, "wake").mockImplementation(() => {
+      throw new Error("away");
+    });
     await log.destroy();
     await evictDurableObject(log);
     await expectJson(await operate(`platform-check/topics/${nameOf(topic)}/reopen`, "POST"), 200);
+    wake.mockRestore();
     const { ids } = await expectJson(await send(`${path}/publish`, { payload: "1" }), 201);
     await expect.poll(() => pushedTo(endpoint), { timeout: 5_000 }).toEqual(ids);
   });

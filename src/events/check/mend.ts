@@ -1,15 +1,13 @@
 import { randomId, type Random } from "../../platform/runtime/random.ts";
 import { logOf } from "../log/client.ts";
+import { SUBSCRIPTION } from "../model/limits.ts";
 import type { Retention } from "../log/types.ts";
-import { addressOf, shardsOf, type TopicId } from "../model/topic.ts";
+import { addressOf, pushObjectName, shardsOf, type Topic, type TopicId } from "../model/topic.ts";
 import { pushOf } from "../push/stub.ts";
-import type { PushPorts } from "../push/types.ts";
 import { topicOf } from "../subscriptions/subscriptions.ts";
-import { wakeSubscriptionsOf } from "../subscriptions/sweep.ts";
 import type { CheckPorts } from "./check.ts";
 
 export interface MendPorts extends CheckPorts {
-  readonly push: Pick<PushPorts, "store" | "log">;
   readonly random: Random;
   readonly retention: Retention;
 }
@@ -28,15 +26,21 @@ export interface Reopened {
 export async function reopenLogs(ports: MendPorts, id: TopicId): Promise<Reopened | undefined> {
   const topic = await ports.store.find(id);
   if (topic?.state !== "active") return undefined;
+  const subscribers = await subscribersOf(ports, topic);
   const [opened, marked]: [number[], number[]] = [[], []];
   for (const shard of shardsOf(topic)) {
     const log = logOf(ports.logs, topic, shard);
     const { kind } = await log.stats();
-    if ((await log.reset(randomId(ports.random), shard, ports.retention)) === "reset")
+    if ((await log.reset(randomId(ports.random), shard, ports.retention, subscribers)) === "reset")
       (kind === "gone" ? opened : marked).push(shard);
   }
-  await wakeSubscriptionsOf(ports, topic);
   return { opened, marked };
+}
+
+/** The names of a topic's push subscriptions, as its logs have them. */
+export async function subscribersOf({ push }: MendPorts, topic: Topic): Promise<readonly string[]> {
+  const records = await push.store.ofTopic(topic.incarnation, SUBSCRIPTION.ofTopic);
+  return records.map(({ id }) => pushObjectName(topic, id));
 }
 
 /** Opens the object of a push subscription at the newest event. False: there is no such record or topic. */

@@ -2,10 +2,9 @@ import type { PrepareOutcome, RestoreTo } from "../../platform/storage/object-re
 import { randomId } from "../../platform/runtime/random.ts";
 import { consumerOf } from "../consume/stub.ts";
 import { logOf } from "../log/client.ts";
-import type { TopicId } from "../model/topic.ts";
+import type { Topic, TopicId } from "../model/topic.ts";
 import { pushOf } from "../push/stub.ts";
-import { wakeSubscriptionsOf } from "../subscriptions/sweep.ts";
-import type { MendPorts } from "./mend.ts";
+import { subscribersOf, type MendPorts } from "./mend.ts";
 
 /** An object of a topic: the log of a shard, a consumer by its name, a push subscription by its id. */
 export type ObjectOfTopic =
@@ -15,9 +14,9 @@ export type ObjectOfTopic =
 
 /**
  * Restores one object to an earlier time. A restored log is then marked as reset, so that cursors beyond its end go
- * back to it (log/resets.ts). If this fails before the mark, repeat it: the same time leads to the same state. A
- * restored consumer reads the events again that it committed since. A push subscription delivers them again, and is
- * woken for that.
+ * back to it (log/resets.ts), and learns again who reads it. If this fails before the mark, repeat it: the same time
+ * leads to the same state. A restored consumer reads the events again that it committed since. A push subscription
+ * delivers them again, and is woken for that.
  *
  * Undefined: there is no such topic, shard or push subscription.
  */
@@ -42,14 +41,32 @@ export async function restoreObject(
         return pushOf(pushSubscriptions, topic, object.id);
     }
   };
+  const isLog = object.kind === "log";
+  const consumerNames = isLog && object.shard === 0 ? await consumersOf(ports, topic) : [];
+  const subscribers = isLog ? await subscribersOf(ports, topic) : [];
   const prepared: PrepareOutcome = await stub().prepareRestore(to);
   if (prepared.kind === "impossible") return prepared;
   // The restart ends the object's session before the call can return.
   await Promise.resolve(stub().restart()).catch(() => undefined);
-  if (object.kind === "log") {
-    await logOf(logs, topic, object.shard).reset(randomId(ports.random), object.shard, ports.retention);
-    await wakeSubscriptionsOf(ports, topic);
+  if (isLog) {
+    const log = logOf(logs, topic, object.shard);
+    await log.reset(randomId(ports.random), object.shard, ports.retention, subscribers);
+    for (const names of consumerNames) await log.addConsumers(names);
   }
   if (object.kind === "push") await pushOf(pushSubscriptions, topic, object.id).wake();
   return prepared;
 }
+
+/** The names of a topic's consumers in parts. Only the first shard's log has them. */
+async function consumersOf({ logs }: MendPorts, topic: Topic): Promise<readonly (readonly string[])[]> {
+  const parts: (readonly string[])[] = [];
+  for (let after = ""; ;) {
+    const names: readonly string[] = await logOf(logs, topic, 0).consumersAfter(after, NAMES_AT_ONCE);
+    parts.push(names);
+    if (names.length < NAMES_AT_ONCE) return parts;
+    after = names.at(-1)!;
+  }
+}
+
+/** Some 100 bytes each. */
+const NAMES_AT_ONCE = 10_000;

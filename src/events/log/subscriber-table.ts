@@ -28,7 +28,7 @@ export class SubscriberTable {
     this.#known.clear();
   }
 
-  /** Adds a subscriber unless it is known. It is woken only for events after `seq`, the end of the log. */
+  /** Adds a subscriber unless it is known. It is woken only for events after `seq`. */
   add(name: string, seq: number): void {
     if (this.#known.has(name)) return;
     this.#sql.exec(`INSERT INTO subscriber (name, woken_seq) VALUES (?, ?)`, name, seq);

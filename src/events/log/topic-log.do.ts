@@ -232,6 +232,11 @@ export class TopicLog extends RestorableObject<LogEnv> {
     return "added";
   }
 
+  /** Registers consumers that a restore took from the log. */
+  addConsumers(names: readonly string[]): void {
+    if (this.#tail !== undefined) for (const name of names) this.#consumers.add(name);
+  }
+
   /** Registers a consumer unless there are `most` others whose names have this prefix. */
   addNamedConsumer(name: string, beginning: string, most: number): "added" | "full" | "gone" {
     if (this.#tail === undefined) return "gone";
@@ -295,13 +300,15 @@ export class TopicLog extends RestorableObject<LogEnv> {
   }
 
   /**
-   * Opens an absent log if needed, and records a reset: cursors beyond its end go back to it (resets.ts). Sets the
-   * alarm too, since an earlier state may come without one.
+   * Opens an absent log if needed, and records a reset: cursors beyond its end go back to it (resets.ts). `subscribers`
+   * are all push subscriptions; those that the log has lost are woken. Sets the alarm too, since an earlier state may
+   * come without one.
    */
-  reset(id: string, shard: number, retention: Retention): "reset" | "gone" {
+  reset(id: string, shard: number, retention: Retention, subscribers: readonly string[] = []): "reset" | "gone" {
     this.init(shard, retention);
     if (this.#tail === undefined) return "gone";
     this.#resets.add(id, this.#tail.seq);
+    for (const name of subscribers) this.#subscribers.add(name, 0);
     this.#readers.wake();
     this.#alarm.runBy(0);
     return "reset";

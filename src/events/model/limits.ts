@@ -192,8 +192,6 @@ export const SUBSCRIPTION = {
   endedNamed: 100,
   /** Limits of one sweep: objects woken, how many of them at once, and credentials sealed again. */
   wokenASweep: 250,
-  /** Woken when a log of their topic was lost. They leave 200 of the calls that an invocation may make. */
-  wokenOfTopic: 800,
   wokenAtOnce: 50,
   resealedASweep: 50,
 } as const;

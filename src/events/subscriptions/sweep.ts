@@ -2,11 +2,9 @@ import { throwTogether } from "../../platform/runtime/attempt-each.ts";
 import { describeError, type Log } from "../../platform/runtime/log.ts";
 import { withTimeout } from "../../platform/runtime/with-timeout.ts";
 import { SUBSCRIPTION } from "../model/limits.ts";
-import type { Incarnation } from "../model/topic.ts";
 import { changePassword } from "../push/record/credentials.ts";
 import type { PushRecord } from "../push/record/record.ts";
 import { pushOf } from "../push/stub.ts";
-import type { PushPorts } from "../push/types.ts";
 import { topicOf, type SubscriptionPorts } from "./subscriptions.ts";
 import { inParallel } from "../../platform/runtime/parallel.ts";
 
@@ -14,27 +12,13 @@ import { inParallel } from "../../platform/runtime/parallel.ts";
  * Wakes some active subscriptions, different ones at each run, so that an object whose alarm was lost continues. This
  * does not reach objects without a record; each object checks for its record at least once a day.
  */
-export async function wakeSubscriptions(ports: SubscriptionPorts): Promise<void> {
-  const { store, random } = ports.push;
-  throwTogether(await wakeAll(ports, await store.someActive(random, SUBSCRIPTION.wokenASweep)));
-}
-
-/**
- * Wakes the subscriptions of a topic whose log was lost or went back, which may not know them any more. Each reads the
- * log, sees the reset, and registers again. A failure is logged and left to the sweep.
- */
-export async function wakeSubscriptionsOf(ports: WakePorts, { incarnation }: Incarnation): Promise<void> {
-  await wakeAll(ports, await ports.push.store.ofTopic(incarnation, SUBSCRIPTION.wokenOfTopic));
-}
-
-/** Returns the failures, which are logged. */
-const wakeAll = ({ push, pushSubscriptions }: WakePorts, records: readonly PushRecord[]): Promise<readonly unknown[]> =>
-  forEach(records, push.log, "push subscription not woken", (record) =>
-    withTimeout(SUBSCRIPTION.objectWaitMs, pushOf(pushSubscriptions, topicOf(record), record.id).wake()),
+export async function wakeSubscriptions({ push, pushSubscriptions }: SubscriptionPorts): Promise<void> {
+  const records = await push.store.someActive(push.random, SUBSCRIPTION.wokenASweep);
+  throwTogether(
+    await forEach(records, push.log, "push subscription not woken", (record) =>
+      withTimeout(SUBSCRIPTION.objectWaitMs, pushOf(pushSubscriptions, topicOf(record), record.id).wake()),
+    ),
   );
-
-interface WakePorts extends Pick<SubscriptionPorts, "pushSubscriptions"> {
-  readonly push: Pick<PushPorts, "store" | "log">;
 }
 
 /**
