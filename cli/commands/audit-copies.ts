@@ -5,7 +5,7 @@ import { AdminRefusal, rowsOf } from "../client/admin-client.ts";
 import type { Command } from "../command-line/command.ts";
 import { UserError } from "../../scripts/lib/user-error.ts";
 import { sayDone } from "../command-line/print.ts";
-import { clean, readNumber, toJson } from "../terminal/values.ts";
+import { clean, countOf, readNumber, toJson } from "../terminal/values.ts";
 
 /** Copies of the audit log in the bucket. The platform chains their lines by hashes; these commands check them here. */
 export const auditCopyCommands = (): Command[] => [verify, exportCopies];
@@ -52,7 +52,7 @@ const verify: Command = {
     if (!options.has("json")) await io.out(`${clean(previous)}\n`);
     sayDone(
       io,
-      `${rows} rows in ${number} copies are as they were written. The hash of the last line is on the output.`,
+      `${countOf(rows, "row")} in ${countOf(number, "copy")} are as they were written. The hash of the last line is on the output.`,
     );
   },
 };

@@ -7,7 +7,7 @@ import { confirm, printRecord, sayDone, YES_OPTION } from "../command-line/print
 import { watchComparison } from "./consistency.ts";
 import { createTable, type Column } from "../terminal/table.ts";
 import { UsageError } from "../terminal/usage-error.ts";
-import { parseTime, readNumber, toJson } from "../terminal/values.ts";
+import { countOf, parseTime, readNumber, toJson } from "../terminal/values.ts";
 
 interface Shown extends Record<string, string> {
   readonly kind: string;
@@ -21,7 +21,9 @@ const COLUMNS: readonly Column<Shown>[] = [
   { field: "next", title: "TYPE" },
 ];
 
-const TOPIC = { name: "topic", help: "<owner>.<event type>" };
+const TOPIC = { name: "topic", help: "<owner>.<event type>, or <owner>/<event type> as topic commands name it" };
+/** The name of a topic in paths of the operator service. */
+const nameOf = (topic: string): string => topic.replace("/", ".");
 const TO = {
   flag: "to",
   value: "<time>",
@@ -54,8 +56,8 @@ export const platformCheckCommands = (): Command[] => [
     summary: "Open the logs of a topic that do not exist; readers who are further than a log go back to its end.",
     args: [TOPIC],
     examples: ["platform reopen-topic acme.shop.order"],
-    send: ({ opts }, topic = "") => ok(api.reopenTopic(topic, opts)),
-    done: ({ opened, marked }) => `Opened ${opened.length} logs, marked ${marked.length}.`,
+    send: ({ opts }, topic = "") => ok(api.reopenTopic(nameOf(topic), opts)),
+    done: ({ opened, marked }) => `Opened ${countOf(opened.length, "log")}, marked ${marked.length}.`,
   }),
   {
     words: ["platform", "restore-object"],
@@ -73,7 +75,7 @@ export const platformCheckCommands = (): Command[] => [
     changes: true,
     async run(invocation) {
       const { options, args } = invocation;
-      const topic = args["topic"] ?? "";
+      const topic = nameOf(args["topic"] ?? "");
       const [shard, name, id] = ["shard", "consumer", "push"].map((flag) => options.value(flag));
       const objects: Parameters<typeof api.restoreObject>[1]["object"][] = [
         ...(shard === undefined
@@ -131,7 +133,8 @@ function toOf(options: Given): string {
 function whereTo(text: string): { timeMs: number } | { bookmark: string } {
   if (/^[0-9a-f]+(-[0-9a-f]+){3}$/.test(text)) return { bookmark: text };
   const timeMs = parseTime(text, "--to");
-  if (Number.isNaN(timeMs)) throw new UsageError(`--to is a time or a bookmark, not ${text}`);
+  if (Number.isNaN(timeMs))
+    throw new UsageError(`--to is a time such as 2026-11-22T08:00:00Z, or a bookmark, not ${text}`);
   return { timeMs };
 }
 

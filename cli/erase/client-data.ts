@@ -1,8 +1,8 @@
 import { ok, type ApiResponse, type RequestOpts, type WithHeaders } from "@oazapfts/runtime";
 import * as api from "../../api/plinth.ts";
 import { AdminRefusal, allRows, type AdminClient } from "../client/admin-client.ts";
-import { clean } from "../terminal/values.ts";
-import { countOf, filesOf } from "./plan.ts";
+import { clean, countOf } from "../terminal/values.ts";
+import { filesOf } from "./plan.ts";
 
 /** The number of deletions that were requested. The number of files is from the dry run before each. */
 export interface Gone {

@@ -3,9 +3,9 @@ import { ok } from "@oazapfts/runtime";
 import * as api from "../../api/plinth.ts";
 import { UserError } from "../../scripts/lib/user-error.ts";
 import { AdminRefusal, find, type AdminClient, type OperatorClient } from "../client/admin-client.ts";
-import { clean } from "../terminal/values.ts";
+import { clean, countOf } from "../terminal/values.ts";
 import { eraseClientData, NOTHING, plus, type Gone, type Saying } from "./client-data.ts";
-import { countOf, filesOf, makePlan, type Plan } from "./plan.ts";
+import { filesOf, makePlan, type Plan } from "./plan.ts";
 import { untilStopped } from "./until-stopped.ts";
 
 /** The package with the scopes that the deletions need. */

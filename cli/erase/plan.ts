@@ -1,7 +1,7 @@
 import { ok } from "@oazapfts/runtime";
 import * as api from "../../api/plinth.ts";
 import { allRows, type AdminClient } from "../client/admin-client.ts";
-import { clean, formatBytes } from "../terminal/values.ts";
+import { clean, countOf, formatBytes } from "../terminal/values.ts";
 
 /** The contents of a tenant, as far as the operator can see them. Building a plan changes nothing. */
 export interface Plan {
@@ -98,6 +98,4 @@ export const staysOf = ({ tenant, organizationHasMore, serving, usage }: Plan): 
       ]),
 ];
 
-export const countOf = (count: number, noun: string): string =>
-  `${count.toLocaleString("en")} ${noun}${count === 1 ? "" : "s"}`;
 export const filesOf = ({ files, bytes }: Plan["usage"]): string => `${countOf(files, "file")} (${formatBytes(bytes)})`;

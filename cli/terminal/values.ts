@@ -80,6 +80,10 @@ export function readChoice<const Word extends string>(
 /** `tenants`, `linked identities`. */
 export const pluralOf = (noun: string): string => (/[^aeiou]y$/.test(noun) ? noun.replace(/y$/, "ies") : `${noun}s`);
 
+/** `1 file`, `1,204 files` */
+export const countOf = (count: number, noun: string): string =>
+  `${count.toLocaleString("en")} ${count === 1 ? noun : pluralOf(noun)}`;
+
 export const formatTime = (atMs: number): string =>
   Math.abs(atMs) <= 8.64e15 ? `${new Date(atMs).toISOString().slice(0, 19)}Z` : String(atMs);
 

@@ -620,7 +620,10 @@ describe("a failure with --json is one line of JSON, the last of the standard er
     ["apply /nowhere/platform.yaml", "apply /nowhere/platform.yaml cannot be read: ENOENT"],
     // As of an unset variable of a shell: it would mean shard 0, or all scopes.
     ["platform restore-object a.t --shard= --to 2026-11-22T08:00:00Z --yes", "--shard takes 0 to"],
-    ["platform restore-object a.t --shard 0 --to never", "--to is a time or a bookmark, not never"],
+    [
+      "platform restore-object a.t --shard 0 --to never",
+      "--to is a time such as 2026-11-22T08:00:00Z, or a bookmark, not never",
+    ],
     ["platform restore-shard 1 --to 2026-11-22T08:00:00 --yes", "--to 2026-11-22T08:00:00 has no time zone"],
     ["token --scope=", "--scope: nothing is in it."],
     ["login --tenant acme --scope=", "--scope: nothing is in it."],
@@ -746,6 +749,14 @@ test("an empty list of what was sought does not say that there are none at all",
   expect(await list("client", "list", "--tenant", "acme")).toBe("There are no such clients.\n");
 });
 
+test("a topic that stands still may be named as topic commands do", async () => {
+  const { base, seen } = await play([{ status: 200, body: { opened: [0], marked: [] } }]);
+  const line = ["platform", "reopen-topic", "acme.shop/order", "--url", base];
+  const { err } = await plat({ OPERATOR_CLIENT_SECRET: "s" }, line);
+  expect(seen.map(callOf)).toEqual([expect.stringMatching(/^POST .*\/acme\.shop\.order\b/)]);
+  expect(err).toBe("✓ Opened 1 log, marked 0.\n");
+});
+
 test("platform replay and open print JSON with --json", async () => {
   const line = { at: 1, outcome: "erased", subject: "users/a" };
   const { base } = await play([
@@ -818,6 +829,7 @@ describe("audit verify", () => {
     const made = await copies();
     const [first, second] = made.map(({ facts }) => String(facts["head"]));
     expect(await verify(made)).toMatchObject({ code: 0, out: `${second}\n`, err: /4 rows in 2 copies/ });
+    expect((await verify(made.slice(0, 1))).err).toContain("rows in 1 copy are");
     expect((await verify(made, `--head ${first}`)).code).toBe(0);
     const gone = await verify(made.slice(0, 1), `--head ${second}`);
     expect(gone).toMatchObject({ code: 1, out: `the chain does not lead through ${second}\n` });
