@@ -8,9 +8,11 @@ import type { Base } from "./base.ts";
 
 export function wireMedia(env: Env, base: Base, access: OAuth["access"], shards: ShardRoom): Media {
   const { config, tracing, dbFor, shardsFor } = base;
+  const restores = createRestorePointStore(dbFor("media"));
   return createMedia({
     ...base,
-    heldFrom: createRestorePointStore(dbFor("media")).heldFrom,
+    heldFrom: restores.heldFrom,
+    restoredTo: restores.restoredTo,
     shards: shardsFor("media"),
     objects: base.objectsFor("media"),
     objectReports: shards.objects,

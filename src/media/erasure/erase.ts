@@ -22,11 +22,13 @@ import type { RemovedFile, RemovedFileStore } from "./removed-store.ts";
  * The proof asks R2 for each place where the file can have bytes. For most files, rows name all places: the master, an
  * unfinished upload and each rendition. For other files the proof lists the file's prefixes, which costs more: files
  * uploaded by a presigned link, files with a removed rendition, files with more than `LIMITS.namedPlaces` renditions,
- * files that moved to this shard with a pending rendition, and files of an older release.
+ * files that moved to this shard with a pending rendition, files of an older release, and those whose rows a restore of
+ * the database brought back: a copy or a rendition that was made since then has no row.
  */
 interface PurgeDeps {
   readonly blobs: BlobStore;
   readonly removed: RemovedFileStore;
+  readonly restoredTo: () => Promise<number | undefined>;
 }
 
 export interface EraseDeps extends PurgeDeps {
@@ -106,14 +108,15 @@ async function purgeFiles(deps: PurgeDeps, files: readonly RemovedFile[], nowMs:
  * and deletes the objects that it finds, and looks again.
  */
 async function verifyErased(deps: PurgeDeps, files: readonly RemovedFile[], nowMs: number): Promise<void> {
-  const late = await filesWithBytes(deps, files);
+  const restoredTo = files.some(isKnown) ? await deps.restoredTo() : undefined;
+  const late = await filesWithBytes(deps, files, restoredTo);
   let left: readonly string[] = [];
   if (late.length > 0) {
     await deps.removed.recordLate(late);
     await deps.blobs.delete(late.flatMap(({ keys }) => keys));
     const lateIds = new Set(late.map(({ fileId }) => fileId));
     const again = files.filter(({ id }) => lateIds.has(id));
-    left = (await filesWithBytes(deps, again)).map(({ fileId }) => fileId);
+    left = (await filesWithBytes(deps, again, restoredTo)).map(({ fileId }) => fileId);
     if (left.length > 0) await deps.removed.postpone(left, nowMs + LIMITS.verifyAgainMs);
   }
   const gone = files.filter(({ id }) => !left.includes(id));
@@ -121,9 +124,14 @@ async function verifyErased(deps: PurgeDeps, files: readonly RemovedFile[], nowM
   if (held.length > 0) await deps.removed.postpone(held, nowMs + LIMITS.verifyAgainMs);
 }
 
-async function filesWithBytes(deps: PurgeDeps, files: readonly RemovedFile[]): Promise<readonly FileKeys[]> {
-  const known = files.filter(isKnown);
-  const unknown = files.filter((file) => !isKnown(file));
+async function filesWithBytes(
+  deps: PurgeDeps,
+  files: readonly RemovedFile[],
+  restoredTo = -1,
+): Promise<readonly FileKeys[]> {
+  const isSure = (file: RemovedFile): boolean => isKnown(file) && file.createdAt > restoredTo;
+  const known = files.filter(isSure);
+  const unknown = files.filter((file) => !isSure(file));
   const found = [
     ...(await deps.blobs.present(known.map((file) => ({ fileId: file.id, keys: placesOf(file) })))),
     ...(unknown.length === 0 ? [] : await deps.blobs.listAll(idsOf(unknown))),

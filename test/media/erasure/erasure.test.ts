@@ -1,5 +1,5 @@
 import { env } from "cloudflare:workers";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import type { Principal } from "../../../src/http/callers/auth.ts";
 import { LIMITS } from "../../../src/media/model/limits.ts";
 import { counting } from "../../support/counting.ts";
@@ -16,6 +16,8 @@ import { shardsOf } from "../../../src/platform/storage/shards.ts";
 import { everywhere, inShards, shardDb } from "../../support/shards.ts";
 import { itAtNight } from "../../support/model-runs.ts";
 import { withMethods } from "../support/faults.ts";
+import { scriptedS3 } from "../uploads/scripted-s3.ts";
+import { create } from "../support/upload-bodies.ts";
 
 const app = mediaApp();
 const PICTURE = await encodePng(gradient(64, 48));
@@ -591,3 +593,49 @@ async function contentLinks(on: MediaApp, as: Principal, path: string): Promise<
 }
 
 const failing = (method: string): R2Bucket => withMethods({ [method]: () => Promise.reject(new Error("injected")) });
+
+describe("a deletion after a restore of the database", () => {
+  it("finds bytes that no restored row names", async () => {
+    const { s3, one } = presigned();
+    const as = principal();
+    const pending = await create(one, as, "image/png");
+    await s3.put(pending.uploadLink, PICTURE, { "content-type": "image/png" });
+    const shown = mediaApp({ db: env.DB });
+    const kept = await stored(shown, PICTURE, { as });
+    // The restore goes back to this moment. Then the upload was committed, and a rendition made.
+    const before = await rowsOf(pending.id);
+    await expectJson(await one.call(pending.commitLink, { as, json: {} }), 202);
+    await one.settle();
+    expect((await shown.call(`${kept.path}/variants?clip=10x10`, { as, method: "POST" })).status).toBe(200);
+    await shown.consume();
+    await restore(pending.id, before[0]!);
+    await env.DB.prepare("DELETE FROM variant WHERE file_id = ?").bind(kept.id).run();
+    await restoredTo(START_MS);
+    onTestFinished(async () => void (await restoredTo(null)));
+
+    const locations: string[] = [];
+    for (const { id } of [pending, kept]) {
+      const answer = await one.call(`${collection()}/${id}`, { as, method: "DELETE" });
+      locations.push(answer.headers.get("location")!);
+    }
+    await one.settle();
+    await one.media.sweep(START_MS + DAY_MS);
+    expect([await keysOf(pending.id), await keysOf(kept.id)]).toEqual([[], []]);
+    for (const location of locations)
+      expect(await reportAt(one, as, location)).toMatchObject({ state: "verified", lateObjects: 1 });
+  });
+
+  const presigned = () => {
+    const s3 = scriptedS3(() => START_MS);
+    return { s3, one: mediaApp({ db: env.DB, s3: s3.access }) };
+  };
+  const restore = async (id: string, row: object): Promise<void> => {
+    const columns = Object.keys(row);
+    await env.DB.prepare("DELETE FROM file WHERE id = ?").bind(id).run();
+    await env.DB.prepare(`INSERT INTO file (${columns.join()}) VALUES (${columns.map(() => "?").join()})`)
+      .bind(...Object.values(row))
+      .run();
+  };
+  const restoredTo = (atMs: number | null) =>
+    env.DB.prepare("UPDATE restore_point SET restored_to = ? WHERE id = 1").bind(atMs).run();
+});

@@ -87,6 +87,7 @@ export function mediaApp(
     OBJECTS.filter((number) => number > after)
       .slice(0, limit)
       .map((number) => ({ number }));
+  const restores = createRestorePointStore(env.DB);
   const made = createMedia({
     names,
     log: heardLog,
@@ -96,7 +97,8 @@ export function mediaApp(
     random: systemRandom,
     sealer,
     audit: createAuditLog({ db: env.DB, log: heardLog, operatorClientId: "plat.operator", wait: async () => {} }),
-    heldFrom: createRestorePointStore(env.DB).heldFrom,
+    heldFrom: restores.heldFrom,
+    restoredTo: restores.restoredTo,
     shards,
     objects: hasObjects ? testObjects : undefined,
     objectReports: hasObjects ? { ...reports, page: inOrder } : reports,
