@@ -44,6 +44,8 @@ export interface OAuthDeps {
   readonly publicUrl: string;
   /** The origin of the pages if they have their own host, else empty. */
   readonly authUrl: string;
+  /** The origins of services, pages and content. Empty texts among them mean nothing. */
+  readonly ownOrigins: readonly string[];
   /** Finds the service behind a public path (RFC 8707). */
   readonly findResource: FindResource;
   /** Which clients may be used without a registration by an operator. */

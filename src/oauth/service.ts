@@ -95,8 +95,7 @@ export function createOAuth(settings: OAuthDeps) {
     store: stores.unregistered,
     takesRegistrations: deps.unregisteredClients === "registration",
     isolate: deps.isolate,
-    documents:
-      deps.unregisteredClients === "none" ? undefined : createDocuments(deps.isolate, fetchOutside, deps.allowLoopback),
+    documents: deps.unregisteredClients === "none" ? undefined : createDocuments(deps.isolate, fetchOutside, deps),
   });
   const directory = createDirectory({ ...deps, store: stores.directory, unregistered, operatorDigests });
   const issuerAt = (origin: string): Issuer => ({ issuer: `${origin}${pathPrefix}${OAUTH_BASE}`, audience: origin });
@@ -167,6 +166,7 @@ export function createOAuth(settings: OAuthDeps) {
     unregisteredClients: deps.unregisteredClients,
     unregisteredStore: stores.unregistered,
     allowLoopback: deps.allowLoopback,
+    ownOrigins: deps.ownOrigins,
     issuerFor: (call: AnyCall) => ownIssuer(call.url.origin),
     pagesBase,
     users,

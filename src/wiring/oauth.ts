@@ -46,6 +46,7 @@ export function wireOAuth(env: Env, base: Base, others: () => Others): OAuth {
     pathPrefix,
     publicUrl: config.publicUrl,
     authUrl: config.authUrl,
+    ownOrigins: [config.publicUrl, config.authUrl, config.contentUrl],
     operatorSecrets: [operatorSecret, ...(previousOperatorSecret === "" ? [] : [previousOperatorSecret])],
     allowLoopback: config.allowLoopback,
     subject: config.subject,

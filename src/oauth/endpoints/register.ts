@@ -12,6 +12,7 @@ export interface RegisterDeps extends TokenEndpointDeps {
   readonly unregisteredClients: UnregisteredPolicy;
   readonly unregisteredStore: UnregisteredStore;
   readonly allowLoopback: boolean;
+  readonly ownOrigins: readonly string[];
 }
 
 /**
@@ -28,6 +29,7 @@ export async function register(deps: RegisterDeps, call: Call<unknown, unknown, 
   const read = readMetadata(JSON.parse(call.body) as Readonly<Record<string, unknown>>, {
     origin: undefined,
     allowLoopback: deps.allowLoopback,
+    ownOrigins: deps.ownOrigins,
   });
   if (!read.ok) return refuse(read.error.error, read.error.description);
   const metadata = read.value;

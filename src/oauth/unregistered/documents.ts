@@ -4,7 +4,7 @@ import type { Isolate } from "../../platform/copies/isolate.ts";
 import { err, ok, type Result } from "../../platform/model/result.ts";
 import { parseOutboundUrl } from "../../platform/outside/outbound-url.ts";
 import type { FetchJson, FetchLimits } from "../federation/fetch-json.ts";
-import { readMetadata, type ClientMetadata } from "./metadata.ts";
+import { isOwnHost, readMetadata, type ClientMetadata, type MetadataRules } from "./metadata.ts";
 
 /**
  * Client ID Metadata Documents (draft-ietf-oauth-client-id-metadata-document): the client's id is the address of a
@@ -14,7 +14,8 @@ import { readMetadata, type ClientMetadata } from "./metadata.ts";
  *      └── else: refused                     └── else: refused, and nothing is kept
  *
  * - Kept for a minute to an hour, by `Cache-Control`. A failure is not kept, so an isolate calls at most so often.
- * - A document speaks for its origin alone: redirect URIs and keys of another count nothing (metadata.ts).
+ * - A document speaks for its origin alone: redirect URIs and keys of another count nothing (metadata.ts). None speaks
+ *   for the platform, where tenants put files and services.
  */
 const FETCH: FetchLimits = { timeoutMs: 5_000, maxBytes: 16 * 1024 };
 const LIFETIME_SEC = { min: 60, max: 3600, unsaid: 600 } as const;
@@ -58,9 +59,11 @@ export interface Described {
   readonly untilMs: number;
 }
 
+type OwnRules = Pick<MetadataRules, "allowLoopback" | "ownOrigins">;
+
 export type Documents = ReturnType<typeof createDocuments>;
 
-export function createDocuments(isolate: Isolate, fetchJson: FetchJson, allowLoopback: boolean) {
+export function createDocuments(isolate: Isolate, fetchJson: FetchJson, rules: OwnRules) {
   const cache = new FreshCache<string, Result<Described, DocumentFault>>(
     { ...CACHE, keeps: (found) => found.ok },
     isolate,
@@ -69,7 +72,7 @@ export function createDocuments(isolate: Isolate, fetchJson: FetchJson, allowLoo
   const budgets = { anybody: createBudget(BUDGETS.anybody), allowed: createBudget(BUDGETS.allowed) };
   const load = async (id: string, asker: Asker, standing: Standing): Promise<Result<Described, DocumentFault>> => {
     const { nowMs } = asker;
-    const url = addressOf(id, allowLoopback);
+    const url = addressOf(id, rules);
     if (!url.ok) return absent(url.error);
     const retryAfterSec = budgets[standing].waitSec(url.value.host, asker);
     if (retryAfterSec > 0) return err({ kind: "busy", retryAfterSec });
@@ -82,7 +85,7 @@ export function createDocuments(isolate: Isolate, fetchJson: FetchJson, allowLoo
     const { status, body, cacheControl } = answer.value;
     if (status !== 200) return absent(NO_DOCUMENT, `${id} answers ${status}`);
     if (body["client_id"] !== id) return absent("client_id in the document differs from its address.");
-    const metadata = readMetadata(body, { origin: url.value.origin, allowLoopback });
+    const metadata = readMetadata(body, { ...rules, origin: url.value.origin });
     if (!metadata.ok) return absent(metadata.error.description);
     if (metadata.value.name === "") return absent("client_name is missing.");
     return ok({ metadata: metadata.value, readAtMs: nowMs, untilMs: nowMs + lifetimeMs(cacheControl) });
@@ -106,12 +109,13 @@ export function createDocuments(isolate: Isolate, fetchJson: FetchJson, allowLoo
 export const isAddress = (id: string): boolean => /^https?:/i.test(id);
 
 /** The draft's rules for addresses (section 3), and ours: each document has one id. */
-function addressOf(id: string, allowLoopback: boolean): Result<URL, string> {
+function addressOf(id: string, { allowLoopback, ownOrigins }: OwnRules): Result<URL, string> {
   if (id.length > MAX_ADDRESS_CHARS) return err(`client_id is longer than ${MAX_ADDRESS_CHARS} characters.`);
   const url = parseOutboundUrl(id, allowLoopback);
   if (!url.ok) return err(`client_id ${url.error}.`);
   if (url.value.pathname === "/" || url.value.href !== id)
     return err("client_id must be an address with a path, in its usual form.");
+  if (isOwnHost(url.value, ownOrigins)) return err("client_id must be at no host of this platform.");
   return url;
 }
 

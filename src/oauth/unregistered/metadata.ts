@@ -1,3 +1,4 @@
+import { isLoopbackHost } from "../../platform/outside/ip-range.ts";
 import { parseOutboundUrl } from "../../platform/outside/outbound-url.ts";
 import { err, ok, type Result } from "../../platform/model/result.ts";
 import { parseKeySet } from "../../platform/secrets/key-set.ts";
@@ -22,6 +23,8 @@ export interface ClientMetadata {
 export interface MetadataRules {
   readonly origin: string | undefined;
   readonly allowLoopback: boolean;
+  /** The platform's own origins. Empty texts among them mean nothing. */
+  readonly ownOrigins: readonly string[];
 }
 
 /** The errors of RFC 7591 3.2.2. */
@@ -66,7 +69,7 @@ function readRedirectUris(value: unknown, rules: MetadataRules): Result<readonly
   if (!isTexts(value) || value.length === 0) return refuse("redirect_uris must list addresses.");
   if (value.length > MAX_REDIRECT_URIS) return refuse(`redirect_uris lists more than ${MAX_REDIRECT_URIS} addresses.`);
   const good = value.filter((uri) => isRedirectUri(uri, rules));
-  const where = rules.origin === undefined ? "https" : `https at ${rules.origin}`;
+  const where = rules.origin === undefined ? "https, at no host of this platform" : `https at ${rules.origin}`;
   if (good.length === 0 || (rules.origin === undefined && good.length < value.length))
     return refuse(`redirect_uris must be ${where}, or http at 127.0.0.1, [::1] or localhost, without a fragment.`);
   return ok(good);
@@ -74,12 +77,19 @@ function readRedirectUris(value: unknown, rules: MetadataRules): Result<readonly
 
 const LOOPBACK_HOSTS: readonly string[] = ["127.0.0.1", "[::1]", "localhost"];
 
-function isRedirectUri(uri: string, { origin }: MetadataRules): boolean {
+/**
+ * True if the platform is at this host, at any port. Pages show a client's host for who it is, and here the files and
+ * services of every tenant are. It says nothing of hosts of this machine, where agents run beside a local platform.
+ */
+export const isOwnHost = ({ hostname }: URL, ownOrigins: readonly string[]): boolean =>
+  !isLoopbackHost(hostname) && ownOrigins.some((own) => URL.parse(own)?.hostname === hostname.replace(/\.$/, ""));
+
+function isRedirectUri(uri: string, { origin, ownOrigins }: MetadataRules): boolean {
   const url = uri.length > MAX_URI_CHARS || !/^[\x21-\x7e]+$/.test(uri) ? null : URL.parse(uri);
   if (url === null || uri.includes("#") || url.username + url.password !== "") return false;
   // An application on the person's machine (RFC 8252 7.3).
   if (url.protocol === "http:") return LOOPBACK_HOSTS.includes(url.hostname);
-  return parseOutboundUrl(uri, false).ok && url.origin === (origin ?? url.origin);
+  return parseOutboundUrl(uri, false).ok && url.origin === (origin ?? url.origin) && !isOwnHost(url, ownOrigins);
 }
 
 function readKeys(

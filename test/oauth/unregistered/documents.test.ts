@@ -323,6 +323,19 @@ describe("A document", () => {
     if (URL.canParse(id)) expect((await requestsTo(new URL(id).href)).length).toBe(0);
   });
 
+  // shows: oauth/unregistered-clients/address
+  it.each([
+    ["PUBLIC_URL", (host: string) => `https://${host}`],
+    ["PUBLIC_URL", (host: string) => `https://${host}:8443`],
+    ["CONTENT_URL", (host: string) => `https://${host}`],
+  ])("at the host of %s is refused: a tenant's file or service may be the document", async (name, urlOf) => {
+    const agent = await makeAgent();
+    const { fetch } = isolate({ [name]: urlOf(new URL(agent.id).host) });
+    const page = await fetch(addressOf(agent, service), {});
+    expect([page.status, await page.text()]).toEqual([400, expect.stringContaining("no host of this platform")]);
+    expect((await requestsTo(agent.id)).length).toBe(0);
+  });
+
   // shows: oauth/unregistered-clients/kept
   it("is kept as long as it says, at least a minute and at most an hour", async () => {
     const ages = [
@@ -480,7 +493,10 @@ describe("An outdated document", () => {
     const fetches: { readonly id: string; land(): void }[] = [];
     const fetchJson: FetchJson = (id) =>
       new Promise((resolve) => fetches.push({ id, land: () => resolve(ok(document(id))) }));
-    const documents = createDocuments(createIsolate(systemClock, systemRandom, waitUntil), fetchJson, false);
+    const documents = createDocuments(createIsolate(systemClock, systemRandom, waitUntil), fetchJson, {
+      allowLoopback: false,
+      ownOrigins: [],
+    });
     const find = (name: string, nowMs: number) =>
       documents.find(`https://agents.example/${name}`, { network: "", nowMs }, "anybody");
     const begun = (count: number) => vi.waitFor(() => expect(fetches).toHaveLength(count));

@@ -101,6 +101,16 @@ describe("POST /register", () => {
     expect(page.html).toContain("Helper (famous.example, other.example)");
   });
 
+  it("takes no redirect URI at a host of the platform, whose name would be shown for the client's", async () => {
+    const platform = isolate({ UNREGISTERED_CLIENTS: "registration", PUBLIC_URL: "https://id.example" });
+    for (const host of ["id.example", "id.example.", "id.example:8443"]) {
+      const refused = await register({ redirect_uris: [`https://${host}/notes/v1/callback`] }, undefined, platform);
+      expect([host, await failureOf(refused)]).toEqual([host, "400 invalid_redirect_uri"]);
+    }
+    const taken = await register({ redirect_uris: ["https://agent.id.example/callback"] }, undefined, platform);
+    expect(taken.status).toBe(201);
+  });
+
   // shows: oauth/unregistered-clients/registration-errors
   it.each([
     [{ redirect_uris: undefined }, "invalid_redirect_uri"],
