@@ -21,7 +21,8 @@ interface ChartProps {
   readonly format: (value: number) => string;
 }
 
-const HEIGHT_PX = 190;
+/** As in `overview.css`. */
+const HEIGHT_REM = 12.7;
 const COLOURS = 6;
 
 /** Lines over time, with the same numbers as a table. */
@@ -42,18 +43,22 @@ export default function Chart({ label, times, series, format }: ChartProps) {
     const style = getComputedStyle(element);
     const colour = (name: string) => resolved(style.getPropertyValue(name), isDark);
     const grid = { stroke: colour("--line"), width: 1 };
-    const axis = { stroke: colour("--muted"), font: "12px system-ui, sans-serif", grid, ticks: { show: false } };
+    // A canvas does not know how large the letters of the page are.
+    const rem = Number.parseFloat(getComputedStyle(document.documentElement).fontSize);
+    const font = `${0.8 * rem}px system-ui, sans-serif`;
+    const axis = { stroke: colour("--muted"), font, grid, ticks: { show: false } };
+    const sizeNow = () => ({ width: element.clientWidth, height: Math.round(HEIGHT_REM * rem) });
     const plot = new uPlot(
       {
-        width: element.clientWidth,
-        height: HEIGHT_PX,
+        ...sizeNow(),
+        padding: [null, 1.15 * rem, null, null],
         legend: { show: false },
         cursor: { drag: { x: false, y: false }, points: { size: 7 } },
         hooks: { setCursor: [({ cursor: { idx } }) => setAt(idx ?? null)] },
         scales: { y: { range: (_, __, most) => [0, most > 0 ? most * 1.1 : 1] } },
         axes: [
-          { ...axis, size: 28, space: 70, values: (_, splits) => timesOf(splits, locale) },
-          { ...axis, size: 62, space: 38, values: (_, splits) => splits.map((value) => format(value)) },
+          { ...axis, size: 1.9 * rem, space: 4.7 * rem, values: (_, splits) => timesOf(splits, locale) },
+          { ...axis, size: 4.1 * rem, space: 2.5 * rem, values: (_, splits) => splits.map((value) => format(value)) },
         ],
         series: [
           {},
@@ -68,7 +73,7 @@ export default function Chart({ label, times, series, format }: ChartProps) {
       data,
       element,
     );
-    const observer = new ResizeObserver(() => plot.setSize({ width: element.clientWidth, height: HEIGHT_PX }));
+    const observer = new ResizeObserver(() => plot.setSize(sizeNow()));
     observer.observe(element);
     return () => {
       observer.disconnect();

@@ -171,6 +171,8 @@ export function everyPageSuite(stage: () => Stage): void {
       await page.reload();
       await page.getByRole("button", { name: "Find anything" }).waitFor();
       expect(await page.evaluate(CUT_WORDS)).toEqual([]);
+      await page.locator("canvas").first().waitFor();
+      expect(await page.evaluate(CHART_LETTERS)).toEqual([24]);
       for (const name of PAGES) {
         await page.getByRole("button", { name: "Menu" }).click();
         await page.getByRole("dialog").getByRole("link", { name, exact: true }).click();
@@ -345,6 +347,10 @@ const SMALL_ICONS = `[...document.querySelectorAll("svg")]
   .filter((icon) => icon.getBoundingClientRect().width > 0 && icon.parentElement.className !== "box")
   .filter((icon) => icon.getBoundingClientRect().width < Number.parseFloat(getComputedStyle(icon).fontSize))
   .map((icon) => icon.outerHTML)`;
+
+/** Runs in the page: the sizes of the letters in its charts. */
+const CHART_LETTERS = `[...new Set([...document.querySelectorAll("canvas")]
+  .map((canvas) => Number.parseFloat(/[\\d.]+(?=px)/.exec(canvas.getContext("2d").font)[0]) / devicePixelRatio))]`;
 
 /** Waits until nothing is loading and nothing fades. */
 export async function settle(page: Page): Promise<void> {
