@@ -90,13 +90,18 @@ async function sweepErasures(deps: SweepDeps, nowMs: number): Promise<number> {
   return Math.max(forgotten, due.length);
 }
 
-/** Deletes uploads by presigned links that arrived after the commit. */
+/** Deletes uploads by presigned links that arrived after the commit, and copies of others than the committed one. */
 async function sweepLinks(deps: SweepDeps, nowMs: number): Promise<number> {
-  const fileIds = await deps.pinned.endedLinks(nowMs, LIMITS.sweepRows);
-  if (fileIds.length === 0) return 0;
-  await deps.blobs.delete(fileIds.map(incomingKey));
+  const ended = await deps.pinned.endedLinks(nowMs, LIMITS.sweepRows);
+  if (ended.length === 0) return 0;
+  const fileIds = ended.map(({ id }) => id);
+  // A commit deletes them itself, so few are left.
+  const several = ended.filter(({ hasSeveral }) => hasSeveral === 1);
+  const masters = new Set(several.map(({ key }) => key));
+  const copies = several.length === 0 ? [] : await deps.blobs.listMasters(several.map(({ id }) => id));
+  await deps.blobs.delete([...fileIds.map(incomingKey), ...copies.filter((key) => !masters.has(key))]);
   await deps.pinned.markLinksEnded(fileIds);
-  return fileIds.length;
+  return ended.length;
 }
 
 /** Its variant then brings the others of its lane. */

@@ -115,6 +115,11 @@ export function createBlobStore(bucket: R2Bucket) {
       return (await listEach(bucket, fileIds, [incomingKey])).flatMap(({ keys }) => keys);
     },
 
+    /** Returns the keys of masters, and of copies that no commit took. */
+    async listMasters(fileIds: readonly string[]): Promise<readonly string[]> {
+      return (await listEach(bucket, fileIds, [masterKey])).flatMap(({ keys }) => keys);
+    },
+
     /** Returns all keys of each file, at most a thousand of each kind. */
     listAll: (fileIds: readonly string[]): Promise<readonly FileKeys[]> =>
       listEach(bucket, fileIds, [masterKey, (fileId) => variantKey(fileId, ""), incomingKey]),

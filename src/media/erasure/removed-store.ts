@@ -18,7 +18,7 @@ export interface RemovedFile {
   readonly pinnedEtag: string | null;
   /** The time at which its bytes were deleted; after that only the proof is due. */
   readonly purgedAt: number | null;
-  /** 1: rows name all places where the file can have bytes. */
+  /** 1: rows name all places where the file can have bytes. 0: all but copies of several pinned uploads. */
   readonly knownPlaces: number | null;
   /** 1: a deletion of this file alone removed it, and its row changed then (erasure-store.ts). */
   readonly isAlone: 0 | 1;

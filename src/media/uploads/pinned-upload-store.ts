@@ -5,10 +5,20 @@ import type { PendingFile } from "../model/uploads.ts";
 /** Uploads by presigned links: the upload that a commit pinned, and the copy that the file keeps. */
 export type PinnedUploadStore = ReturnType<typeof createPinnedUploadStore>;
 
+/** A committed file whose link has ended. */
+interface EndedLink {
+  readonly id: string;
+  /** The master's key. */
+  readonly key: string;
+  /** 1: its commits pinned several uploads, so there may be copies of the others. */
+  readonly hasSeveral: 0 | 1;
+}
+
 const SQL = {
-  pin: `UPDATE file SET pinned_etag = ?6 WHERE ${OWNED} AND state = 'pending' AND pinned_etag IS ?7 RETURNING id`,
+  // After a second pin `known_places` is 0.
+  pin: `UPDATE file SET pinned_etag = ?6, known_places = known_places * (?7 IS NULL) WHERE ${OWNED} AND state = 'pending' AND pinned_etag IS ?7 RETURNING id`,
   masterKey: `SELECT state, ${MASTER_KEY} AS key FROM file WHERE id = ?1`,
-  endedLinks: `SELECT id FROM file WHERE due_at <= ?1 AND state = 'committed' ORDER BY due_at LIMIT ?2`,
+  endedLinks: `SELECT id, ${MASTER_KEY} AS key, known_places IS 0 AS hasSeveral FROM file WHERE due_at <= ?1 AND state = 'committed' ORDER BY due_at LIMIT ?2`,
   markLinksEnded: `UPDATE file SET due_at = NULL WHERE id IN (SELECT value FROM json_each(?1)) AND state = 'committed'`,
 } as const;
 
@@ -29,8 +39,8 @@ export function createPinnedUploadStore(db: D1Database) {
     },
 
     /** Returns committed files whose presigned link has ended and that `markLinksEnded` has not marked. */
-    async endedLinks(nowMs: number, maxRows: number): Promise<readonly string[]> {
-      return (await prepared(SQL.endedLinks, nowMs, maxRows).all<{ id: string }>()).results.map(({ id }) => id);
+    async endedLinks(nowMs: number, maxRows: number): Promise<readonly EndedLink[]> {
+      return (await prepared(SQL.endedLinks, nowMs, maxRows).all<EndedLink>()).results;
     },
 
     async markLinksEnded(fileIds: readonly string[]): Promise<void> {

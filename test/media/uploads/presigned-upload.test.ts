@@ -4,7 +4,7 @@ import type { Principal } from "../../../src/http/callers/auth.ts";
 import { LIMITS } from "../../../src/media/model/limits.ts";
 import type { MediaDeps } from "../../../src/media/media-deps.ts";
 import { guardDatabase } from "../../../src/platform/storage/database.ts";
-import { faultAt } from "../support/faults.ts";
+import { faultAt, withMethods } from "../support/faults.ts";
 import { mediaApp, START_MS, type MediaApp } from "../support/media-app.ts";
 import { principal } from "../support/principal.ts";
 import { expectProblem } from "../support/problem.ts";
@@ -58,6 +58,15 @@ const etagOf = async (text: string): Promise<string> =>
   ).join("");
 
 const placeOf = async (id: string, text: string): Promise<string> => `blob/${id}.${await etagOf(text)}`;
+
+/** What a commit leaves that breaks off after its copy. */
+async function leaveCopy(id: string, text: string): Promise<void> {
+  await env.MEDIA.put(await placeOf(id, text), text);
+  await everywhere
+    .prepare("UPDATE file SET pinned_etag = ? WHERE id = ?")
+    .bind(await etagOf(text), id)
+    .run();
+}
 
 describe("the link", () => {
   // shows: media/upload-and-immutability/uploadlink-commitlink
@@ -337,6 +346,28 @@ describe("parallel commits", () => {
   });
 });
 
+describe("a copy of an earlier upload", () => {
+  it("that a failure left behind is deleted when the link has ended", async () => {
+    let fails = true;
+    const remove = async (keys: string | string[]) => {
+      if (fails) throw new Error("injected");
+      await env.MEDIA.delete(keys);
+    };
+    const { app, file, put, commit, read } = await world({ bucket: withMethods({ delete: remove }) });
+    await put("first");
+    await leaveCopy(file.id, "first");
+    await put("second");
+    await expectJson(await commit(), 202);
+    await app.settle().catch(() => {});
+    const [first, second] = await Promise.all([placeOf(file.id, "first"), placeOf(file.id, "second")]);
+    expect(await keysOf(file.id)).toEqual([first, second, `incoming/${file.id}`].toSorted());
+    fails = false;
+    await app.media.sweep(START_MS + LIMITS.lateUploadMs);
+    expect(await keysOf(file.id)).toEqual([second]);
+    expect(await read()).toBe("second");
+  });
+});
+
 describe("faults", () => {
   it.each(["before", "after"] as const)(
     "in each step of a commit %s it is done are mended by a repeated commit",
@@ -414,11 +445,7 @@ describe("faults", () => {
   it("after the copy need no second copy when the commit is repeated", async () => {
     const { s3, file, put, commit, read } = await world();
     await put("there");
-    await env.MEDIA.put(await placeOf(file.id, "there"), "there");
-    await everywhere
-      .prepare("UPDATE file SET pinned_etag = ? WHERE id = ?")
-      .bind(await etagOf("there"), file.id)
-      .run();
+    await leaveCopy(file.id, "there");
     await expectJson(await commit(), 202);
     expect(s3.copies).toEqual([]);
     expect(await read()).toBe("there");
@@ -436,11 +463,7 @@ describe("without a commit", () => {
   it("so is the copy of a commit that broke off", async () => {
     const { app, file, put } = await world();
     await put("left");
-    await env.MEDIA.put(await placeOf(file.id, "left"), "left");
-    await everywhere
-      .prepare("UPDATE file SET pinned_etag = ? WHERE id = ?")
-      .bind(await etagOf("left"), file.id)
-      .run();
+    await leaveCopy(file.id, "left");
     await app.media.sweep(START_MS + LIMITS.uncommittedTtlMs);
     expect(await keysOf(file.id)).toEqual([]);
   });
