@@ -15,6 +15,8 @@ interface QueueState {
 }
 
 export interface WorkCheckDeps {
+  /** Then the cron, the queue and pushes rest, so whatever waits is no fault. */
+  readonly isMaintained: boolean;
   readonly heartbeats: HeartbeatStore;
   readonly outbox: () => Promise<Waiting>;
   /** Jobs whose message counts as lost, and that no sweep sent again. */
@@ -121,8 +123,18 @@ export function workChecks(deps: WorkCheckDeps): readonly Check[] {
       );
     },
   };
-  return [sweeps, outbox, queue, erasures, objects];
+  const checks = [sweeps, outbox, queue, erasures, objects];
+  return deps.isMaintained ? checks.map(resting) : checks;
 }
+
+const resting = (check: Check): Check => ({
+  ...check,
+  async run(nowMs) {
+    const verdict = await check.run(nowMs);
+    if (verdict.status === "ok") return verdict;
+    return { ...verdict, status: "warn", next: "This rests in maintenance, and goes on when MAINTENANCE is false." };
+  },
+});
 
 const aged = ({ rows, sinceMs }: Waiting, nowMs: number) => ({
   rows,

@@ -25,6 +25,7 @@ export const wireHealth = (
 ): readonly Route[] =>
   createHealthRoutes({
     clock: base.clock,
+    isMaintained: base.config.maintenance,
     shards: base.shardsFor("platform"),
     heartbeats,
     bucket: env.MEDIA,

@@ -179,6 +179,17 @@ describe("deep health", () => {
     expect(await sweeps()).toMatchObject({ status: "fail", next: expect.stringContaining("hour of media:") });
   });
 
+  it("is no failure in maintenance, where sweeps, queue and pushes rest", async () => {
+    await env.DB.exec("DELETE FROM sweep_run");
+    await allRan(Date.now() - 2 * HOUR_MS);
+    expect(await ask()).toMatchObject({ httpStatus: 503, status: "fail" });
+    const resting = await ask({ MAINTENANCE: "true" });
+    expect(resting).toMatchObject({ httpStatus: 200, status: "warn" });
+    const { status, next } = checkOf(resting, "sweeps");
+    expect([status, next]).toEqual(["warn", "This rests in maintenance, and goes on when MAINTENANCE is false."]);
+    expect(notOk(await ask({ MAINTENANCE: "true", MEDIA: undefined as never }))).toContain("bucket");
+  });
+
   it("tells how long events of subscriptions wait", async () => {
     const put = (ageMs: number) =>
       env.DB.prepare("INSERT INTO outbox (id, event_type, tenant, snapshot, created_at) VALUES (?, 'x', 't', '{}', ?)")

@@ -28,6 +28,7 @@ import { keepSecrets } from "../../tools/deploy/secrets.ts";
 import { changeVars } from "../../tools/deploy/plan.ts";
 import { migrationNames, plainSql } from "../../tools/deploy/migrations.ts";
 import { askAt, type Ask } from "../../tools/deploy/reach.ts";
+import { plat } from "../acceptance/support/plat-command.ts";
 import { firstOperator } from "../../tools/deploy/first-operator.ts";
 import { checkZones, smokeTest, type Check } from "../../tools/deploy/smoke.ts";
 import { startFakeCloudflare, ZONE, type FakeCloudflare } from "../acceptance/support/parties/fake-cloudflare.ts";
@@ -484,9 +485,9 @@ describe("the first operator", () => {
 });
 
 describe("a smoke test", () => {
-  const smoke = (front: (ask: Ask) => Ask): Promise<Check[]> => {
-    const deployment = parseDeployment("production", PRODUCTION);
-    return smokeTest({ ask: front(askAt(platform.url)), deployment, operatorSecret: SECRET, pauseMs: 1 });
+  const smoke = (front: (ask: Ask) => Ask, { file = PRODUCTION, hasRested = false } = {}): Promise<Check[]> => {
+    const deployment = parseDeployment("production", file);
+    return smokeTest({ ask: front(askAt(platform.url)), deployment, operatorSecret: SECRET, hasRested, pauseMs: 1 });
   };
   const faultsBehind = async (front: (ask: Ask) => Ask): Promise<string[]> => {
     const checks = await smoke(front);
@@ -574,6 +575,15 @@ describe("a smoke test", () => {
       { name: "its cron has run", fault: undefined, unknown: true },
     ]);
     expect(await faultsBehind(withPart("sweeps", sweeps(1)))).toEqual(["sweeps: No success for an hour of media."]);
+    const rested = await smoke(withPart("sweeps", sweeps(1)), { hasRested: true });
+    expect(rested.filter(({ fault, unknown }) => fault !== undefined || unknown === true)).toEqual([
+      { name: "its work in the background goes on after maintenance", fault: undefined, unknown: true },
+    ]);
+  });
+
+  it("finds a platform that serves callers in maintenance", async () => {
+    const checks = await smoke((ask) => ask, { file: `${PRODUCTION}[vars]\nMAINTENANCE = "true"\n` });
+    expect(checks.flatMap(({ fault }) => fault ?? [])).toEqual(["A caller is answered 200, and should be 503."]);
   });
 
   it("looks at the zone's settings, as far as its token may", async () => {
@@ -592,6 +602,32 @@ describe("a smoke test", () => {
       checks.filter((check) => which(check)).map(({ name }) => name.replace(` is off for ${HOST}`, ""));
     expect(named(({ fault }) => fault !== undefined)).toEqual(["Browser Integrity Check", "Bot Fight Mode"]);
     expect(named(({ unknown }) => unknown === true)).toEqual(["Rocket Loader", "Hotlink Protection"]);
+  });
+});
+
+describe("a deployment for maintenance", () => {
+  const restingDir = newStateDir();
+  let resting: Platform;
+  beforeAll(async () => {
+    await fresh();
+    const vars = { PUBLIC_URL: `https://${HOST}`, OPERATOR_CLIENT_SECRET: SECRET, ALLOW_LOOPBACK: "true" };
+    resting = await startPlatform({ ...vars, SITE: "", STATE_DIR: restingDir, MAINTENANCE: "true" });
+  }, 180_000);
+  afterAll(async () => {
+    await stopGroup(resting, "SIGKILL");
+    rmSync(restingDir, { recursive: true, force: true });
+    await clear();
+  });
+
+  it("tests that the operator alone is served, and makes no records: a backup may be restored into it", async () => {
+    const file = PRODUCTION.replace("\n", '\noperator = "ada@example.com"\n');
+    writeDeployment("production", `${file}[vars]\nMAINTENANCE = "true"\n`);
+    const begun = await deploy(["production", "--yes", "--at", resting.url], GIVEN);
+    expect(begun.output).toContain("✓ it is in maintenance: callers are asked to wait");
+    expect(begun.output).toContain(`https://${HOST} is in maintenance.`);
+    expect(begun.code, begun.output).toBe(0);
+    const users = await plat({ OPERATOR_CLIENT_SECRET: SECRET }, ["user", "list", "--json", "--url", resting.url]);
+    expect(users.json()).toEqual([]);
   });
 });
 

@@ -30,7 +30,7 @@ import { askAt, askHost, waitUntilReachable, type Ask } from "./reach.ts";
 import { firstOperator } from "./first-operator.ts";
 import { ESCROW, keepSecrets, planSecrets } from "./secrets.ts";
 import { askUsedSealKeys, type UsedSealKeys } from "./sealed.ts";
-import { checkZones, smokeTest, type Check } from "./smoke.ts";
+import { checkZones, isMaintained, smokeTest, type Check } from "./smoke.ts";
 import { haveSameSecrets, nextTakesOver, runningVersions } from "./versions.ts";
 
 export const HELP = `npm run deploy -- <name> [what] [options]     puts a platform on Cloudflare; safe to repeat
@@ -176,7 +176,7 @@ async function deployAll(name: string, options: Options): Promise<void> {
   await deployWorker(steps, config);
   await attachHosts(steps);
   if (secrets.isOnlyCopy) say(`\nThe only copy of the secrets is ${relative(ROOT, secretsPath)}.\n${ESCROW}\n`);
-  await test(cloudflare, deployment, options);
+  await test(cloudflare, deployment, options, before);
 }
 
 /**
@@ -265,7 +265,8 @@ async function rollback(name: string, options: Options, versionId: string | unde
   await confirm(options, "Go on?", "y");
   await deployOlder({ cloudflare, deployment }, back, has(options, "old-secrets"));
   say(`Version ${back.id} has all requests.`);
-  await test(cloudflare, deployment, options);
+  const { MAINTENANCE = "false" } = back.vars;
+  await test(cloudflare, { ...deployment, vars: { ...deployment.vars, MAINTENANCE } }, options, running);
 }
 
 async function destroyAll(name: string, options: Options): Promise<void> {
@@ -326,18 +327,27 @@ async function wranglerToken(): Promise<string> {
   return token;
 }
 
-async function test(cloudflare: Cloudflare, deployment: Deployment, options: Options): Promise<void> {
+/** `before`: the versions that ran until now. */
+async function test(
+  cloudflare: Cloudflare,
+  deployment: Deployment,
+  options: Options,
+  before: readonly FoundWorker[] = [],
+): Promise<void> {
   const ask = asking(deployment, options);
   await waitUntilReachable(ask, say);
   const secret =
     process.env["OPERATOR_CLIENT_SECRET"] || readDevVars(secretsPathOf(deployment, options))["OPERATOR_CLIENT_SECRET"];
   const { hosts } = await inspect(cloudflare, deployment);
-  const faults = report(await smokeTest({ ask, deployment, operatorSecret: secret }));
+  const hasRested = before.some(isMaintained);
+  const faults = report(await smokeTest({ ask, deployment, operatorSecret: secret, hasRested }));
   // A zone may have other users, so its settings are only reported.
   report(await checkZones(cloudflare, hosts));
   if (faults > 0) throw new UserError(`\n${deployment.publicUrl} is deployed, and ${faults} of the checks failed.`);
   if (options.tour === true) await takeTour(deployment, options.at ?? deployment.publicUrl, secret);
+  if (isMaintained(deployment)) return say(`\n${deployment.publicUrl} is in maintenance.`);
   say(`\n${deployment.publicUrl} works.`);
+  // Not in maintenance: a backup is restored into an empty platform alone.
   await firstOperator({ ask, deployment, operatorSecret: secret, say });
 }
 

@@ -21,6 +21,8 @@ interface SmokeTarget {
   readonly deployment: Deployment;
   /** Undefined: it is not known here, so checks that need it are left out. */
   readonly operatorSecret: string | undefined;
+  /** It was in maintenance before this deployment, so what works in the background has waited. */
+  readonly hasRested?: boolean;
   /** Time between two questions for deep health. */
   readonly pauseMs?: number;
 }
@@ -43,22 +45,12 @@ const INJECTED = /\/cdn-cgi\/|data-cfemail|__cf_email__|cloudflareinsights\.com|
 export async function smokeTest(target: SmokeTarget): Promise<Check[]> {
   const { ask, deployment, operatorSecret } = target;
   const { PLATFORM: platform = "", PATH_PREFIX: prefix = "" } = deployment.vars;
-  const issuer = `${deployment.publicUrl}${prefix}/oauth2/v1`;
   const checks: Check[] = [
     await check("it runs", async () => {
       const { status } = await ask("/health");
       return status === 200 ? undefined : `/health answers ${status}.`;
     }),
-    await check("it issues tokens under its own address", async () => {
-      const { status, body } = await ask(`${prefix}/oauth2/v1/.well-known/openid-configuration`);
-      const said = status === 200 ? (JSON.parse(body) as { issuer?: string }).issuer : `status ${status}`;
-      return said === issuer ? undefined : `The issuer is ${said}, and should be ${issuer}.`;
-    }),
-    await check("its database answers", async () => {
-      const { status, body } = await ask(`${prefix}/oauth2/v1/jwks`);
-      const keys = status === 200 ? ((JSON.parse(body) as { keys?: unknown[] }).keys ?? []) : [];
-      return keys.length > 0 ? undefined : `The signing keys cannot be read (status ${status}).`;
-    }),
+    ...(await checkCallers(target, prefix)),
     await check("nothing in front refuses programs", async () => {
       for (const agent of PROGRAMS) {
         const { status, headers } = await ask("/health", { headers: { "user-agent": agent } });
@@ -99,7 +91,39 @@ export async function smokeTest(target: SmokeTarget): Promise<Check[]> {
   return [...checks, signedIn, ...(await deepHealth(target, `${prefix}/health/deep`, headers))];
 }
 
+/** In maintenance the operator alone is served; the checks of the operator's token show that the database answers. */
+async function checkCallers({ ask, deployment }: SmokeTarget, prefix: string): Promise<Check[]> {
+  const issuer = `${deployment.publicUrl}${prefix}/oauth2/v1`;
+  const discovery = `${prefix}/oauth2/v1/.well-known/openid-configuration`;
+  if (isMaintained(deployment))
+    return [
+      await check("it is in maintenance: callers are asked to wait", async () => {
+        const { status } = await ask(discovery);
+        return status === 503 ? undefined : `A caller is answered ${status}, and should be 503.`;
+      }),
+    ];
+  return [
+    await check("it issues tokens under its own address", async () => {
+      const { status, body } = await ask(discovery);
+      const said = status === 200 ? (JSON.parse(body) as { issuer?: string }).issuer : `status ${status}`;
+      return said === issuer ? undefined : `The issuer is ${said}, and should be ${issuer}.`;
+    }),
+    await check("its database answers", async () => {
+      const { status, body } = await ask(`${prefix}/oauth2/v1/jwks`);
+      const keys = status === 200 ? ((JSON.parse(body) as { keys?: unknown[] }).keys ?? []) : [];
+      return keys.length > 0 ? undefined : `The signing keys cannot be read (status ${status}).`;
+    }),
+  ];
+}
+
+/** `MAINTENANCE` of a deployment's file, or of a version. */
+export const isMaintained = ({ vars }: { readonly vars: Readonly<Record<string, string>> }): boolean =>
+  vars["MAINTENANCE"] === "true";
+
 const PARTS = "its parts work, by deep health";
+/** Checks of deep health about work in the background, which rests in maintenance. */
+const BACKGROUND = ["sweeps", "outbox", "queue", "erasures", "tenant objects"];
+const RESTED = "its work in the background goes on after maintenance";
 const CRON = "its cron has run";
 
 /** The part of an answer of deep health that is read here. */
@@ -117,20 +141,25 @@ interface DeepHealth {
  * nothing about a deployment.
  *
  * The cron first runs up to five minutes after a deployment, and a release may add a sweep. So a sweep that was never
- * tried is not known to be wrong, and the check of the sweeps is not judged. Another one is: the version before ran it.
+ * tried is not known to be wrong, and the check of the sweeps is not judged. Another one is: the version before ran it,
+ * unless it was in maintenance.
  */
 async function deepHealth(
-  { ask, pauseMs = DEEP_HEALTH.pauseMs }: SmokeTarget,
+  { ask, hasRested = false, pauseMs = DEEP_HEALTH.pauseMs }: SmokeTarget,
   path: string,
   headers: Readonly<Record<string, string>>,
 ): Promise<Check[]> {
   let isCronNew = false;
+  let isBehind = false;
   const look = async (): Promise<string | undefined> => {
     const { status, body } = await ask(path, { headers });
     if (status !== 200 && status !== 503) return `/health/deep answers ${status}.`;
     const { checks } = JSON.parse(body) as DeepHealth;
     isCronNew = checks.some(({ facts }) => facts.sweeps?.some(({ triedAt }) => triedAt === null));
-    const failed = checks.filter((one) => one.status === "fail" && !(isCronNew && one.name === "sweeps"));
+    const failing = checks.filter((one) => one.status === "fail");
+    isBehind = hasRested && failing.some(({ name }) => BACKGROUND.includes(name));
+    const unjudged = hasRested ? BACKGROUND : isCronNew ? ["sweeps"] : [];
+    const failed = failing.filter(({ name }) => !unjudged.includes(name));
     return failed.length === 0 ? undefined : failed.map(({ name, next }) => `${name}: ${next}`).join(" ");
   };
   let parts = await check(PARTS, look);
@@ -138,7 +167,8 @@ async function deepHealth(
     await sleep(pauseMs);
     parts = await check(PARTS, look);
   }
-  return isCronNew ? [parts, { name: CRON, fault: undefined, unknown: true }] : [parts];
+  const unknown = [...(isCronNew ? [CRON] : []), ...(isBehind ? [RESTED] : [])];
+  return [parts, ...unknown.map((name) => ({ name, fault: undefined, unknown: true }))];
 }
 
 async function check(name: string, look: () => Promise<string | undefined>): Promise<Check> {
