@@ -32,8 +32,8 @@ export interface MediaDeps {
   readonly audit: AuditTrail;
   /** Repairs delete no object that was written at this time or later; undefined: they delete any. */
   readonly heldFrom: () => Promise<number | undefined>;
-  /** The time to which the database was restored last; undefined: it never was. */
-  readonly restoredTo: () => Promise<number | undefined>;
+  /** When the database was restored last; undefined: it never was. */
+  readonly lastRestoreAt: () => Promise<number | undefined>;
   readonly shards: Shards;
   /** Undefined: the platform has no tenant objects. */
   readonly objects: TenantObjects | undefined;

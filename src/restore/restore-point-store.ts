@@ -18,7 +18,7 @@ const MARK = `UPDATE restore_point SET generation = ?1, restored_to = ?2, marked
   replayed_lines = 0 WHERE id = 1`;
 const RELEASE = `UPDATE restore_point SET held = 0 WHERE id = 1 AND held = 1`;
 const REPLAYED = `UPDATE restore_point SET replayed_name = ?2, replayed_lines = ?3 WHERE id = 1 AND generation = ?1`;
-const RESTORED_TO = `SELECT restored_to AS restoredTo FROM restore_point WHERE id = 1`;
+const LAST_RESTORE_AT = `SELECT marked_at AS markedAt FROM restore_point WHERE id = 1`;
 const HELD_FROM = `SELECT restored_to AS heldFrom FROM restore_point WHERE id = 1 AND held = 1`;
 /** Our choice: the most rows that are read for the row of a bookmark, as for a page of the log. */
 const NEWEST_ROWS = 50_000;
@@ -54,9 +54,9 @@ export function createRestorePointStore(db: D1Database) {
     /** When the restore of this subject began that answered with this bookmark; undefined: no recent row tells. */
     restoredAt: async (subject: string, undo: string): Promise<number | undefined> =>
       (await db.prepare(RESTORED_AT).bind(subject, undoneBy(undo)).first<number>("at")) ?? undefined,
-    /** The time to which the database was restored last; undefined: it never was. */
-    restoredTo: async (): Promise<number | undefined> =>
-      (await db.prepare(RESTORED_TO).first<number | null>("restoredTo")) ?? undefined,
+    /** When the last restore was made: the database has older rows from before it. Undefined: there was none. */
+    lastRestoreAt: async (): Promise<number | undefined> =>
+      (await db.prepare(LAST_RESTORE_AT).first<number | null>("markedAt")) ?? undefined,
     /** The time from which on repairs keep objects of the bucket; undefined: there is no hold. */
     heldFrom: async (): Promise<number | undefined> =>
       (await db.prepare(HELD_FROM).first<number>("heldFrom")) ?? undefined,

@@ -12,7 +12,7 @@ export function wireMedia(env: Env, base: Base, access: OAuth["access"], shards:
   return createMedia({
     ...base,
     heldFrom: restores.heldFrom,
-    restoredTo: restores.restoredTo,
+    lastRestoreAt: restores.lastRestoreAt,
     shards: shardsFor("media"),
     objects: base.objectsFor("media"),
     objectReports: shards.objects,

@@ -28,7 +28,7 @@ import type { RemovedFile, RemovedFileStore } from "./removed-store.ts";
 interface PurgeDeps {
   readonly blobs: BlobStore;
   readonly removed: RemovedFileStore;
-  readonly restoredTo: () => Promise<number | undefined>;
+  readonly lastRestoreAt: () => Promise<number | undefined>;
 }
 
 export interface EraseDeps extends PurgeDeps {
@@ -108,15 +108,15 @@ async function purgeFiles(deps: PurgeDeps, files: readonly RemovedFile[], nowMs:
  * and deletes the objects that it finds, and looks again.
  */
 async function verifyErased(deps: PurgeDeps, files: readonly RemovedFile[], nowMs: number): Promise<void> {
-  const restoredTo = files.some(isKnown) ? await deps.restoredTo() : undefined;
-  const late = await filesWithBytes(deps, files, restoredTo);
+  const restoredAt = files.some(isKnown) ? await deps.lastRestoreAt() : undefined;
+  const late = await filesWithBytes(deps, files, restoredAt);
   let left: readonly string[] = [];
   if (late.length > 0) {
     await deps.removed.recordLate(late);
     await deps.blobs.delete(late.flatMap(({ keys }) => keys));
     const lateIds = new Set(late.map(({ fileId }) => fileId));
     const again = files.filter(({ id }) => lateIds.has(id));
-    left = (await filesWithBytes(deps, again, restoredTo)).map(({ fileId }) => fileId);
+    left = (await filesWithBytes(deps, again, restoredAt)).map(({ fileId }) => fileId);
     if (left.length > 0) await deps.removed.postpone(left, nowMs + LIMITS.verifyAgainMs);
   }
   const gone = files.filter(({ id }) => !left.includes(id));
@@ -127,9 +127,9 @@ async function verifyErased(deps: PurgeDeps, files: readonly RemovedFile[], nowM
 async function filesWithBytes(
   deps: PurgeDeps,
   files: readonly RemovedFile[],
-  restoredTo = -1,
+  restoredAt = -1,
 ): Promise<readonly FileKeys[]> {
-  const isSure = (file: RemovedFile): boolean => isKnown(file) && file.createdAt > restoredTo;
+  const isSure = (file: RemovedFile): boolean => isKnown(file) && file.createdAt > restoredAt;
   const known = files.filter(isSure);
   const unknown = files.filter((file) => !isSure(file));
   const found = [

@@ -610,8 +610,9 @@ describe("a deletion after a restore of the database", () => {
     await shown.consume();
     await restore(pending.id, before[0]!);
     await env.DB.prepare("DELETE FROM variant WHERE file_id = ?").bind(kept.id).run();
-    await restoredTo(START_MS);
-    onTestFinished(async () => void (await restoredTo(null)));
+    // A backup has rows that are younger than its beginning.
+    await mark(START_MS - 1, START_MS);
+    onTestFinished(async () => void (await mark(null, null)));
 
     const locations: string[] = [];
     for (const { id } of [pending, kept]) {
@@ -636,6 +637,6 @@ describe("a deletion after a restore of the database", () => {
       .bind(...Object.values(row))
       .run();
   };
-  const restoredTo = (atMs: number | null) =>
-    env.DB.prepare("UPDATE restore_point SET restored_to = ? WHERE id = 1").bind(atMs).run();
+  const mark = (toMs: number | null, atMs: number | null) =>
+    env.DB.prepare("UPDATE restore_point SET restored_to = ?, marked_at = ? WHERE id = 1").bind(toMs, atMs).run();
 });

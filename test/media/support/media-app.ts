@@ -98,7 +98,7 @@ export function mediaApp(
     sealer,
     audit: createAuditLog({ db: env.DB, log: heardLog, operatorClientId: "plat.operator", wait: async () => {} }),
     heldFrom: restores.heldFrom,
-    restoredTo: restores.restoredTo,
+    lastRestoreAt: restores.lastRestoreAt,
     shards,
     objects: hasObjects ? testObjects : undefined,
     objectReports: hasObjects ? { ...reports, page: inOrder } : reports,
