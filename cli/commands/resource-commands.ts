@@ -164,7 +164,9 @@ async function set(resource: Resource, invocation: Invocation): Promise<void> {
     }
     sayDone(io, `The ${name} was ${found === undefined ? "made" : `changed: ${changed.join(", ")}`}.`);
     if ("clientSecret" in answer && noun === "client") sayDone(io, "clientSecret is shown this once: keep it.");
-    if (changed.includes("scopes")) await warnOfUnknownScopes(client, (body["scopes"] ?? []) as readonly string[], io);
+    // Those of a provider are known there.
+    if (changed.includes("scopes") && resource !== RESOURCES.identityProviders)
+      await warnOfUnknownScopes(client, (body["scopes"] ?? []) as readonly string[], io);
     return printRecord(invocation, answer);
   }
 }

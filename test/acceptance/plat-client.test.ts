@@ -909,6 +909,16 @@ test("a new identity provider needs a secret, an existing one keeps its own", as
   expect(await plat({ OPERATOR_CLIENT_SECRET: "s" }, [...set, replaced.base, "--replace"])).toMatchObject({ code: 0 });
 });
 
+test("scopes at an identity provider are the provider's, so no service has to have them", async () => {
+  const corp = { id: "corp", issuer: "https://a.example", clientId: "x", scopes: ["openid"] };
+  const { base } = await play(
+    [corp, { ...corp, scopes: ["openid", "groups"] }, []].map((body) => ({ status: 200, body })),
+  );
+  const line = ["identity-provider", "set", "corp", "--add-scope", "groups", "--url", base];
+  const { err } = await plat({ OPERATOR_CLIENT_SECRET: "s" }, line);
+  expect(err).toBe("✓ The identity provider corp was changed: scopes.\n");
+});
+
 test("the trial of an identity provider is a table, and ends with 1 if a check failed", async () => {
   const passed = { check: "secret", result: "passed", detail: "It opens." };
   const failed = { check: "discovery", result: "failed", detail: "It names another issuer." };
