@@ -151,19 +151,23 @@ test("a new application whose answer was lost shows the secret that it has", asy
   expect([timesSent(), granted.status]).toEqual([3, 200]);
 });
 
+/** Another operator writes this before the first write of the page. */
+async function race(page: Page, path: string, body: object): Promise<void> {
+  let isFirst = true;
+  await page.route(`**/admin/v1/${path}`, async (route) => {
+    if (route.request().method() === "PUT" && isFirst) {
+      isFirst = false;
+      await stage().operate("PUT", path, body);
+    }
+    await route.continue();
+  });
+}
+
 test("what another operator writes between the form's read and its write is kept", async () => {
   const { operate, open } = stage();
-  /** Opens a form, before whose first write another operator writes. */
   async function openRaced(path: string): Promise<Page> {
     const page = await open({ path });
-    let isFirst = true;
-    await page.route("**/admin/v1/roles/raced", async (route) => {
-      if (route.request().method() === "PUT" && isFirst) {
-        isFirst = false;
-        await operate("PUT", "roles/raced", { scopes: ["bills.other"] });
-      }
-      await route.continue();
-    });
+    await race(page, "roles/raced", { scopes: ["bills.other"] });
     return page;
   }
   const scopes = async () => ((await (await operate("GET", "roles/raced")).json()) as { scopes: unknown }).scopes;
@@ -181,6 +185,39 @@ test("what another operator writes between the form's read and its write is kept
   await page.getByRole("button", { name: "Save" }).click();
   await page.getByText(/changed.*bills\.other/i).waitFor();
   expect(await scopes()).toEqual(["bills.other"]);
+});
+
+test("what another operator writes between the read and the write of an act is kept", async () => {
+  const { operate, open } = stage();
+  const kept = async (path: string) => (await operate("GET", path)).json() as Promise<object>;
+  const disable = async (page: Page): Promise<void> => {
+    await page.getByRole("button", { name: "Disable" }).click();
+    await page.getByRole("alertdialog").getByRole("button", { name: "Disable" }).click();
+    await page.getByText("Disabled", { exact: true }).waitFor();
+  };
+  const scopes = ["plat.media_view", "plat.media_manage"];
+  expect((await operate("PUT", "clients/demo.acted", app("demo.acted", { scopes }))).status).toBe(201);
+  const page = await open({ path: "/applications/demo.acted" });
+  await race(page, "clients/demo.acted", app("demo.acted", { scopes: scopes.slice(0, 1) }));
+  await disable(page);
+  expect(await kept("clients/demo.acted")).toMatchObject({ disabled: true, scopes: scopes.slice(0, 1) });
+
+  expect((await operate("PUT", "users/acted@demo.example", { name: "Before" })).status).toBe(201);
+  await goByPalette(page, "acted@demo.example", "Before");
+  await race(page, "users/acted%40demo.example", { name: "After" });
+  await disable(page);
+  expect(await kept("users/acted@demo.example")).toMatchObject({ disabled: true, name: "After" });
+
+  expect((await operate("PUT", "tenants/between", { organization: "demo", name: "Before" })).status).toBe(201);
+  await goByPalette(page, "between", "Before");
+  await page.waitForURL(/tenants/);
+  await race(page, "tenants/between", { organization: "demo", name: "After", brand: { accentColor: "#0e5a75" } });
+  await page.getByRole("button", { name: "Edit: Brand" }).click();
+  await page.getByLabel("Name in the head of pages").fill("Fresh");
+  await page.getByRole("dialog").getByRole("button", { name: "Save" }).click();
+  await page.getByRole("dialog").waitFor({ state: "detached" });
+  const brand = { name: "Fresh", accentColor: "#0e5a75" };
+  expect(await kept("tenants/between")).toMatchObject({ name: "After", brand });
 });
 
 test("a change whose answer was lost is not taken for somebody else's, if the service sorts its list", async () => {

@@ -34,13 +34,13 @@ export interface Operations {
   readonly signal?: AbortSignal;
 }
 
-interface Answered {
+export interface Answered {
   readonly status: number;
   readonly data?: unknown;
   readonly headers?: Headers;
 }
 
-type Data<T> = T extends { readonly status: infer S; readonly data?: infer D }
+export type Data<T> = T extends { readonly status: infer S; readonly data?: infer D }
   ? S extends 200 | 201 | 202 | 204
     ? D
     : never

@@ -22,13 +22,12 @@ type Brand = Tenant["brand"];
 interface BrandCardProps {
   readonly brand: Brand;
   readonly mayChange: boolean;
-  /** As it is now. */
-  readonly read: () => Promise<Brand>;
-  readonly save: (brand: Brand) => Promise<unknown>;
+  /** Writes what `next` makes of the brand as it is now. */
+  readonly change: (next: (now: Brand) => Brand) => Promise<unknown>;
 }
 
 /** The look of sign-in pages and mails, as people see it, and its form. */
-export function BrandCard({ brand, mayChange, read, save }: BrandCardProps) {
+export function BrandCard({ brand, mayChange, change }: BrandCardProps) {
   const { brand: words, common } = useWords();
   const [isEditing, edit] = useState(false);
   const isEmpty = Object.values(brand).every((value) => value === "");
@@ -47,10 +46,9 @@ export function BrandCard({ brand, mayChange, read, save }: BrandCardProps) {
       <Panel title={words.title} isOpen={isEditing} close={() => edit(false)}>
         <BrandForm
           brand={brand}
-          read={read}
           cancel={() => edit(false)}
-          save={async (next) => {
-            await save(next);
+          change={async (next) => {
+            await change(next);
             say.done(common.saved(words.title));
             edit(false);
           }}
@@ -67,7 +65,7 @@ interface BrandFormProps extends Omit<BrandCardProps, "mayChange"> {
   readonly cancel: () => void;
 }
 
-function BrandForm({ brand, cancel, read, save }: BrandFormProps) {
+function BrandForm({ brand, cancel, change }: BrandFormProps) {
   const { brand: words, common } = useWords();
   const [draft, setDraft] = useState(brand);
   const changes = useChanges(brand);
@@ -85,10 +83,7 @@ function BrandForm({ brand, cancel, read, save }: BrandFormProps) {
     <ServiceForm
       act={common.save}
       cancel={cancel}
-      onSubmit={async () => {
-        const now = await read();
-        await save({ ...now, ...changes.over(now, draft, (field) => `brand.${field}`) });
-      }}
+      onSubmit={() => change((now) => ({ ...now, ...changes.over(now, draft, (field) => `brand.${field}`) }))}
     >
       {SHOWN.map(fieldOf)}
       <Previews brand={draft} />

@@ -1,11 +1,9 @@
 import { useState } from "react";
 import { PlinthError } from "../../../../packages/sdk/src/errors.ts";
 import { ifStill, known, whole, type Operations } from "../../api/client.ts";
+import { REWRITES } from "../../api/rewrite.ts";
 import { useWords } from "../../words/words.ts";
 import { FormFault } from "./form-fault.ts";
-
-/** A record that others change all the time is given up. */
-const ATTEMPTS = 3;
 
 interface Write<R, B extends object, A> {
   /** The field that names a new record. */
@@ -45,7 +43,7 @@ export function useWrite<R extends object>(record: R | undefined) {
         changes.forget(typed);
         return written;
       } catch (refused) {
-        const isLast = attempt === ATTEMPTS || !(refused instanceof PlinthError) || refused.status !== 412;
+        const isLast = attempt === REWRITES || !(refused instanceof PlinthError) || refused.status !== 412;
         if (isLast) throw refused;
       }
     }

@@ -9,6 +9,7 @@ import {
   type Client,
 } from "../../../../api/plinth.ts";
 import { answer, operations } from "../../api/client.ts";
+import { rewrite } from "../../api/rewrite.ts";
 import { ActButton } from "../../components/forms/act-button.tsx";
 import { BrandCard } from "../../components/brand-card.tsx";
 import { LinkButton, TextLink } from "../../components/button.tsx";
@@ -76,9 +77,8 @@ export function Page() {
             <BrandCard
               brand={one.brand}
               mayChange={mayChange}
-              read={async () => (await answer(getClient(clientId, operations))).brand}
-              save={async (brand) => {
-                await answer(change(clientId, { brand }));
+              change={async (next) => {
+                await answer(change(clientId, (now) => ({ brand: next(now.brand) })));
                 await refresh();
               }}
             />
@@ -90,9 +90,14 @@ export function Page() {
   );
 }
 
-/** Changes fields of an application as it is now: the page may show what it was a while ago. */
-const change = async (clientId: string, fields: Partial<Pick<Client, "brand" | "disabled">>) =>
-  putClient(clientId, { ...bodyOf(await answer(getClient(clientId, operations))), ...fields }, operations);
+type Changed = Partial<Pick<Client, "brand" | "disabled">>;
+
+/** Changes fields of an application. */
+const change = (clientId: string, fields: (now: Client) => Changed) =>
+  rewrite(
+    () => getClient(clientId, operations),
+    (now, under) => putClient(clientId, { ...bodyOf(now), ...fields(now) }, under),
+  );
 
 function EditForm({ record: client, cancel, done }: RecordFormProps<Client>) {
   const { common } = useWords();
@@ -153,7 +158,7 @@ function Acts({ client, showSecret }: ActsProps) {
     keepSecret(clientId, secret);
     say.lasting(words.secretWaits(clientId));
   }
-  const write = (next: boolean) => change(clientId, { disabled: next });
+  const write = (next: boolean) => change(clientId, () => ({ disabled: next }));
   return (
     <>
       {confidential && (

@@ -12,6 +12,7 @@ import {
   type User,
 } from "../../../../api/plinth.ts";
 import { answer, gone, operations } from "../../api/client.ts";
+import { rewrite } from "../../api/rewrite.ts";
 import { useList } from "../../api/lists.ts";
 import { ActButton } from "../../components/forms/act-button.tsx";
 import { Rows } from "../../components/lists/rows.tsx";
@@ -74,11 +75,11 @@ function Acts({ user: { email, disabled } }: { readonly user: User }) {
     say.done(words.unlocked);
   };
   const readSessions = () => queries.invalidateQueries({ queryKey: ["sessions", email] });
-  const write = async (next: boolean) => {
-    // As it is now: the page may show what it was a while ago.
-    const { name } = await answer(getUser(email, operations));
-    return putUser(email, { name, disabled: next }, operations);
-  };
+  const write = (next: boolean) =>
+    rewrite(
+      () => getUser(email, operations),
+      ({ name }, under) => putUser(email, { name, disabled: next }, under),
+    );
   return (
     <>
       <ActButton act={words.unlock} title={`${words.unlock}: ${email}`} onConfirm={unlock}>

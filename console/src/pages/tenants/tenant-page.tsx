@@ -14,6 +14,7 @@ import {
   type Tenant,
 } from "../../../../api/plinth.ts";
 import { answer, gone, operations } from "../../api/client.ts";
+import { rewrite } from "../../api/rewrite.ts";
 import { useList } from "../../api/lists.ts";
 import { ActButton } from "../../components/forms/act-button.tsx";
 import { BrandCard } from "../../components/brand-card.tsx";
@@ -73,9 +74,8 @@ export function Page() {
           <BrandCard
             brand={one.brand}
             mayChange={rights.write}
-            read={async () => (await answer(getTenant(id, operations))).brand}
-            save={async (brand) => {
-              await answer(change(id, { brand }));
+            change={async (next) => {
+              await answer(change(id, (now) => ({ brand: next(now.brand) })));
               await refresh();
             }}
           />
@@ -87,16 +87,19 @@ export function Page() {
   );
 }
 
-/** Changes fields of a tenant as it is now: the page may show what it was a while ago. */
-async function change(id: string, fields: Partial<Pick<Tenant, "brand" | "disabled">>) {
-  const { name, organization } = await answer(getTenant(id, operations));
-  return putTenant(id, { name, organization, ...fields }, operations);
-}
+type Changed = Partial<Pick<Tenant, "brand" | "disabled">>;
+
+/** Changes fields of a tenant. */
+const change = (id: string, fields: (now: Tenant) => Changed) =>
+  rewrite(
+    () => getTenant(id, operations),
+    (now, under) => putTenant(id, { name: now.name, organization: now.organization, ...fields(now) }, under),
+  );
 
 /** What an operator does with a whole tenant. Who runs its organization ends its tokens alone. */
 function Acts({ tenant: { id, name, disabled } }: { readonly tenant: Tenant }) {
   const { rights } = usePerson();
-  const write = (next: boolean) => change(id, { disabled: next });
+  const write = (next: boolean) => change(id, () => ({ disabled: next }));
   return (
     <div className="buttons">
       <EndTokens kind="tenants" id={id} revoke={revokeTenant} />
