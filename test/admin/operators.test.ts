@@ -2,7 +2,7 @@ import { env } from "cloudflare:workers";
 import { beforeAll, describe, expect, it } from "vitest";
 import { holds, ownsTopicsOf } from "../../src/admin/resources/shared/within-organization.ts";
 import { call, expectJson } from "../support/platform/call.ts";
-import { put } from "../support/platform/operator.ts";
+import { operate, put } from "../support/platform/operator.ts";
 import { makeTenant } from "../support/platform/tenants.ts";
 import { unique } from "../support/platform/unique.ts";
 import { makePerson, OPERATOR_SCOPES, redeem, signIn, tokenOf, type Person } from "../support/parties/operators.ts";
@@ -10,6 +10,12 @@ import { makeUser } from "../support/users.ts";
 
 const admin = (path: string, token: string, json?: unknown): Promise<Response> =>
   call(`/admin/v1/${path}`, json === undefined ? { token } : { token, method: "PUT", json });
+
+/** The subjects that the person has read, by the audit log. */
+async function readBy({ user }: Person): Promise<readonly string[]> {
+  const rows = await operate(`audit?action=list&actor=${encodeURIComponent(`operator ${user.email}`)}`);
+  return (await expectJson<{ subject: string }[]>(rows, 200)).map(({ subject }) => subject);
+}
 
 describe("a person with the role plat.admin_read", () => {
   let person: Person;
@@ -23,6 +29,14 @@ describe("a person with the role plat.admin_read", () => {
     const other = await makeTenant();
     expect(await expectJson(await admin(`tenants/${other}`, token), 200)).toMatchObject({ id: other });
     expect((await admin("audit?limit=1", token)).status).toBe(200);
+  });
+
+  it("leaves a row in the audit log for what there was to read", async () => {
+    const absent = [`topics/${unique("none")}.app/x/events`, `push-subscriptions/${unique("none")}/deliveries/e1`];
+    for (const path of absent) expect([path, (await admin(path, token)).status]).toEqual([path, 404]);
+    expect((await admin("clients?cursor=x", token)).status).toBe(400);
+    expect((await admin("users?pageSize=1", token)).status).toBe(200);
+    expect(await readBy(person)).toEqual(["users"]);
   });
 
   it("changes nothing, and the refusal names the scope for people", async () => {
@@ -124,6 +138,12 @@ describe("a person with the role plat.admin_tenant", () => {
     grantTypes: ["client_credentials"],
     scopes: ["plat.media_view"],
     ...more,
+  });
+
+  it("leaves no row that says that it has read what it was refused", async () => {
+    expect([await ask("GET", "users"), await ask("GET", `tenants/${other.tenant}/files`)]).toEqual([403, 404]);
+    expect(await ask("GET", "clients")).toBe(200);
+    expect(await readBy(boss)).toEqual(["clients"]);
   });
 
   it("sees the organization and its tenants, and no others", async () => {

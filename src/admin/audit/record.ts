@@ -1,6 +1,8 @@
 import type { Principal } from "../../http/callers/auth.ts";
-import type { Call } from "../../http/route.ts";
+import { isProblem } from "../../http/errors/errors.ts";
+import type { Answer, Call } from "../../http/route.ts";
 import { madeBy, rowBy, type AuditRecord } from "../../platform/ports/audit.ts";
+import type { AuditLog } from "./audit-log.ts";
 
 type OperatorCall = Pick<
   Call<Readonly<Record<string, string>>, unknown, unknown, Principal>,
@@ -21,6 +23,18 @@ export function recordOf(call: OperatorCall, action: string, { collection, key }
 /** Reading all users or all clients leaves a row too. */
 const RECORDED_LISTS: readonly string[] = ["/users", "/clients"];
 
-/** The row of a list that an operator read, if that list leaves one. */
-export const listRecordOf = (call: OperatorCall, { collection }: Place) =>
-  RECORDED_LISTS.includes(collection) ? { ...madeBy(call), subject: collection.slice(1) } : undefined;
+/** The subject of a list that leaves a row when an operator reads it. */
+export const listSubjectOf = ({ collection }: Pick<Place, "collection">): string | undefined =>
+  RECORDED_LISTS.includes(collection) ? collection.slice(1) : undefined;
+
+/** Returns the answer to a read of the subject. Notes the read unless it was refused, since then nobody read. */
+export async function noteRead(
+  answered: Promise<Answer>,
+  subject: string,
+  call: Pick<Call<unknown, unknown, unknown, Principal>, "nowMs" | "requestId" | "principal" | "waitUntil">,
+  audit: Pick<AuditLog, "listed">,
+): Promise<Answer> {
+  const answer = await answered;
+  if (!isProblem(answer)) call.waitUntil(audit.listed({ ...madeBy(call), subject }));
+  return answer;
+}

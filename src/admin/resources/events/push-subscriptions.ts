@@ -5,7 +5,8 @@ import { defineRoute, empty, json, jsonPage, type Answer, type Route } from "../
 import type { Principal } from "../../../http/callers/auth.ts";
 import { matching } from "../../../http/input/validate.ts";
 import type { AuditLog } from "../../audit/audit-log.ts";
-import { actorOf, madeBy } from "../../../platform/ports/audit.ts";
+import { noteRead } from "../../audit/record.ts";
+import { actorOf } from "../../../platform/ports/audit.ts";
 import { identifier } from "../../model/fields.ts";
 import { PATTERNS } from "../../../platform/model/names.ts";
 import type { WaitUntil } from "../../../platform/runtime/wait-until.ts";
@@ -139,8 +140,7 @@ export const pushSubscriptionRoutes = (subscriptions: PushSubscriptions, audit: 
     handle(call) {
       const { subscriptionId, eventId } = call.params;
       const subject = `push-subscriptions/${subscriptionId}/deliveries`;
-      call.waitUntil(audit.listed({ ...madeBy(call), subject }));
-      return subscriptions.delivery(subscriptionId, eventId, call.nowMs);
+      return noteRead(subscriptions.delivery(subscriptionId, eventId, call.nowMs), subject, call, audit);
     },
   }),
   defineRoute({

@@ -7,7 +7,7 @@ import { matching } from "../../../http/input/validate.ts";
 import type { Names } from "../../../platform/model/names.ts";
 import { PATTERNS } from "../../../platform/model/names.ts";
 import type { AuditLog } from "../../audit/audit-log.ts";
-import { madeBy } from "../../../platform/ports/audit.ts";
+import { noteRead } from "../../audit/record.ts";
 import { identifier, tenantId } from "../../model/fields.ts";
 import {
   holds,
@@ -115,8 +115,7 @@ export function topicRoutes(topics: OperatedTopics, deps: Deps): readonly Route[
       handle: (call) =>
         onTopic(call, deps, "see", (topic) => {
           const subject = `topics/${topic.owner}/${topic.eventType}/events`;
-          call.waitUntil(deps.audit.listed({ ...madeBy(call), subject }));
-          return topics.look(topic, call.query, call.nowMs);
+          return noteRead(topics.look(topic, call.query, call.nowMs), subject, call, deps.audit);
         }),
     }),
   ];

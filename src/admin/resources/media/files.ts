@@ -4,10 +4,11 @@ import { isProblem, noSuch, type Problem } from "../../../http/errors/errors.ts"
 import { defineRoute, json, type Answer, type Call, type Route } from "../../../http/route.ts";
 import { RIGHTS, type Operation } from "../../../http/callers/rights.ts";
 import { matching } from "../../../http/input/validate.ts";
-import { madeBy, rowBy, type AuditTrail } from "../../../platform/ports/audit.ts";
+import { rowBy, type AuditTrail } from "../../../platform/ports/audit.ts";
 import type { Names } from "../../../platform/model/names.ts";
 import { PATTERNS } from "../../../platform/model/names.ts";
 import type { AuditLog } from "../../audit/audit-log.ts";
+import { noteRead } from "../../audit/record.ts";
 import { searchText, tenantId } from "../../model/fields.ts";
 import { beyondOrganization, holds, ownsTenant, tenantOperator, type Use } from "../shared/within-organization.ts";
 
@@ -110,8 +111,6 @@ export function fileRoutes(files: OperatedFiles, deps: Deps): readonly Route[] {
     return results.map(({ id }) => id);
   }
 
-  const noteLook = (call: AnyCall, subject: string): void => call.waitUntil(audit.listed({ ...madeBy(call), subject }));
-
   async function recorded(answer: Answer, call: AnyCall, action: string, subject: string): Promise<Answer> {
     if (isProblem(answer) || (call.query as { readonly dryRun?: boolean } | undefined)?.dryRun === true) return answer;
     await audit.statement("always", rowBy(call, action, subject, erasureOf(answer))).run();
@@ -187,8 +186,7 @@ export function fileRoutes(files: OperatedFiles, deps: Deps): readonly Route[] {
         const owner = call.params as FileOwner;
         const problem = await refused(call.principal, "see", owner, "tenant");
         if (problem !== undefined) return problem;
-        noteLook(call, subjectOf(owner));
-        return files.list(owner, call);
+        return noteRead(files.list(owner, call), subjectOf(owner), call, audit);
       }) as Route["handle"],
     },
     ofOwner(
@@ -224,11 +222,13 @@ export function fileRoutes(files: OperatedFiles, deps: Deps): readonly Route[] {
         const { q, tenant } = call.query;
         const problem = tenant && (await refused(call.principal, "see", { tenant, client: "" }, "tenant"));
         if (problem) return problem;
-        noteLook(call, tenant === undefined ? "files" : `tenants/${tenant}/files`);
-        const tenants = tenant === undefined ? await tenantsOf(call.principal) : [tenant];
-        const found = await files.find(q, tenants?.slice(0, MAX_TENANTS));
-        const more = found.more || (tenants?.length ?? 0) > MAX_TENANTS;
-        return json(200, { ...found, more }, { "cache-control": "no-store" });
+        const find = async (): Promise<Answer> => {
+          const tenants = tenant === undefined ? await tenantsOf(call.principal) : [tenant];
+          const found = await files.find(q, tenants?.slice(0, MAX_TENANTS));
+          const more = found.more || (tenants?.length ?? 0) > MAX_TENANTS;
+          return json(200, { ...found, more }, { "cache-control": "no-store" });
+        };
+        return noteRead(find(), tenant === undefined ? "files" : `tenants/${tenant}/files`, call, audit);
       },
     }),
     {
@@ -240,8 +240,7 @@ export function fileRoutes(files: OperatedFiles, deps: Deps): readonly Route[] {
         if (owner === undefined) return noSuch("file");
         const problem = await refused(call.principal, "see", owner, "file");
         if (problem !== undefined) return problem;
-        noteLook(call, subjectOf(owner));
-        return files.show(fileId, owner, call);
+        return noteRead(files.show(fileId, owner, call), subjectOf(owner), call, audit);
       }) as Route["handle"],
     },
     ofFile("commitFile", "commit file", {

@@ -17,7 +17,7 @@ import type { Schema } from "../../../http/input/validate.ts";
 import { searchText, tenantId } from "../../model/fields.ts";
 import { matchesAny } from "../../../platform/text/entity-tag.ts";
 import { rowStatement } from "../../audit/change-store.ts";
-import { listRecordOf, recordOf } from "../../audit/record.ts";
+import { listSubjectOf, noteRead, recordOf } from "../../audit/record.ts";
 import {
   beyondOrganization,
   guard,
@@ -55,9 +55,8 @@ export function resourceRoutes<B>(resource: Resource<B>, deps: ResourceDeps): Ro
       query: queryOf(resource),
       paged: true,
       handle: (call) => {
-        const record = listRecordOf(call, resource);
-        if (record !== undefined) call.waitUntil(deps.audit.listed(record));
-        return list(call, resource, deps);
+        const [page, subject] = [list(call, resource, deps), listSubjectOf(resource)];
+        return subject === undefined ? page : noteRead(page, subject, call, deps.audit);
       },
     }),
     defineRoute({
