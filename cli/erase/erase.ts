@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { ok } from "@oazapfts/runtime";
 import * as api from "../../api/plinth.ts";
 import { UserError } from "../../scripts/lib/user-error.ts";
-import { AdminRefusal, find, type AdminClient, type OperatorClient } from "../client/admin-client.ts";
+import { AdminRefusal, find, isOutage, type AdminClient, type OperatorClient } from "../client/admin-client.ts";
 import { clean, countOf } from "../terminal/values.ts";
 import { eraseClientData, NOTHING, plus, type Gone, type Saying } from "./client-data.ts";
 import { filesOf, makePlan, type Plan } from "./plan.ts";
@@ -36,6 +36,7 @@ export async function eraseTenant(
     as: (who) => untilStopped(forever.as(who), stopping),
   };
   const { opts } = operator;
+  if (plan.clients.length > 0) await checkCallersAreServed(operator);
   const cut: { readonly client: api.Client; readonly own: AdminClient }[] = [];
   for (const client of plan.clients) cut.push({ client, own: await cutOff(operator, client) });
   if (cut.length > 0)
@@ -64,6 +65,18 @@ export async function eraseTenant(
   const rest = [countOf(cut.length, "client"), countOf(gone.topics, "topic"), filesOf(gone)].join(", ");
   say.done(`The tenant ${clean(tenant.id)} is gone: ${rest}, its services, subscriptions and memberships.`);
   return gone;
+}
+
+/** In maintenance operators are served, but no client gets a token. So it would be cut off, and nothing deleted. */
+async function checkCallersAreServed({ opts }: AdminClient): Promise<void> {
+  try {
+    await ok(api.getKeys(opts));
+  } catch (error) {
+    if (!isOutage(error)) throw error;
+    throw new UserError(
+      "Nothing was done. Clients get no tokens at the moment, as in maintenance: erase it afterwards.",
+    );
+  }
 }
 
 /** Otherwise a client that signs, or proves keys, would get no token by its secret. */

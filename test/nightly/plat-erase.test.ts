@@ -400,6 +400,18 @@ describe("plat tenant erase", () => {
     await done("tenant erase seventh --yes");
   });
 
+  test("cuts nobody off in maintenance, where no client gets a token", async () => {
+    await done("tenant set tenth --organization others --name Tenth");
+    await makeClient("tenth.app", "tenth", ["media_view"]);
+    const before = (await done("client show tenth.app --json")).json();
+    await stopGroup(platform, "SIGTERM");
+    platform = await startPlatform({ STATE_DIR: stateDir, ...NAMES, MAINTENANCE: "true" });
+    env = { ...env, PORT: String(platform.port) };
+    const { code, err } = await run("tenant erase tenth --yes");
+    expect([code, err]).toEqual([1, expect.stringContaining("✗ Nothing was done. Clients get no tokens")]);
+    expect((await done("client show tenth.app --json")).json()).toEqual(before);
+  });
+
   test("prints no secret", async () => {
     expect(printed).toContain("cut off");
     expect(printed).not.toMatch(/secret[":= ]+[\w-]{32}/i);
