@@ -60,14 +60,18 @@ export class LogRetention {
     return this.#over && this.#sql.databaseSize > LOG.fullBytes;
   }
 
-  /** Removes a step of old or surplus events. Call it in a transaction. `endSeq` is the end of the log. */
+  /**
+   * Removes a step of old or surplus events. Call it in a transaction. `endSeq` is the end of the log. The size is read
+   * again afterwards, since the transaction may fail.
+   */
   trim(nowMs: number, endSeq: number): void {
+    this.#unseenChars = Infinity;
     const oldest = this.#segments.oldest(LOG.rowsTrimmedAStep, LOG.bytesTrimmedAStep);
     let gone = oldest.findLastIndex((place) => place.createdAtMs <= nowMs - this.#rule.ageMs) + 1;
     if (gone > 0) this.#segments.removeThrough(oldest[gone - 1]!);
     const removable = oldest.filter((place) => place.lastSeq < endSeq).length;
     // Remove more per step when the surplus is larger; a step removes at most twice the surplus.
-    for (let more = 1; this.#readSize() && gone < removable; more *= 2) {
+    for (let more = 1; this.#isLarge() && gone < removable; more *= 2) {
       gone = Math.min(gone + more, removable);
       this.#segments.removeThrough(oldest[gone - 1]!);
     }
@@ -80,7 +84,7 @@ export class LogRetention {
   dueMs(endSeq: number): number {
     const oldest = this.#segments.placeFrom(0);
     if (oldest === undefined) return Infinity;
-    return this.#over && oldest.lastSeq < endSeq ? 0 : oldest.createdAtMs + this.#rule.ageMs;
+    return this.isOver() && oldest.lastSeq < endSeq ? 0 : oldest.createdAtMs + this.#rule.ageMs;
   }
 
   /**
@@ -92,10 +96,13 @@ export class LogRetention {
     return Math.min(trimmed_at, nowMs - this.#rule.ageMs);
   }
 
-  /** Compares the size of the pages in use with the maximum. Pages freed by a removal do not count. */
-  #readSize(): boolean {
+  #readSize(): void {
     this.#unseenChars = 0;
-    this.#over = this.#sql.databaseSize > this.#rule.maxBytes;
-    return this.#over;
+    this.#over = this.#isLarge();
+  }
+
+  /** Compares the size of the pages in use with the maximum. Pages freed by a removal do not count. */
+  #isLarge(): boolean {
+    return this.#sql.databaseSize > this.#rule.maxBytes;
   }
 }

@@ -20,6 +20,7 @@ const { fullBytes } = LOG;
 afterEach(() => {
   Object.assign(LOG, { fullBytes });
   vi.useRealTimers();
+  vi.restoreAllMocks();
 });
 
 /** Stops the clock: alarms come only when a test runs them. */
@@ -229,6 +230,28 @@ describe("retention by size", () => {
     expect(await sizeOf(log)).toBeLessThanOrEqual(maxBytes);
     expect(await sizeOf(log)).toBeGreaterThan(maxBytes * 0.7);
     expect(await alarmOf(log)).toBe(Date.now() + KEPT.ageMs);
+  });
+
+  it("removes by a later alarm what a failed step did not", async () => {
+    const pass = frozenTime();
+    const maxBytes = 200_000;
+    const log = await openLog(maxBytes);
+    await fill(log, 4, 60_000, maxBytes);
+    expect(await sizeOf(log)).toBeGreaterThan(maxBytes);
+    vi.spyOn(console, "warn").mockReturnValueOnce();
+    await runInDurableObject(log, async (instance: TopicLog, { storage }) => {
+      const exec = storage.sql.exec.bind(storage.sql);
+      storage.sql.exec = ((statement: string, ...values: unknown[]) => {
+        if (statement.startsWith("UPDATE log SET trimmed_seq")) throw new Error("not written");
+        return exec(statement, ...values);
+      }) as typeof exec;
+      await instance.alarm();
+      storage.sql.exec = exec;
+    });
+    expect(await sizeOf(log)).toBeGreaterThan(maxBytes);
+    pass(LOG.trimRetryMs);
+    await runDurableObjectAlarm(log);
+    expect(await sizeOf(log)).toBeLessThanOrEqual(maxBytes);
   });
 
   it("removes a bounded number of bytes at a time, but always something", async () => {
