@@ -267,7 +267,13 @@ export class Deliveries {
     const ended = [...this.#settled.values()].filter(({ shard, seq }) => seq <= cursor[shard]!);
     const isMoved = cursor.some((position, shard) => position !== this.#state.cursor[shard]);
     if (!isMoved && ended.length === 0 && lost === 0) return;
-    this.#state.moveCursor(cursor, lost, () => this.#packs.add(ended));
+    try {
+      this.#state.moveCursor(cursor, lost, () => this.#packs.add(ended));
+    } catch (thrown) {
+      // A transaction that fails takes the packs back.
+      this.#packs.forget();
+      throw thrown;
+    }
     for (const { eventId } of ended) this.#settled.delete(eventId);
   }
 

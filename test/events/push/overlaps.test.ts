@@ -68,6 +68,30 @@ describe("an update of a paused subscription", () => {
   });
 });
 
+describe("a list of deliveries that cannot be saved first", () => {
+  it("fails, and the next one has them", async () => {
+    const push = await makePush();
+    const { ended } = await heldRun(push, 6);
+    await push.release(2);
+    await until(async () => (await push.status()).lag === 4);
+    await runInDurableObject(push.stub, (_: PushSubscriptionObject, { storage: { sql } }) => {
+      const exec = sql.exec.bind(sql);
+      sql.exec = ((statement: string, ...values: unknown[]) => {
+        if (!statement.startsWith("UPDATE subscription SET cursor")) return exec(statement, ...values);
+        sql.exec = exec;
+        throw new Error("not written");
+      }) as typeof exec;
+    });
+    await expect(push.deliveries("delivered")).rejects.toThrow("not written");
+    expect(await push.deliveries("delivered")).toHaveLength(2);
+    await push.answer({});
+    await push.release();
+    await ended;
+    expect(await push.deliveries("delivered")).toHaveLength(6);
+    expect(idsOf(await push.received())).toHaveLength(6);
+  });
+});
+
 describe("redelivering one that was delivered, while its log is slow", () => {
   /** The event's text is only in its log, which answers when the test lets it. */
   async function withSlowLog() {
