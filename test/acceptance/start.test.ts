@@ -38,6 +38,12 @@ describe("npm start", () => {
     const refused = npm("start", { STATE_DIR: stateDir, PORT: String(running().port), SEAL_KEYS: keys });
     expect(await refused.ended).toBe(1);
     expect(refused.output()).toContain("was sealed under another key");
+    // Taken away, it may have been replaced; under its name there is another one here.
+    expect(refused.output()).not.toContain("MAY GO");
+    const renamed = keys.replace("k1:", "k2:");
+    const replaced = npm("start", { STATE_DIR: stateDir, PORT: String(running().port), SEAL_KEYS: renamed });
+    expect(await replaced.ended).toBe(1);
+    expect(replaced.output()).toContain(`said MAY GO of it: rm ${join(stateDir, "seal-keys.json")}\n`);
   });
 
   test("a damaged database is refused with advice, not with an error of the runtime", async () => {

@@ -79,9 +79,11 @@ export function requireKnownSealKeys(stateDir: string, keys: readonly SealKey[])
   for (const key of keys) now[key.id] = createHash("sha256").update(key.bytes).digest("hex").slice(0, 16);
   const lost = Object.keys(known).filter((id) => known[id] !== now[id]);
   if (lost.length > 0) {
+    const mayBeForgotten = lost.every((id) => now[id] === undefined);
     throw new UserError(
       `The state in ${stateDir} was sealed under another key "${lost.join('", "')}" than SEAL_KEYS holds.\n` +
         `Either put the old key back (behind the new one: SEAL_KEYS=new,old; each key with an id of its own),\n` +
+        (mayBeForgotten ? `or, if "npm run plat -- seal-key list" said MAY GO of it: rm ${path}\n` : "") +
         `or begin with an empty state: rm -r ${stateDir}`,
     );
   }
