@@ -14,11 +14,14 @@ export interface World {
 }
 
 export interface ModelFile {
+  /** Empty until a look shows it, if the answer was lost to a request that stored a file at once. */
   readonly id: string;
   readonly client: string;
   readonly visibility: Visibility;
   readonly type: string;
   readonly createdAt: number;
+  /** False: it was stored at once. */
+  readonly hasLink: boolean;
   state: "pending" | "committed" | "removed";
   /** The index of the uploaded content. */
   upload: number | undefined;
@@ -94,6 +97,7 @@ export type Call = { readonly by: number } & (
       readonly type: string;
       readonly variants: readonly string[];
     }
+  | ({ readonly do: "store" } & StoredAtOnce)
   | (OnFile &
       (
         | {
@@ -124,6 +128,17 @@ export type Call = { readonly by: number } & (
   | (OnFiles & { readonly do: "bulk add" | "bulk delete"; readonly variants: readonly string[] } & Listing)
   | { readonly do: "report"; readonly erasure: string }
 );
+
+/** A creation with the bytes and the commit. */
+export interface StoredAtOnce {
+  readonly visibility: Visibility;
+  readonly type: string;
+  readonly variants: readonly string[];
+  readonly content: number;
+  readonly tenant: string | undefined;
+  readonly metadata: number;
+  readonly shared: boolean;
+}
 
 /** The caller's own files, or shared ones: of all clients, or of one. */
 export type Whose = "own" | "all" | "a" | "b";
@@ -160,7 +175,7 @@ export interface Answer {
 /** Nothing is known of a lost answer. */
 export const NO_ANSWER = 503;
 
-const CHANGES = /^(put|commit|describe|delete|add|bulk)/;
+const CHANGES = /^(put|commit|store|describe|delete|add|bulk)/;
 
 /** The call may have changed something without an answer. Files of a lost creation disturb nobody. */
 export const mayHaveHappened = (call: Call): boolean => CHANGES.test(call.do);
@@ -172,6 +187,8 @@ export function answer(world: World, call: Call, seen: Answer, contents: readonl
   switch (call.do) {
     case "create":
       return create(world, caller, call, seen);
+    case "store":
+      return store(world, caller, call, seen);
     case "delete all":
     case "delete by query":
       return deleteFiles(world, caller, call, seen, contents);
@@ -197,11 +214,20 @@ export function expirePending(world: World, spared: ReadonlySet<string> = new Se
 function create(world: World, caller: Caller, call: Call & { do: "create" }, seen: Answer): Answer {
   const { visibility, type, variants } = call;
   if (variants.length > 0 && !type.startsWith("image/")) return { status: 400 };
-  const made = { client: caller.client, visibility, type, createdAt: world.nowMs, state: "pending", upload: undefined };
+  const made = { client: caller.client, visibility, type, createdAt: world.nowMs, hasLink: true };
   const unknown = { tenant: "", committedAt: 0, metadata: 0, commit: undefined, links: {}, quietly: {} };
   const declared = Object.fromEntries(variants.map((name) => [name, "declared" as const]));
-  world.files.push({ id: seen.id ?? "", ...made, ...unknown, variants: declared } as ModelFile);
+  const pending = { state: "pending", upload: undefined } as const;
+  world.files.push({ id: seen.id ?? "", ...made, ...pending, ...unknown, variants: declared });
   return { status: 200 };
+}
+
+function store(world: World, caller: Caller, call: Call & { do: "store" }, seen: Answer): Answer {
+  if (!caller.reaches.includes(call.tenant ?? caller.tenant)) return { status: 404 };
+  create(world, caller, { ...call, do: "create" }, seen);
+  const file = world.files.at(-1)!;
+  Object.assign(file, { hasLink: false, upload: call.content });
+  return commit(world, caller, file, { ...call, do: "commit", file: file.id });
 }
 
 function onFile(

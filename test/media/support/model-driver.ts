@@ -20,7 +20,7 @@ import {
   type Visibility,
   type Whose,
 } from "./file-model.ts";
-import { mediaApp, START_MS, type MediaApp, type Settled } from "./media-app.ts";
+import { mediaApp, ORIGIN, START_MS, type MediaApp, type Settled } from "./media-app.ts";
 import { scriptedS3, type ScriptedS3 } from "../uploads/scripted-s3.ts";
 import { principal } from "./principal.ts";
 import { collection } from "./stored-file.ts";
@@ -146,6 +146,14 @@ export class Driver {
     switch (call.do) {
       case "create":
         return ask(`${root}?${sizesOf(call.variants)}`, "POST", { "Content-Type": call.type });
+      case "store": {
+        const form = new FormData();
+        form.set("file", new File([CONTENTS[call.content]!.data], "a file", { type: call.type }));
+        form.set("metadata", JSON.stringify(METADATA[call.metadata]));
+        const query = commitQuery(call).toString();
+        const as = this.#principal(call.by);
+        return app.call(`${root}?${sizesOf(call.variants)}&${query}`, { as, method: "POST", body: form });
+      }
       case "put": {
         const { upload } = this.#links.get(call.file)!;
         const { headers, body, bytes } = this.#upload(call);
@@ -154,13 +162,10 @@ export class Driver {
         return app.call(upload, { method: "PUT", headers, body });
       }
       case "commit": {
-        const query = new URLSearchParams();
-        if (call.tenant !== undefined) query.set("tenant", call.tenant);
-        if (call.shared) query.set("shared", "tenant");
         // The link as it was given, except for a client who takes the other visibility.
-        const link = this.#links.get(call.file)!.commit;
-        const path = new URL(link).pathname.startsWith(`${root}/`) ? link : `${file}/commit`;
-        return ask(`${path}?${query.toString()}`, "POST", METADATA[call.metadata]);
+        const link = this.#links.get(call.file)?.commit ?? `${file}/commit`;
+        const path = new URL(link, ORIGIN).pathname.startsWith(`${root}/`) ? link : `${file}/commit`;
+        return ask(`${path}?${commitQuery(call).toString()}`, "POST", METADATA[call.metadata]);
       }
       case "describe":
         return ask(`${file}/metadata`, "PUT", METADATA[call.metadata]);
@@ -230,6 +235,8 @@ export class Driver {
         this.#links.set(id, { upload: uploadLink, commit: commitLink, type: call.type });
         return { status, id };
       }
+      case "store":
+        return { status, id: JSON.parse(text).id };
       case "put":
         return { status, says: ETAGS.indexOf(headers.get("etag")!) };
       case "describe":
@@ -322,7 +329,7 @@ export class Driver {
     const lists = await Promise.all(["blob/", "incoming/"].map((prefix) => env.MEDIA.list({ prefix })));
     const objects = lists.flatMap((list) => list.objects);
     const uploads = new Map(objects.map(({ key, httpEtag }) => [key, ETAGS.indexOf(httpEtag)]));
-    const uploadKey = (id: string): string => `${this.#s3 === undefined ? "blob" : "incoming"}/${id}`;
+    const uploadsTo = this.#s3 === undefined ? "blob" : "incoming";
     // A file that has left a shard and not arrived is pending. One that arrived without a note of it has its row, even
     // if it is removed there.
     const arrived = new Set(rowsOfFiles!.results.map(({ id }) => id));
@@ -348,7 +355,7 @@ export class Driver {
         tenant,
         metadata: JSON.parse(metadata ?? "{}"),
         shared: shared === 1,
-        upload: uploads.get(blobKey ?? uploadKey(id)),
+        upload: uploads.get(state === "pending" ? `${uploadsTo}/${id}` : (blobKey ?? `blob/${id}`)),
         variants: [...this.makings.values()]
           .filter(({ file }) => file === id)
           .map((making) => `${making.variant} ${making.state}`)
@@ -401,6 +408,13 @@ export const erasureText = (of: {
   files: number;
   bytes: number;
 }): string => `${of.kind} ${of.client} ${of.tenant} ${of.visibility} ${of.files} ${of.bytes}`;
+
+function commitQuery({ tenant, shared }: { tenant: string | undefined; shared: boolean }): URLSearchParams {
+  const query = new URLSearchParams();
+  if (tenant !== undefined) query.set("tenant", tenant);
+  if (shared) query.set("shared", "tenant");
+  return query;
+}
 
 /** `clip-4x4` as a parameter. */
 function sizesOf(variants: readonly string[]): string {
