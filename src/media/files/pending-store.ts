@@ -31,6 +31,9 @@ export interface NewFile {
  */
 export type CreationFault = "over_quota" | "no_space" | "too_many_pending";
 
+/** A new file is refused, since its tenant moves to another shard or has moved. Nothing of it is there. */
+export class TenantAway extends StoreUnavailable {}
+
 /** SQL: the tenant has left this shard or is moving to it, so this shard cannot count its files. */
 const isAway = (tenant: string): string => `(
   EXISTS (SELECT 1 FROM departed_tenant WHERE departed_tenant.tenant = ${tenant})
@@ -76,7 +79,7 @@ export function createPendingStore(db: D1Database) {
   const prepared = (sql: string, ...values: unknown[]) => db.prepare(sql).bind(...values);
   return {
     /**
-     * Creates a pending file and its variants in one write, unless the quota is full. Throws `StoreUnavailable` if the
+     * Creates a pending file and its variants in one write, unless the quota is full. Throws `TenantAway` if the
      * tenant is moving to another shard or has moved.
      */
     async create(file: NewFile): Promise<Result<void, CreationFault>> {
@@ -95,7 +98,7 @@ export function createPendingStore(db: D1Database) {
       ]);
       if (created?.results.length === 1) return ok(undefined);
       const refusal = refused?.results[0]?.refusal;
-      if (refusal === "away") throw new StoreUnavailable("the tenant moves to another shard");
+      if (refusal === "away") throw new TenantAway("the tenant moves to another shard");
       return err(refusal ?? "too_many_pending");
     },
 

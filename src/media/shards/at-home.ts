@@ -1,3 +1,4 @@
+import { TenantAway } from "../files/pending-store.ts";
 import { StoreUnavailable } from "../../platform/storage/database.ts";
 import type { Placement } from "../../platform/storage/shards.ts";
 import type { OfShards } from "../../platform/storage/tenant-objects.ts";
@@ -17,7 +18,7 @@ export const MOST_MOVES = 3;
  * Runs work in the shard of a tenant. If the isolate's copy of the place is old, the work fails: a shard changes
  * nothing of a tenant that left, and an empty result counts as a failure too (`sureOf`). Then this asks the shard
  * whether the tenant left, and repeats the work in the tenant's present shard. `mayRepeat`: false if the work consumes
- * the body of the request, so that it cannot be repeated.
+ * the body of the request, so that it can be repeated only if it did not begin.
  */
 export async function atHome<T>(
   { placement, moved, isOne }: HomeDeps,
@@ -33,7 +34,7 @@ export async function atHome<T>(
     } catch (thrown) {
       if (!(thrown instanceof StoreUnavailable) || isOne || !(await moved.at(shard).hasLeft(tenant))) throw thrown;
       placement.forget(tenant);
-      if (!mayRepeat || moves === MOST_MOVES) throw thrown;
+      if (!(mayRepeat || thrown instanceof TenantAway) || moves === MOST_MOVES) throw thrown;
     }
   }
 }

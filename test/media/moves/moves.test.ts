@@ -267,6 +267,24 @@ describe("a tenant that moves", () => {
     expect((await expectJson(await app.call(`${files[2]!.path}/variants`, { as }), 200))[0].state).toBe("ready");
   });
 
+  it("takes a file in one request, by its bytes or a form, from an isolate with its old place", async () => {
+    const form = new FormData();
+    form.set("file", new File([PICTURE], "a.png", { type: "image/png" }));
+    const bytes = new Blob([PICTURE], { type: "image/png" });
+    for (const [to, body] of [
+      [TO, bytes.stream()],
+      [FROM, form],
+    ] as const) {
+      await list();
+      await move(to);
+      const headers: Record<string, string> =
+        body === form ? {} : { "content-type": "image/png", "content-length": String(bytes.size) };
+      await expectJson(await app.call(FILES, { as, method: "POST", body, headers }), 202);
+      expect(await rowsIn(to, "file")).toBe(await app.media.usage(tenant).then(({ files }) => files));
+    }
+    expect(await list()).toHaveLength(2);
+  });
+
   it("leaves out owners whose files were all deleted while it was copied", async () => {
     await stored(app, PICTURE, { as });
     await runUntil(async () => (await rowsIn(TO, "file")) === 1);
