@@ -162,6 +162,11 @@ export class Deliveries {
     else if (this.#settled.size >= DELIVERY.unsaved && this.#isFirstInOrder()) this.#checkpoint(0);
   }
 
+  /** Makes deliveries due that wait longer than any may: the clock was set back since. */
+  hasten(nowMs: number): void {
+    this.#table.hasten(nowMs);
+  }
+
   /** Moves the due time without counting an attempt. */
   postpone(eventId: string, dueAtMs: number): void {
     const fresh = this.#fresh.get(eventId);

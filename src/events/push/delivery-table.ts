@@ -121,6 +121,11 @@ export class DeliveryTable {
     this.#moved(before.state, after.state);
   }
 
+  /** Makes deliveries due that wait longer than any may: the clock was set back since. */
+  hasten(nowMs: number): void {
+    this.#sql.exec(DELIVERY_SQL.hasten, nowMs, nowMs + DELIVERY.maxRetryAfterMs);
+  }
+
   /** Moves the due time without counting an attempt. */
   postpone(eventId: string, dueAtMs: number): void {
     this.#sql.exec(DELIVERY_SQL.postpone, eventId, dueAtMs);
@@ -258,6 +263,7 @@ export const DELIVERY_SQL = {
   find: `SELECT ${COLUMNS}, text FROM delivery WHERE event_id = ?1`,
   record: `UPDATE delivery SET state = ?2, at = ?3, step = ?4, tries = ?5, attempt_count = ?6, attempts = ?7, text = ?8
     WHERE event_id = ?1`,
+  hasten: `UPDATE delivery SET at = ?1 WHERE state = 'pending' AND at > ?2`,
   postpone: `UPDATE delivery SET at = ?2 WHERE event_id = ?1`,
   again: `UPDATE delivery SET state = 'pending', at = ?2, step = 0, tries = 0, text = coalesce(?3, text)
     WHERE event_id = ?1`,

@@ -79,7 +79,8 @@ export class PushDispatcher {
    * does not exist any more.
    */
   async run(): Promise<RunOutcome> {
-    const { eligibility, clock, handshake } = this.#parts;
+    const { eligibility, clock, deliveries, handshake } = this.#parts;
+    deliveries.hasten(clock.nowMs());
     const endMs = clock.nowMs() + DELIVERY.runMs;
     let calls = 0;
     for (;;) {

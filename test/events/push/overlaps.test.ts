@@ -362,6 +362,23 @@ describe("a clock that is set back by a day", () => {
   });
 });
 
+describe("a clock that is set back by days", () => {
+  it("does not delay a retry by them", async () => {
+    // Afterwards the clock is still ahead, so that no alarm rings by itself.
+    pass(3 * DAY_MS);
+    const push = await makePush();
+    await push.answer({ status: 500 }, {});
+    const [id] = await push.put(["failed"]);
+    await push.run();
+    expect(await push.delivery(id!)).toMatchObject({ state: "pending", attemptCount: 1 });
+    pass(-3 * DAY_MS);
+    await push.stub.wake();
+    await push.run();
+    expect((await push.delivery(id!)).state).toBe("delivered");
+    expect(await push.alarmInMs()).toBeLessThanOrEqual(DAY_MS);
+  });
+});
+
 describe("a run that was aborted silently", () => {
   it("blocks the next run for at most fifteen minutes", async () => {
     const push = await makePush();
