@@ -45,6 +45,13 @@ export function findWho({ io, options, target }: Asked): Who {
   const store = createSessionStore(io.env);
   const session = store.read(target.base, options.has("organization") ? "organization" : "tenant");
   if (session !== undefined) return { kind: "person", session };
+  const operator = store.read(target.base, "organization");
+  if (operator !== undefined)
+    throw new UsageError(
+      `${clean(operator.user)} is signed in for organization ${clean(operator.place)} alone, which is for operators: npm run plat -- whoami ` +
+        "--organization. For topics and files make an application (npm run plat -- init), or sign in for a tenant " +
+        "(npm run plat -- login --tenant <tenant>).",
+    );
   throw new UsageError(
     `Nobody is known at ${target.base}. Make an application (npm run plat -- init), sign in (npm run plat -- login), or set PLINTH_CLIENT_ID and ` +
       "PLINTH_CLIENT_SECRET.",

@@ -81,9 +81,7 @@ const login: Command = {
         ...common,
         show: ({ address, code }) =>
           io.err(`Open this address in any browser:\n  ${clean(address)}\nand type the code:\n  ${clean(code)}\n`),
-      }).catch((error: unknown) => {
-        io.err(hint);
-        throw error;
+        enable: enableLine(tenant, about),
       });
     const byBrowser = () =>
       signIn({

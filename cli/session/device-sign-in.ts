@@ -16,6 +16,8 @@ export interface DeviceSignIn {
   readonly scope: string;
   /** Shows the person where to type which code. */
   show(page: { readonly address: string; readonly code: string }): void;
+  /** What an operator runs if the platform does not know the client. */
+  readonly enable: string;
   /** Ends the wait. */
   readonly signal: AbortSignal;
 }
@@ -23,13 +25,14 @@ export interface DeviceSignIn {
 const DEFAULT_INTERVAL_SEC = 5;
 const SLOWER_SEC = 5;
 
-export async function signInByDevice({ discovered, clientId, scope, show, signal }: DeviceSignIn): Promise<Tokens> {
+export async function signInByDevice(wanted: DeviceSignIn): Promise<Tokens> {
+  const { discovered, clientId, scope, show, enable, signal } = wanted;
   const { server } = discovered;
   const client: oauth.Client = { client_id: clientId };
   const begun = await oauth.deviceAuthorizationRequest(server, client, oauth.None(), { scope }, REQUEST);
   const device = await oauth.processDeviceAuthorizationResponse(server, client, begun).catch((error: unknown) => {
     if (error instanceof oauth.WWWAuthenticateChallengeError)
-      throw new UserError(`The platform knows no client ${clientId} without a secret.`);
+      throw new UserError(`The platform knows no client ${clientId} without a secret. An operator makes it: ${enable}`);
     return refusedBy(error);
   });
   // The text is the platform's, and nothing in it may steer the terminal.

@@ -23,6 +23,7 @@ import { fetchThatTellsLoss, Unreachable } from "../../cli/client/send.ts";
 import { createTable, widthOf } from "../../cli/terminal/table.ts";
 import { columnsOf, type Io } from "../../cli/terminal/io.ts";
 import { findWho } from "../../cli/session/caller.ts";
+import { createSessionStore } from "../../cli/session/store.ts";
 import { findSecret, findTarget } from "../../cli/client/target.ts";
 import { readCount, readInstant, readTime, toJson } from "../../cli/terminal/values.ts";
 import { chain, GENESIS } from "../../src/platform/secrets/audit-chain.ts";
@@ -1043,6 +1044,21 @@ describe("Ctrl-C while a command watches work of the platform", () => {
     expect(code, err).toBe(130);
     expect(err).toContain(`✗ ${said}`);
   });
+});
+
+test("whoami tells who is signed in for an organization alone", async () => {
+  const base = "http://127.0.0.1:1";
+  const env = { PLINTH_CONFIG_DIR: mkdtempSync(join(tmpdir(), "plinth-whoami-")) };
+  const tokens = { accessToken: "a", expiresAtMs: Date.now() + 60_000, refreshToken: "r" };
+  const place = { kind: "organization", place: "operators", clientId: "operators.cli" } as const;
+  createSessionStore(env).write({ base, ...place, user: "olga@demo.example", ...tokens });
+  const { code, err } = await plat(env, ["whoami", "--url", base], { cwd: env.PLINTH_CONFIG_DIR });
+  rmSync(env.PLINTH_CONFIG_DIR, { recursive: true });
+  expect([code, err]).toEqual([
+    2,
+    expect.stringContaining("olga@demo.example is signed in for organization operators alone"),
+  ]);
+  expect(err).toContain("npm run plat -- whoami --organization.");
 });
 
 test("whoami says that a token is refused", async () => {

@@ -800,6 +800,12 @@ describe("refusals", () => {
     });
   });
 
+  test("of a sign-in say how the client of the command line is made", async () => {
+    const { code, err } = await run("login --tenant nobody --device");
+    const advice = "An operator makes it: npm run plat -- tenant enable-login nobody";
+    expect([code, err]).toEqual([1, `✗ The platform knows no client nobody.cli without a secret. ${advice}\n`]);
+  });
+
   test("distinguish a wrong operator secret, a wrong address and a wrong prefix", async () => {
     const wrong = await plat({ ...env, OPERATOR_CLIENT_SECRET: "x".repeat(43) }, ["tenant", "list"]);
     expect(wrong).toMatchObject({
