@@ -151,6 +151,21 @@ test("a new application whose answer was lost shows the secret that it has", asy
   expect([timesSent(), granted.status]).toEqual([3, 200]);
 });
 
+test("a new provider whose answer was lost is there, although its secret is shown as stars", async () => {
+  const page = await stage().open({ path: "/providers" });
+  const timesSent = await loseFirstAnswer(page, "PUT", "identity-providers/lost");
+  await page.getByRole("button", { name: "New provider" }).first().click();
+  const dialog = page.getByRole("dialog");
+  await dialog.getByLabel("Id", { exact: true }).fill("lost");
+  await dialog.getByLabel("Issuer").fill("https://login.example");
+  await dialog.getByLabel("Our client id there").fill("plinth");
+  await dialog.getByLabel("Our client secret there").fill("a secret of theirs");
+  await dialog.getByRole("button", { name: "Save" }).click();
+  await page.getByText("lost is saved.").waitFor();
+  expect(timesSent()).toBe(3);
+  await stage().operate("DELETE", "identity-providers/lost");
+});
+
 /** Another operator writes this before the first write of the page. */
 async function race(page: Page, path: string, body: object): Promise<void> {
   let isFirst = true;

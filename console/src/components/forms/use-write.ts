@@ -50,9 +50,10 @@ export function useWrite<R extends object>(record: R | undefined) {
   };
 }
 
-/** True if the record says what the form says. Secrets are in no record. */
+/** True if the record says what the form says. Secrets are in no record; a provider's is there as stars. */
 const isMadeOf = (typed: object, record: object): boolean => {
-  const present = new Map<string, unknown>(Object.entries(record));
+  const { clientSecret: _, ...shown } = record as { readonly clientSecret?: unknown };
+  const present = new Map<string, unknown>(Object.entries(shown));
   return Object.entries(typed).every(([name, value]) => !present.has(name) || saysSame(present.get(name), value));
 };
 
