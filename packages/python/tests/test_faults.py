@@ -269,6 +269,29 @@ def test_an_upload_that_is_refused_leaves_no_file(
         plinth.request("POST", f"/media/v2/files/{ids[0]}/commit", json={})
 
 
+def test_an_upload_waits_for_its_earlier_attempt_that_is_still_being_stored(
+    client: tuple[str, str], plinth: Plinth
+) -> None:
+    sent = 0
+
+    class Slow(httpx.HTTPTransport):
+        def handle_request(self, request: httpx.Request) -> httpx.Response:
+            nonlocal sent
+            if "/uploads/" not in request.url.path:
+                return super().handle_request(request)
+            sent += 1
+            if sent == 1:
+                raise httpx.ReadError("cut")
+            busy = {"type": "conflict_resource", "message": "no", "details": [{"type": "upload_changed"}]}
+            return httpx.Response(409, json=busy) if sent == 2 else super().handle_request(request)
+
+    with httpx.Client(transport=Slow()) as http:
+        own = Plinth(URL, client_id=client[0], client_secret=client[1], http=http)
+        made = own.files.upload(b"bytes")
+    assert plinth.files.download(made["id"]) == b"bytes"
+    assert sent == 3
+
+
 def test_an_upload_that_is_cancelled_leaves_no_file(client: tuple[str, str], plinth: Plinth) -> None:
     ids: list[str] = []
 

@@ -286,9 +286,10 @@ async function put(
       return;
     }
     const error = answer instanceof Response ? await errorOf(answer) : answer;
-    // The answer of an earlier attempt was lost; the bytes are stored.
-    if (error instanceof ConflictError && error.has("already_uploaded") && attempt > 1) return report(blob.size);
-    await pauseAfter(error, attempt, signal);
+    // An earlier attempt, whose answer was lost, has stored the bytes, or is still storing them.
+    const isBehind = attempt > 1 && error instanceof ConflictError;
+    if (isBehind && error.has("already_uploaded")) return report(blob.size);
+    await pauseAfter(error, attempt, signal, isBehind && error.has("upload_changed"));
   }
 }
 
@@ -321,9 +322,14 @@ async function follow(
 }
 
 /** Waits until a link may be followed again. Throws the error if that is of no use. */
-async function pauseAfter(error: PlinthError, attempt: number, signal: AbortSignal | undefined): Promise<void> {
+async function pauseAfter(
+  error: PlinthError,
+  attempt: number,
+  signal: AbortSignal | undefined,
+  isPassing = false,
+): Promise<void> {
   const waitMs = Math.max(error.retryAfterMs ?? 0, backoffMs(attempt, 500, 10_000));
-  const passes = error.status === 0 || error.status === 429 || error.status >= 500;
+  const passes = isPassing || error.status === 0 || error.status === 429 || error.status >= 500;
   if (!passes || attempt >= LINK_ATTEMPTS || waitMs > MAX_WAIT_MS) throw error;
   await wait(waitMs, signal);
 }

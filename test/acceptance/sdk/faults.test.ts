@@ -335,6 +335,19 @@ describe("an upload leaves no file", () => {
   });
 });
 
+test("an upload waits for its earlier attempt, whose answer was lost, and which is still being stored", async () => {
+  const busy = refusal(409, { type: "conflict_resource", details: [{ type: "upload_changed" }] });
+  const { fetch, requests } = poorNetwork((path, nth, pass) => {
+    if (!path.includes("/uploads/") || nth > 2) return pass();
+    return nth === 1 ? Promise.reject(new TypeError("cut")) : busy.clone();
+  });
+  const { id } = await connect({ fetch }).files.upload("bytes", { contentType: "text/plain" });
+  expect(await (await plinth.files.download(id)).text()).toBe("bytes");
+  expect(requests.filter((request) => request.includes("/uploads/"))).toHaveLength(3);
+  const foreign = poorNetwork((path, _, pass) => (path.includes("/uploads/") ? busy.clone() : pass()));
+  await expect(connect({ fetch: foreign.fetch }).files.upload("bytes")).rejects.toThrow(ConflictError);
+});
+
 test("an upload in a page that is aborted before it begins sends nothing", async () => {
   const sent: unknown[] = [];
   class Xhr {

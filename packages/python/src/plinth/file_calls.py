@@ -199,10 +199,11 @@ class FileCalls:
                 error = error_of(response)
             except httpx.RequestError as thrown:
                 error = no_answer(f"The upload got no answer: {thrown}")
-            # An answer was lost, and the bytes are there.
-            if isinstance(error, ConflictError) and error.has("already_uploaded") and attempt > 1:
+            # An earlier attempt, whose answer was lost, has stored the bytes, or is still storing them.
+            is_behind = isinstance(error, ConflictError) and attempt > 1
+            if is_behind and error.has("already_uploaded"):
                 return
-            yield _pause_after(error, attempt)
+            yield _pause_after(error, attempt, is_behind and error.has("upload_changed"))
             attempt += 1
 
 
@@ -213,10 +214,10 @@ def _query(q: str | All) -> str | None:
     return None if isinstance(q, All) else q
 
 
-def _pause_after(error: PlinthError, attempt: int) -> Pause:
+def _pause_after(error: PlinthError, attempt: int, is_passing: bool = False) -> Pause:
     """The pause before a link is followed again. Raises the error if that is of no use."""
     wait = max(error.retry_after or 0, backoff(attempt, 0.5, 10))
-    passes = error.status in (0, 429) or error.status >= 500
+    passes = is_passing or error.status in (0, 429) or error.status >= 500
     if not passes or attempt >= _LINK_ATTEMPTS or wait > _MAX_WAIT:
         raise error
     return Pause(wait)
