@@ -581,6 +581,18 @@ describe("a smoke test", () => {
     ]);
   });
 
+  it("asks again while the version before answers, in maintenance or not", async () => {
+    const discovery = "/oauth2/v1/.well-known/openid-configuration";
+    const late = (ask: Ask): Ask => {
+      let left = 1;
+      return async (path, options) =>
+        path === discovery && left-- > 0 ? { status: 503, headers: {}, body: "{}" } : ask(path, options);
+    };
+    const ended = await smoke(late, { hasRested: true });
+    expect(ended.flatMap(({ fault }) => fault ?? [])).toEqual([]);
+    expect(await faultsBehind(late)).toEqual([expect.stringContaining("The issuer is status 503")]);
+  });
+
   it("finds a platform that serves callers in maintenance", async () => {
     const checks = await smoke((ask) => ask, { file: `${PRODUCTION}[vars]\nMAINTENANCE = "true"\n` });
     expect(checks.flatMap(({ fault }) => fault ?? [])).toEqual(["A caller is answered 200, and should be 503."]);

@@ -23,15 +23,15 @@ interface SmokeTarget {
   readonly operatorSecret: string | undefined;
   /** It was in maintenance before this deployment, so what works in the background has waited. */
   readonly hasRested?: boolean;
-  /** Time between two questions for deep health. */
+  /** Time between two questions for the same. */
   readonly pauseMs?: number;
 }
 
 /**
- * Deep health is asked again while it fails, for longer than objects take to get the new code (apply.ts): an object
- * that restarts does not answer.
+ * What fails is asked again, for longer than objects take to get the new code (apply.ts), where an object that restarts
+ * does not answer, or an isolate of the version before still does.
  */
-const DEEP_HEALTH = { attempts: 5, pauseMs: 10_000 };
+const PATIENCE = { attempts: 5, pauseMs: 10_000 };
 
 /** User agents of programs. Browser Integrity Check is known to refuse some of them. */
 const PROGRAMS = ["Python-urllib/3.13", "libwww-perl/6.77", "Go-http-client/2.0", "curl/8.16.0", ""];
@@ -92,23 +92,28 @@ export async function smokeTest(target: SmokeTarget): Promise<Check[]> {
 }
 
 /** In maintenance the operator alone is served; the checks of the operator's token show that the database answers. */
-async function checkCallers({ ask, deployment }: SmokeTarget, prefix: string): Promise<Check[]> {
+async function checkCallers(
+  { ask, deployment, hasRested = false, pauseMs }: SmokeTarget,
+  prefix: string,
+): Promise<Check[]> {
+  const attempts = hasRested === isMaintained(deployment) ? 1 : PATIENCE.attempts;
+  const checkAgain = (name: string, look: Look) => check(name, look, { attempts, pauseMs });
   const issuer = `${deployment.publicUrl}${prefix}/oauth2/v1`;
   const discovery = `${prefix}/oauth2/v1/.well-known/openid-configuration`;
   if (isMaintained(deployment))
     return [
-      await check("it is in maintenance: callers are asked to wait", async () => {
+      await checkAgain("it is in maintenance: callers are asked to wait", async () => {
         const { status } = await ask(discovery);
         return status === 503 ? undefined : `A caller is answered ${status}, and should be 503.`;
       }),
     ];
   return [
-    await check("it issues tokens under its own address", async () => {
+    await checkAgain("it issues tokens under its own address", async () => {
       const { status, body } = await ask(discovery);
       const said = status === 200 ? (JSON.parse(body) as { issuer?: string }).issuer : `status ${status}`;
       return said === issuer ? undefined : `The issuer is ${said}, and should be ${issuer}.`;
     }),
-    await check("its database answers", async () => {
+    await checkAgain("its database answers", async () => {
       const { status, body } = await ask(`${prefix}/oauth2/v1/jwks`);
       const keys = status === 200 ? ((JSON.parse(body) as { keys?: unknown[] }).keys ?? []) : [];
       return keys.length > 0 ? undefined : `The signing keys cannot be read (status ${status}).`;
@@ -145,7 +150,7 @@ interface DeepHealth {
  * unless it was in maintenance.
  */
 async function deepHealth(
-  { ask, hasRested = false, pauseMs = DEEP_HEALTH.pauseMs }: SmokeTarget,
+  { ask, hasRested = false, pauseMs }: SmokeTarget,
   path: string,
   headers: Readonly<Record<string, string>>,
 ): Promise<Check[]> {
@@ -162,20 +167,22 @@ async function deepHealth(
     const failed = failing.filter(({ name }) => !unjudged.includes(name));
     return failed.length === 0 ? undefined : failed.map(({ name, next }) => `${name}: ${next}`).join(" ");
   };
-  let parts = await check(PARTS, look);
-  for (let attempt = 1; parts.fault !== undefined && attempt < DEEP_HEALTH.attempts; attempt++) {
-    await sleep(pauseMs);
-    parts = await check(PARTS, look);
-  }
+  const parts = await check(PARTS, look, { attempts: PATIENCE.attempts, pauseMs });
   const unknown = [...(isCronNew ? [CRON] : []), ...(isBehind ? [RESTED] : [])];
   return [parts, ...unknown.map((name) => ({ name, fault: undefined, unknown: true }))];
 }
 
-async function check(name: string, look: () => Promise<string | undefined>): Promise<Check> {
-  try {
-    return { name, fault: await look() };
-  } catch (error) {
-    return { name, fault: (error as Error).message };
+type Look = () => Promise<string | undefined>;
+
+async function check(
+  name: string,
+  look: Look,
+  { attempts = 1, pauseMs = PATIENCE.pauseMs }: { attempts?: number; pauseMs?: number | undefined } = {},
+): Promise<Check> {
+  for (let attempt = 1; ; attempt++) {
+    const fault = await look().catch((error: Error) => error.message);
+    if (fault === undefined || attempt === attempts) return { name, fault };
+    await sleep(pauseMs);
   }
 }
 
