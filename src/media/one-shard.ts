@@ -134,12 +134,13 @@ export function createOneShard(
 
 /** Uploads by presigned links if the deployment has S3 credentials, else through the Worker. */
 function createUploads(
-  { s3, clock, maxUploadBytes: maxBytes, links, blobs }: SharedDeps,
+  { s3, clock, maxUploadBytes: maxBytes, links, blobs, lastRestoreAt }: SharedDeps,
   pinned: PinnedUploadStore,
 ): Uploads {
   const fallback = createWorkerUploads(links, blobs);
   if (s3 === undefined) return fallback;
-  return createPresignedUploads({ s3: createS3(s3, s3.fetch), blobs, pinned, clock, maxBytes, fallback });
+  const client = createS3(s3, s3.fetch);
+  return createPresignedUploads({ s3: client, blobs, pinned, clock, maxBytes, lastRestoreAt, fallback });
 }
 
 /** True if a shard has the rendition, and may use its bytes. It may have moved with its tenant, and more than once. */

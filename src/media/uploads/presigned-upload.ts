@@ -1,11 +1,12 @@
 import type { Clock } from "../../platform/runtime/clock.ts";
 import { describeError } from "../../platform/runtime/log.ts";
 import { err, ok } from "../../platform/model/result.ts";
-import { incomingKey, pinnedKey, type BlobStore } from "../blobs/blob-store.ts";
+import { incomingKey, masterKey, pinnedKey, type BlobStore } from "../blobs/blob-store.ts";
 import type { S3 } from "../blobs/s3.ts";
 import { parseFileName } from "../model/content-disposition.ts";
+import { firstFileId, type FileCaller } from "../model/file.ts";
 import { isIdentity } from "../model/content-type.ts";
-import type { PinnedUpload, Uploads } from "../model/uploads.ts";
+import type { PendingFile, PinnedUpload, Uploads } from "../model/uploads.ts";
 import type { PinnedUploadStore } from "./pinned-upload-store.ts";
 
 export interface PresignedUploadsDeps {
@@ -14,6 +15,7 @@ export interface PresignedUploadsDeps {
   readonly pinned: PinnedUploadStore;
   readonly clock: Clock;
   readonly maxBytes: number;
+  readonly lastRestoreAt: () => Promise<number | undefined>;
   /** For files uploaded before the deployment had S3 credentials. */
   readonly fallback: Uploads;
 }
@@ -35,6 +37,7 @@ export function createPresignedUploads({
   pinned,
   clock,
   maxBytes,
+  lastRestoreAt,
   fallback,
 }: PresignedUploadsDeps): Uploads {
   const pinnedAt = async (key: string, pinnedEtag: string): Promise<PinnedUpload | undefined> => {
@@ -42,6 +45,19 @@ export function createPresignedUploads({
     if (object === null) return undefined;
     const fileName = parseFileName(object.httpMetadata?.contentDisposition ?? null);
     return { key, sizeBytes: object.size, etag: object.etag, fileName, pinnedEtag };
+  };
+
+  /**
+   * Pins the copy of a commit that a restore of the database undid, if there is one: a row that never had a pin has a
+   * copy only then.
+   */
+  const undone = async (file: PendingFile, caller: FileCaller): Promise<PinnedUpload | undefined> => {
+    const restoredAt = file.pinnedEtag === null ? await lastRestoreAt() : undefined;
+    if (restoredAt === undefined || file.id > firstFileId(restoredAt + 1_000)) return undefined;
+    const [key = "", ...others] = await blobs.listMasters([file.id]);
+    const etag = key.slice(masterKey(file.id).length + 1);
+    const isOne = etag !== "" && others.length === 0;
+    return isOne && (await pinned.pin(file, caller, etag)) ? pinnedAt(key, etag) : undefined;
   };
 
   return {
@@ -52,7 +68,10 @@ export function createPresignedUploads({
     async pin(file, caller) {
       const from = incomingKey(file.id);
       const object = await blobs.head(from);
-      if (object === null) return fallback.pin(file, caller);
+      if (object === null) {
+        const copied = await undone(file, caller);
+        return copied === undefined ? fallback.pin(file, caller) : ok(copied);
+      }
       const { etag, httpEtag } = object;
       const isTooLarge = object.size > maxBytes;
       if (isTooLarge || !isIdentity(object.httpMetadata?.contentEncoding)) {

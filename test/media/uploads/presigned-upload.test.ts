@@ -1,5 +1,5 @@
 import { env } from "cloudflare:workers";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import type { Principal } from "../../../src/http/callers/auth.ts";
 import { LIMITS } from "../../../src/media/model/limits.ts";
 import type { MediaDeps } from "../../../src/media/media-deps.ts";
@@ -343,6 +343,32 @@ describe("parallel commits", () => {
       await app.settle();
       expect(await keysOf(file.id)).toEqual([]);
     }
+  });
+});
+
+describe("a commit that a restore of the database undid", () => {
+  it("can be repeated, although the upload is gone", async () => {
+    const { app, file, put, commit, read } = await world();
+    await put("kept");
+    const columns = "state, owner_id, pinned_etag, blob_key, commit_digest, due_at, metadata, attributes";
+    const find = `SELECT ${columns} FROM file WHERE id = ?`;
+    const before = (await everywhere.prepare(find).bind(file.id).first<Record<string, unknown>>())!;
+    await expectJson(await commit({ a: 1 }), 202);
+    await app.settle();
+    const restore = `UPDATE file SET (${columns}) = (${Object.keys(before).map(() => "?")}) WHERE id = ?`;
+    await everywhere
+      .prepare(restore)
+      .bind(...Object.values(before), file.id)
+      .run();
+    await expectProblem(await commit({ a: 1 }), 409, "conflict_resource", [{ type: "file_not_uploaded" }]);
+    const mark = (atMs: number | null) =>
+      env.DB.prepare("UPDATE restore_point SET marked_at = ? WHERE id = 1").bind(atMs).run();
+    await mark(START_MS);
+    onTestFinished(async () => void (await mark(null)));
+    await expectJson(await commit({ a: 1 }), 202);
+    await app.settle();
+    expect(await read()).toBe("kept");
+    expect(await keysOf(file.id)).toEqual([await placeOf(file.id, "kept")]);
   });
 });
 
