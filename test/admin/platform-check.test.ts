@@ -183,18 +183,33 @@ describe("The check of the platform", () => {
     expect(await objects.restoreObject(topic, { kind: "log", shard: 9 }, { timeMs: 1 })).toBeUndefined();
   });
 
-  it("tells the push subscriptions of a topic whose log was lost, also one that does not answer then", async () => {
+  it("tells the push subscriptions of a topic whose log was lost", async () => {
     const { topic, path, log } = await newTopic();
-    const { endpoint } = await subscribe({ path, topic });
+    const { endpoint, object } = await subscribe({ path, topic });
+    const before = await expectJson(await send(`${path}/publish`, { payload: "0" }), 201);
+    await expect.poll(() => pushedTo(endpoint), { timeout: 5_000 }).toEqual(before.ids);
+    await log.destroy();
+    await evictDurableObject(log);
+    await expectJson(await operate(`platform-check/topics/${nameOf(topic)}/reopen`, "POST"), 200);
+    // The check finds it beyond its log no more, although nothing was published.
+    await expect.poll(() => object().position(), { timeout: 5_000 }).toEqual([0]);
+    const { ids } = await expectJson(await send(`${path}/publish`, { payload: "1" }), 201);
+    await expect.poll(() => pushedTo(endpoint), { timeout: 5_000 }).toEqual(ids);
+  });
+
+  it("repeats that to one that does not answer", async () => {
+    const { topic, path, log } = await newTopic();
+    const { id } = await subscribe({ path, topic });
     const wake = vi.spyOn(PushSubscriptionObject.prototype, "wake").mockImplementation(() => {
       throw new Error("away");
     });
     await log.destroy();
     await evictDurableObject(log);
     await expectJson(await operate(`platform-check/topics/${nameOf(topic)}/reopen`, "POST"), 200);
+    await expect.poll(() => wake.mock.calls.length).toBe(1);
     wake.mockRestore();
-    const { ids } = await expectJson(await send(`${path}/publish`, { payload: "1" }), 201);
-    await expect.poll(() => pushedTo(endpoint), { timeout: 5_000 }).toEqual(ids);
+    // Its log knows it again, and wakes it after a pause.
+    expect(await log.subscribers(9)).toEqual([pushObjectName(topic, id)]);
   });
 
   it("lets a push subscription that went back push again at once", async () => {

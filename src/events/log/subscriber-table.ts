@@ -28,11 +28,17 @@ export class SubscriberTable {
     this.#known.clear();
   }
 
-  /** Adds a subscriber unless it is known. It is woken only for events after `seq`. */
+  /** Adds a subscriber unless it is known. It is woken only for events after `seq`, the end of the log. */
   add(name: string, seq: number): void {
     if (this.#known.has(name)) return;
     this.#sql.exec(`INSERT INTO subscriber (name, woken_seq) VALUES (?, ?)`, name, seq);
     this.#known.set(name, { wokenSeq: seq, failures: 0, retryAtMs: 0 });
+  }
+
+  /** Makes a subscriber due, known or not, even if the log is empty. */
+  rouse(name: string): void {
+    this.#sql.exec(`INSERT OR REPLACE INTO subscriber (name, woken_seq) VALUES (?, -1)`, name);
+    this.#known.set(name, { wokenSeq: -1, failures: 0, retryAtMs: 0 });
   }
 
   remove(name: string): void {

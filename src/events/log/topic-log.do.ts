@@ -301,14 +301,13 @@ export class TopicLog extends RestorableObject<LogEnv> {
 
   /**
    * Opens an absent log if needed, and records a reset: cursors beyond its end go back to it (resets.ts). `subscribers`
-   * are all push subscriptions; those that the log has lost are woken. Sets the alarm too, since an earlier state may
-   * come without one.
+   * are all push subscriptions, which are woken. Sets the alarm too, since an earlier state may come without one.
    */
   reset(id: string, shard: number, retention: Retention, subscribers: readonly string[] = []): "reset" | "gone" {
     this.init(shard, retention);
     if (this.#tail === undefined) return "gone";
     this.#resets.add(id, this.#tail.seq);
-    for (const name of subscribers) this.#subscribers.add(name, 0);
+    for (const name of subscribers) this.#subscribers.rouse(name);
     this.#readers.wake();
     this.#alarm.runBy(0);
     return "reset";
