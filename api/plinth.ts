@@ -2701,7 +2701,7 @@ export function pushAuthorizationRequest(body: {
  * Register the calling client
  */
 export function registerClient(body: {
-    /** Addresses with https, or with http on a loopback host. */
+    /** Addresses with https at no host of the platform, or with http on a loopback host. */
     redirect_uris: string[];
     /** The client's name, which people see. */
     client_name?: string;

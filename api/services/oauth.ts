@@ -604,7 +604,9 @@ export const oauth: ServiceEntries = {
       body: {
         schema: {
           ...obj({
-            redirect_uris: LIST_OF_TEXTS("Addresses with https, or with http on a loopback host."),
+            redirect_uris: LIST_OF_TEXTS(
+              "Addresses with https at no host of the platform, or with http on a loopback host.",
+            ),
             ...METADATA,
           }),
           additionalProperties: true,
