@@ -91,6 +91,25 @@ export function watchSuite(stage: () => Stage): void {
       await page.getByRole("heading", { level: 1, name: "Demo shop" }).waitFor();
     });
 
+    test("is told whose lag grows now, not whose lag was large before", async () => {
+      const page = await stage().open({ path: "/keys" });
+      await page.route(/metrics\?.*consumer_lag/, async (route) => {
+        const metrics = (await (await route.fetch()).json()) as { from: number; to: number; stepMs: number };
+        const steps = Math.round((metrics.to - metrics.from) / metrics.stepMs);
+        const values = Array.from({ length: steps }, (_, at) => (at > 0.9 * steps ? 500 : 0));
+        const series = [{ service: "events", metric: "consumer_lag", kind: "gauge", values }];
+        await route.fulfill({ json: { ...metrics, series } });
+      });
+      await page.route(/tenants\?.*consumer_lag/, (route) => {
+        const from = Number(new URL(route.request().url()).searchParams.get("from"));
+        const before = from < Date.now() - 1_800_000 ? [{ tenant: "before", value: 300 }] : [];
+        return route.fulfill({ json: { tenants: [{ tenant: "now", value: 500 }, ...before] } });
+      });
+      await visit(page, "Overview");
+      await page.getByText("A consumer of now falls behind").waitFor();
+      expect(await page.getByText("A consumer of before falls behind").count()).toBe(0);
+    });
+
     test("is told once that the platform refuses, or fails, and goes on when it works again", async () => {
       const page = await stage().open({ path: "/keys" });
       await page.getByRole("heading", { level: 1, name: "Signing keys" }).waitFor();

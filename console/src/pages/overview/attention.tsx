@@ -194,7 +194,8 @@ function useTraffic() {
       const metric = ["service_failures", "consumer_lag"].join(",");
       const metrics = await answer(getMetrics({ ...time, step: "minute", metric }, operations));
       if (doesLagGrow(metrics) === undefined) return { metrics, lagging: [] };
-      const ranked = { ...time, metric: "consumer_lag", top: LAGGING } as const;
+      // Whoever was behind before and is not now stays out of it.
+      const ranked = { $from: to - RECENT_MS / 4, to, metric: "consumer_lag", top: LAGGING } as const;
       const { tenants } = await answer(getBusiestTenants(ranked, operations));
       return { metrics, lagging: tenants.filter(({ value }) => value >= SMALL_LAG) };
     },
