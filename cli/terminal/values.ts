@@ -76,7 +76,6 @@ export function readChoice<const Word extends string>(
   throw new UsageError(`${flag} takes ${words.join(" or ")}, not ${text}.`);
 }
 
-/** A time in UTC, to the second, as `--since` takes it. */
 /** `tenants`, `linked identities`. */
 export const pluralOf = (noun: string): string => (/[^aeiou]y$/.test(noun) ? noun.replace(/y$/, "ies") : `${noun}s`);
 
@@ -84,6 +83,7 @@ export const pluralOf = (noun: string): string => (/[^aeiou]y$/.test(noun) ? nou
 export const countOf = (count: number, noun: string): string =>
   `${count.toLocaleString("en")} ${count === 1 ? noun : pluralOf(noun)}`;
 
+/** A time in UTC, to the second, as `--since` takes it. */
 export const formatTime = (atMs: number): string =>
   Math.abs(atMs) <= 8.64e15 ? `${new Date(atMs).toISOString().slice(0, 19)}Z` : String(atMs);
 
