@@ -352,10 +352,12 @@ describe("a commit that a restore of the database undid", () => {
     await put("kept");
     const columns = "state, owner_id, pinned_etag, blob_key, commit_digest, due_at, metadata, attributes";
     const find = `SELECT ${columns} FROM file WHERE id = ?`;
-    const before = (await everywhere.prepare(find).bind(file.id).first<Record<string, unknown>>())!;
+    const before = (await everywhere.prepare(find).bind(file.id).first())!;
     await expectJson(await commit({ a: 1 }), 202);
     await app.settle();
-    const restore = `UPDATE file SET (${columns}) = (${Object.keys(before).map(() => "?")}) WHERE id = ?`;
+    const restore = `UPDATE file SET (${columns}) = (${Object.keys(before)
+      .map(() => "?")
+      .join(", ")}) WHERE id = ?`;
     await everywhere
       .prepare(restore)
       .bind(...Object.values(before), file.id)
