@@ -136,6 +136,7 @@ async function set(resource: Resource, invocation: Invocation): Promise<void> {
   const client = await invocation.client();
   const keys = keysOf(resource, invocation);
   const name = nameOf(resource, invocation);
+  let hasSentSecret = false;
   for (let attempt = 1; ; attempt++) {
     const found = await resource.find(client, keys);
     const body = buildBody(resource, options.has("replace") ? undefined : found?.record, file, options, given);
@@ -146,7 +147,10 @@ async function set(resource: Resource, invocation: Invocation): Promise<void> {
     }
     const changed = changedFields(fields, found?.record ?? {}, body);
     if (found !== undefined && changed.length === 0) {
-      sayDone(io, `The ${name} is like that already; nothing was sent.`);
+      sayDone(io, `The ${name} is like that already${hasSentSecret ? "" : "; nothing was sent"}.`);
+      // The platform may have stored it and lost that answer, or somebody else made the same.
+      if (hasSentSecret)
+        sayDone(io, `If you do not know its secret, make one: plat client new-secret ${keys.join(" ")}`);
       return printRecord(invocation, found.record);
     }
     const becomesConfidential = found?.record["confidential"] !== true && body["confidential"] === true;
@@ -160,6 +164,7 @@ async function set(resource: Resource, invocation: Invocation): Promise<void> {
       answer = { ...(await resource.set(client, keys, { ...body, ...made }, found)), ...made };
     } catch (error) {
       if (!isOtherwise(error) || attempt === ATTEMPTS) throw error;
+      hasSentSecret ||= "clientSecret" in made;
       continue;
     }
     sayDone(io, `The ${name} was ${found === undefined ? "made" : `changed: ${changed.join(", ")}`}.`);

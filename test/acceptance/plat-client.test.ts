@@ -206,6 +206,18 @@ describe("calls of the operator service", () => {
       expect(out).not.toContain("clientSecret");
       expect(puts.slice(2).map(({ body }) => body)).toEqual([wanted]);
     });
+
+    test("says how to get a secret if the client is as asked, and whose it is cannot be known", async () => {
+      const { code, err, out, puts } = await set(CLIENT, [
+        none,
+        otherwise,
+        shows("2", { ...wanted, name: "acme.shop" }),
+      ]);
+      expect(code, err).toBe(0);
+      expect([out.includes("clientSecret"), puts.length]).toEqual([false, 1]);
+      expect(err).toContain("The client acme.shop is like that already.");
+      expect(err).toContain("plat client new-secret acme.shop");
+    });
   });
 
   test("a retried PUT of a new client sends the same secret, which is shown", async () => {
