@@ -58,7 +58,9 @@ export class Authenticator {
     await this.#session.send("WebAuthn.setAutomaticPresenceSimulation", { ...this.#target, enabled: true });
   }
 
+  /** These are all that it has then. */
   async take(credentials: readonly Credential[]): Promise<void> {
+    await this.#session.send("WebAuthn.clearCredentials", this.#target);
     for (const credential of credentials)
       await this.#session.send("WebAuthn.addCredential", { ...this.#target, credential });
   }
