@@ -471,21 +471,28 @@ describe("services", () => {
   });
 
   // shows: platform/addresses/proxypath-inside-an-address-above
-  it.each(["media", "media/v3", "oauth2/v2", ".well-known/x", "openapi.json", "console/v1", "llms.txt", "favicon.ico"])(
-    "says which part of a path is the platform's own: /%s",
-    async (path) => {
-      const json = { sourceUrl: "https://s.example", proxyPath: `/${path}`, scopes: [], access: "public" };
-      const tenant = await makeTenant();
-      const refused = await admin(`services/${unique("s")}`, { method: "PUT", json: { ...json, tenant } });
-      const message = `The first part of proxyPath, /${path.split("/")[0]}, is the platform's own.`;
-      expect(await expectJson(refused, 400)).toMatchObject({ message });
-      const similar = await admin(`services/${unique("s")}`, {
-        method: "PUT",
-        json: { ...json, tenant, proxyPath: `/${unique("x")}/${path}` },
-      });
-      expect(similar.status).toBe(201);
-    },
-  );
+  it.each([
+    "media",
+    "media/v3",
+    "oauth2/v2",
+    ".well-known/x",
+    "openapi.json",
+    "console/v1",
+    "cdn-cgi/x",
+    "llms.txt",
+    "favicon.ico",
+  ])("says which part of a path is the platform's own: /%s", async (path) => {
+    const json = { sourceUrl: "https://s.example", proxyPath: `/${path}`, scopes: [], access: "public" };
+    const tenant = await makeTenant();
+    const refused = await admin(`services/${unique("s")}`, { method: "PUT", json: { ...json, tenant } });
+    const message = `The first part of proxyPath, /${path.split("/")[0]}, is the platform's own.`;
+    expect(await expectJson(refused, 400)).toMatchObject({ message });
+    const similar = await admin(`services/${unique("s")}`, {
+      method: "PUT",
+      json: { ...json, tenant, proxyPath: `/${unique("x")}/${path}` },
+    });
+    expect(similar.status).toBe(201);
+  });
 
   it("call an absent field missing, even one with few values", async () => {
     const json = await someService({ access: undefined });

@@ -9,10 +9,12 @@ import { toFlag, toList, type Resource } from "../shared/resource.ts";
 
 /**
  * The first parts of the addresses of pages and documents. All addresses below them, and below the first parts of the
- * built-in services, are reserved for new versions of services and further documents.
+ * built-in services, are reserved for new versions of services and further documents. Cloudflare answers
+ * `/cdn-cgi` by itself.
  */
 const RESERVED_PARTS: readonly string[] = [
   "account",
+  "cdn-cgi",
   "console",
   "docs",
   "favicon.ico",
