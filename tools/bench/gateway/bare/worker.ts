@@ -1,4 +1,5 @@
 import { jwtVerify, SignJWT } from "jose";
+import { theKeys } from "../../lib/worker-keys.ts";
 
 /**
  * The baseline: a Worker that fetches from the service and passes the answer on. It checks no token, changes no
@@ -32,16 +33,6 @@ export default {
     return forward(request, { target, source, shown: new URL(place, origin), guards });
   },
 } satisfies ExportedHandler;
-
-let keys: CryptoKeyPair | undefined;
-
-async function theKeys(): Promise<CryptoKeyPair> {
-  keys ??= (await crypto.subtle.generateKey({ name: "ECDSA", namedCurve: "P-256" }, false, [
-    "sign",
-    "verify",
-  ])) as CryptoKeyPair;
-  return keys;
-}
 
 /** A token about as long as the platform's. */
 const makeToken = async (): Promise<string> =>

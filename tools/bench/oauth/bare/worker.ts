@@ -1,5 +1,6 @@
 import { jwtVerify, SignJWT, type JWTPayload } from "jose";
 import { signJwt } from "../../../../src/oauth/tokens/jwt.ts";
+import { theKeys } from "../../lib/worker-keys.ts";
 
 /**
  * The baseline: a Worker that signs a token for everybody with jose (below `/own` with the platform's own code), and
@@ -10,16 +11,6 @@ import { signJwt } from "../../../../src/oauth/tokens/jwt.ts";
 const LIFETIME_SEC = 3600;
 const SCOPE =
   "plat.tenant=bench plat.media_admin plat.media_manage plat.media_view plat.pubsub.topic=* plat.pubsub_publish";
-
-let keys: CryptoKeyPair | undefined;
-
-async function theKeys(): Promise<CryptoKeyPair> {
-  keys ??= (await crypto.subtle.generateKey({ name: "ECDSA", namedCurve: "P-256" }, false, [
-    "sign",
-    "verify",
-  ])) as CryptoKeyPair;
-  return keys;
-}
 
 export default {
   async fetch(request, env) {
