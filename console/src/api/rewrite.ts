@@ -1,19 +1,26 @@
-import { ifStill, whole, type Answered, type Data, type Operations } from "./client.ts";
+import { PlinthError } from "../../../packages/sdk/src/errors.ts";
+import { ifStill, type Answered, type Data, type Operations } from "./client.ts";
 
 /** A record that others change all the time is given up. */
-export const REWRITES = 3;
+const ATTEMPTS = 3;
 
 /**
- * Changes a record as it is now: the page may show what it was a while ago. If it was changed between the read and the
- * write, or the answer to an earlier try was lost, it is read once more.
+ * Writes a record on condition that it is as it was read: the page may show what it was a while ago.
+ *
+ *   read ──▶ written on condition that it is as read
+ *    ▲                 │ 412: changed meanwhile, or the answer to an earlier try was lost
+ *    └─────────────────┘
  */
-export async function rewrite<G extends Answered, A extends Answered>(
-  get: () => Promise<G>,
-  put: (now: Data<G>, under: Operations) => Promise<A>,
+export async function rewrite<G extends Answered | undefined, A>(
+  read: () => Promise<G>,
+  write: (now: Data<G>, under: Operations, attempt: number) => Promise<A>,
 ): Promise<A> {
   for (let attempt = 1; ; attempt += 1) {
-    const got = await whole(get());
-    const written = await put(got.data as Data<G>, ifStill(got));
-    if (written.status !== 412 || attempt === REWRITES) return written;
+    const got = await read();
+    try {
+      return await write(got?.data as Data<G>, ifStill(got), attempt);
+    } catch (refused) {
+      if (attempt === ATTEMPTS || !(refused instanceof PlinthError) || refused.status !== 412) throw refused;
+    }
   }
 }

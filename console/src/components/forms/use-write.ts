@@ -1,7 +1,6 @@
 import { useState } from "react";
-import { PlinthError } from "../../../../packages/sdk/src/errors.ts";
-import { ifStill, known, whole, type Operations } from "../../api/client.ts";
-import { REWRITES } from "../../api/rewrite.ts";
+import { known, whole, type Operations } from "../../api/client.ts";
+import { rewrite } from "../../api/rewrite.ts";
 import { useWords } from "../../words/words.ts";
 import { FormFault } from "./form-fault.ts";
 
@@ -23,31 +22,23 @@ interface Write<R, B extends object, A> {
  *
  *   const write = useWrite(role);
  *   await write({ key: "name", get: () => getRole(name, operations), typed: { scopes }, kept: … , put: … });
- *
- *   got ──▶ put on condition that it is as got ──▶ written
- *    ▲                 │ 412: changed meanwhile, or the answer to an earlier try was lost
- *    └─────────────────┘
  */
 export function useWrite<R extends object>(record: R | undefined) {
   const { common } = useWords();
   const changes = useChanges(record ?? {});
-  return async <B extends object, A>({ key, get, typed, kept, put }: Write<R, B, A>): Promise<A> => {
-    for (let attempt = 1; ; attempt += 1) {
-      const got = record === undefined ? await known(get()) : await whole(get());
-      const now = got?.data as R;
-      if (record === undefined && got !== undefined && (attempt === 1 || !isMadeOf(typed, now)))
-        throw new FormFault(key, common.taken);
-      const body = record === undefined ? typed : ({ ...kept(now), ...changes.over(now, typed) } as B);
-      try {
-        const written = await put(body, ifStill(got));
+  return async <B extends object, A>({ key, get, typed, kept, put }: Write<R, B, A>): Promise<A> =>
+    rewrite(
+      () => (record === undefined ? known(get()) : whole(get())),
+      async (got, under, attempt) => {
+        const now = got as R | undefined;
+        if (record === undefined && now !== undefined && (attempt === 1 || !isMadeOf(typed, now)))
+          throw new FormFault(key, common.taken);
+        const body = record === undefined ? typed : ({ ...kept(now!), ...changes.over(now!, typed) } as B);
+        const written = await put(body, under);
         changes.forget(typed);
         return written;
-      } catch (refused) {
-        const isLast = attempt === REWRITES || !(refused instanceof PlinthError) || refused.status !== 412;
-        if (isLast) throw refused;
-      }
-    }
-  };
+      },
+    );
 }
 
 /** True if the record says what the form says. Secrets are in no record; a provider's is there as stars. */

@@ -40,7 +40,7 @@ interface DisableRecordProps {
   readonly kind: "tenants" | "people" | "applications";
   readonly name: string;
   readonly disabled: boolean;
-  readonly write: (disabled: boolean) => Call;
+  readonly write: (disabled: boolean) => Promise<unknown>;
 }
 
 /** Disables a record, or enables it again. */
@@ -53,7 +53,7 @@ export function DisableRecord({ kind, name, disabled, write }: DisableRecordProp
       title={name}
       isDangerous={!disabled}
       onConfirm={async () => {
-        await answer(write(!disabled));
+        await write(!disabled);
         say.done(common.saved(name));
         await refresh();
       }}

@@ -8,7 +8,7 @@ import {
   revokeClient,
   type Client,
 } from "../../../../api/plinth.ts";
-import { answer, operations } from "../../api/client.ts";
+import { answer, operations, whole } from "../../api/client.ts";
 import { rewrite } from "../../api/rewrite.ts";
 import { ActButton } from "../../components/forms/act-button.tsx";
 import { BrandCard } from "../../components/brand-card.tsx";
@@ -78,7 +78,7 @@ export function Page() {
               brand={one.brand}
               mayChange={mayChange}
               change={async (next) => {
-                await answer(change(clientId, (now) => ({ brand: next(now.brand) })));
+                await change(clientId, (now) => ({ brand: next(now.brand) }));
                 await refresh();
               }}
             />
@@ -95,8 +95,8 @@ type Changed = Partial<Pick<Client, "brand" | "disabled">>;
 /** Changes fields of an application. */
 const change = (clientId: string, fields: (now: Client) => Changed) =>
   rewrite(
-    () => getClient(clientId, operations),
-    (now, under) => putClient(clientId, { ...bodyOf(now), ...fields(now) }, under),
+    () => whole(getClient(clientId, operations)),
+    (now, under) => answer(putClient(clientId, { ...bodyOf(now), ...fields(now) }, under)),
   );
 
 function EditForm({ record: client, cancel, done }: RecordFormProps<Client>) {

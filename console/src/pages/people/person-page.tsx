@@ -11,7 +11,7 @@ import {
   type LinkedIdentity,
   type User,
 } from "../../../../api/plinth.ts";
-import { answer, gone, operations } from "../../api/client.ts";
+import { answer, gone, operations, whole } from "../../api/client.ts";
 import { rewrite } from "../../api/rewrite.ts";
 import { useList } from "../../api/lists.ts";
 import { ActButton } from "../../components/forms/act-button.tsx";
@@ -77,8 +77,8 @@ function Acts({ user: { email, disabled } }: { readonly user: User }) {
   const readSessions = () => queries.invalidateQueries({ queryKey: ["sessions", email] });
   const write = (next: boolean) =>
     rewrite(
-      () => getUser(email, operations),
-      ({ name }, under) => putUser(email, { name, disabled: next }, under),
+      () => whole(getUser(email, operations)),
+      ({ name }, under) => answer(putUser(email, { name, disabled: next }, under)),
     );
   return (
     <>

@@ -13,7 +13,7 @@ import {
   type Subscription,
   type Tenant,
 } from "../../../../api/plinth.ts";
-import { answer, gone, operations } from "../../api/client.ts";
+import { answer, gone, operations, whole } from "../../api/client.ts";
 import { rewrite } from "../../api/rewrite.ts";
 import { useList } from "../../api/lists.ts";
 import { ActButton } from "../../components/forms/act-button.tsx";
@@ -75,7 +75,7 @@ export function Page() {
             brand={one.brand}
             mayChange={rights.write}
             change={async (next) => {
-              await answer(change(id, (now) => ({ brand: next(now.brand) })));
+              await change(id, (now) => ({ brand: next(now.brand) }));
               await refresh();
             }}
           />
@@ -92,8 +92,8 @@ type Changed = Partial<Pick<Tenant, "brand" | "disabled">>;
 /** Changes fields of a tenant. */
 const change = (id: string, fields: (now: Tenant) => Changed) =>
   rewrite(
-    () => getTenant(id, operations),
-    (now, under) => putTenant(id, { name: now.name, organization: now.organization, ...fields(now) }, under),
+    () => whole(getTenant(id, operations)),
+    (now, under) => answer(putTenant(id, { name: now.name, organization: now.organization, ...fields(now) }, under)),
   );
 
 /** What an operator does with a whole tenant. Who runs its organization ends its tokens alone. */
