@@ -99,7 +99,9 @@ export const platformCheckCommands = (): Command[] => [
     args: [{ name: "shard", help: "its number, as shard status or shard objects shows it" }],
     options: [TO, YES_OPTION],
     notes: [
-      "Take all shards and the directory to the same time; those in D1 by wrangler d1 time-travel.",
+      "Take all shards and the directory to the same time; those in D1 by wrangler d1 time-travel. Then tell the " +
+        "platform: npm run plat -- platform restored --to <the same time>. Otherwise it takes the older records for " +
+        "the present: a proof of a deletion may miss bytes.",
       "Cloudflare keeps 30 days. Locally there is no past, and the answer says so.",
     ],
     examples: ["platform restore-shard 4 --to 2026-11-22T08:00:00Z --yes"],
