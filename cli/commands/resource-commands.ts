@@ -7,6 +7,7 @@ import { UsageError } from "../terminal/usage-error.ts";
 import type { Resource } from "../resources/resource.ts";
 import { RESOURCES } from "../resources/all.ts";
 import { confirm, printRecord, sayDone, YES_OPTION } from "../command-line/print.ts";
+import { inWordsOf } from "../terminal/about.ts";
 import { clean, pluralOf, type Body } from "../terminal/values.ts";
 import { warnOfUnknownScopes } from "./unknown-scopes.ts";
 
@@ -127,7 +128,7 @@ const ATTEMPTS = 3;
  *  └─────────────────────┘
  */
 async function set(resource: Resource, invocation: Invocation): Promise<void> {
-  const { options, io, input } = invocation;
+  const { options, io, input, about } = invocation;
   const { fields, noun } = resource;
   const source = options.value("file");
   const called = source === "-" ? "The standard input" : (source ?? "");
@@ -150,7 +151,9 @@ async function set(resource: Resource, invocation: Invocation): Promise<void> {
       sayDone(io, `The ${name} is like that already${hasSentSecret ? "" : "; nothing was sent"}.`);
       // The platform may have stored it and lost that answer, or somebody else made the same.
       if (hasSentSecret)
-        sayDone(io, `If you do not know its secret, make one: plat client new-secret ${keys.join(" ")}`);
+        io.err(
+          inWordsOf(about, `If you do not know its secret: npm run plat -- client new-secret ${clean(keys[0]!)}\n`),
+        );
       return printRecord(invocation, found.record);
     }
     const becomesConfidential = found?.record["confidential"] !== true && body["confidential"] === true;

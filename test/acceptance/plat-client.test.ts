@@ -216,7 +216,7 @@ describe("calls of the operator service", () => {
       expect(code, err).toBe(0);
       expect([out.includes("clientSecret"), puts.length]).toEqual([false, 1]);
       expect(err).toContain("The client acme.shop is like that already.");
-      expect(err).toContain("plat client new-secret acme.shop");
+      expect(err).toContain("npm run plat -- client new-secret acme.shop");
     });
   });
 
