@@ -31,7 +31,8 @@ export interface RemovedFile {
 export type RemovedRow = Omit<RemovedFile, "nonces"> & { readonly nonces: string };
 
 /** If a file was deleted alone, its report has the time at which its bytes were deleted. */
-export const REMOVED_FILE = `id, created_at AS createdAt, blob_key AS blobKey, pinned_etag AS pinnedEtag, known_places AS knownPlaces,
+export const REMOVED_FILE = `id, created_at AS createdAt, blob_key AS blobKey, pinned_etag AS pinnedEtag,
+  known_places AS knownPlaces,
   erased_by IS NOT NULL AS isAlone, EXISTS (SELECT 1 FROM moved_file WHERE moved_file.id = file.id) AS hasMoved,
   coalesce(purged_at, (SELECT deleted_at FROM erasure WHERE erasure.id = file.erased_by)) AS purgedAt,
   (SELECT json_group_array(nonce) FROM variant WHERE variant.file_id = file.id) AS nonces`;

@@ -16,9 +16,11 @@ interface EndedLink {
 
 const SQL = {
   // After a second pin `known_places` is 0.
-  pin: `UPDATE file SET pinned_etag = ?6, known_places = known_places * (?7 IS NULL) WHERE ${OWNED} AND state = 'pending' AND pinned_etag IS ?7 RETURNING id`,
+  pin: `UPDATE file SET pinned_etag = ?6, known_places = known_places * (?7 IS NULL)
+    WHERE ${OWNED} AND state = 'pending' AND pinned_etag IS ?7 RETURNING id`,
   masterKey: `SELECT state, ${MASTER_KEY} AS key FROM file WHERE id = ?1`,
-  endedLinks: `SELECT id, ${MASTER_KEY} AS key, known_places IS 0 AS hasSeveral FROM file WHERE due_at <= ?1 AND state = 'committed' ORDER BY due_at LIMIT ?2`,
+  endedLinks: `SELECT id, ${MASTER_KEY} AS key, known_places IS 0 AS hasSeveral FROM file
+    WHERE due_at <= ?1 AND state = 'committed' ORDER BY due_at LIMIT ?2`,
   markLinksEnded: `UPDATE file SET due_at = NULL WHERE id IN (SELECT value FROM json_each(?1)) AND state = 'committed'`,
 } as const;
 
